@@ -1,0 +1,107 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the domain asks of the world around it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from .znodes import Multi, Outcome, Znode
+
+
+class ZnodeReader(Protocol):
+    """Reads through one session: with an ensemble, or with one member of it.
+
+    Paths are absolute below the chroot of the connection. Reads are retried over a lost connection
+    until the operation timeout, then raise EnsembleUnreachable; a znode that the identity may not
+    read raises AccessDenied.
+    """
+
+    @property
+    def name(self) -> str:
+        """``hot``, ``cold`` or the address of a member, for messages."""
+
+    @property
+    def server_id(self) -> int:
+        """The id (``myid``) of the server that opened the session."""
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        """Data and stat of each path, in order; None where there is no znode.
+
+        With ``absolute`` the chroot is not applied (for ``/zookeeper/config`` and the like).
+        """
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """Names of the children of each path, sorted; None where there is no znode."""
+
+    def sync(self, path: str) -> None:
+        """Wait until the server of this session has seen all that the leader had committed."""
+
+
+class ZnodeStore(ZnodeReader, Protocol):
+    """Reads and writes through one session with an ensemble."""
+
+    @property
+    def chroot(self) -> str:
+        """The chroot of the connection, ``""`` for none."""
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The ``host:port`` of each member the connection was given, as given."""
+
+    @property
+    def session_id(self) -> int:
+        """The session in use now; a new one after an expiry."""
+
+    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        """Send the multis, several in flight, in order; one outcome each, in order.
+
+        Never retries: an Unknown outcome is for the caller to find out about.
+        """
+
+    def members(self) -> Sequence[ZnodeReader]:
+        """A direct connection to each member of the ensemble; EnsembleUnreachable names one that does not answer."""
+
+
+class Clock(Protocol):
+    """Time, so that tests need not wait."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+class Journal(Protocol):
+    """A record for people of what a run did. Nothing depends on it: the truth is in the two ensembles."""
+
+    def record(self, event: str, **fields: str | int | float) -> None:
+        """Append one event; it is on disk when this returns."""
+
+
+class ActivePart(NamedTuple):
+    """A row of ``system.parts`` of a replica, active parts only."""
+
+    name: str
+    rows: int
+    hash_of_all_files: str | None
+    """Lower-case hex; None where the server's version does not tell."""
+
+
+class ReplicaProbe(Protocol):
+    """Asks the ClickHouse server of a replica by SQL; raises PartMoveError when it cannot."""
+
+    def active_parts(
+        self, shard_path: str, replica: str, host: str, partitions: Collection[str]
+    ) -> Mapping[str, tuple[ActivePart, ...]]:
+        """The active parts of each partition id asked for; an empty tuple where it has none.
+
+        ``host`` is the data of the replica's ``host`` znode.
+        """
+
+    def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str]:
+        """Names in the replica's ``detached`` folder."""
