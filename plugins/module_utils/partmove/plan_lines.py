@@ -1,0 +1,246 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The two kinds of line in a plan file, as values and as bytes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+from .errors import FormatError, PlanError
+from .names import check_partition_id
+
+FORMAT = "olap.partmove/plan"
+VERSION = 1
+COLD = "COLD"
+HOT = "HOT"
+STATES = (COLD, HOT)
+
+_AGAIN = "Run the classification again to get a plan that can be read"
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z", re.ASCII)
+_SHARD_PATH = re.compile(r"(/[^/\x00-\x1f\x7f]+)+")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class PlanHeader(NamedTuple):
+    """The first line of a plan file."""
+
+    policy_digest: str
+    """SHA-256 of the policy file, in hex."""
+    source: str
+    """What was read: the ensembles, without credentials."""
+    as_of: int
+    """The moment the plan was made for, in milliseconds since 1970."""
+    rows: int
+    rows_digest: str
+    """SHA-256 of all row lines with their line ends, in hex."""
+
+
+class PlanRow(NamedTuple):
+    """The state one partition of one shard path should be in.
+
+    The last four are what the classification saw, over all replicas; they are None for a partition
+    that a person named.
+    """
+
+    shard_path: str
+    partition: str
+    state: str
+    """`COLD` or `HOT`."""
+    reason: str
+    last_modified: int | None
+    """When the newest part was registered, in milliseconds since 1970."""
+    parts: int | None
+    znodes: int | None
+    """The part znodes and their children."""
+    bytes: int | None
+    """Data of these znodes."""
+
+
+def format_time(milliseconds: int) -> str:
+    """ISO 8601 in UTC with milliseconds: ``2026-11-20T22:15:00.000Z``."""
+    moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def encode_header(header: PlanHeader) -> bytes:
+    """The header as a line."""
+    return _encode(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "policy_digest": header.policy_digest,
+            "source": header.source,
+            "as_of": format_time(header.as_of),
+            "rows": header.rows,
+            "rows_digest": header.rows_digest,
+        }
+    )
+
+
+def encode_row(row: PlanRow) -> bytes:
+    """A row as a line."""
+    values = row._asdict()
+    if row.last_modified is not None:
+        values["last_modified"] = format_time(row.last_modified)
+    return _encode(values)
+
+
+def parse_header(line: bytes, where: str) -> PlanHeader:
+    """The header in a line; raises PlanError for anything but a header of this version."""
+    values = _decode(line, where)
+    if values.get("format") != FORMAT:
+        raise PlanError(
+            f"{where}: this is no header of a plan file, its format is not {FORMAT}",
+            remedy="Give the path of a plan that the classification wrote",
+        )
+    version = values.get("version")
+    if type(version) is not int or version != VERSION:
+        raise PlanError(
+            f"{where}: the plan has version {version!r}, this collection reads version {VERSION}",
+            remedy="Use the same version of the collection for the classification and the move",
+        )
+    fields = _fields(values, _HEADER_FIELDS, where)
+    return PlanHeader(**{name: fields[name] for name in PlanHeader._fields})
+
+
+def parse_row(line: bytes, where: str) -> PlanRow:
+    """The row in a line; raises PlanError for anything but a complete row."""
+    return PlanRow(**_fields(_decode(line, where), _ROW_FIELDS, where))
+
+
+def check_shard_path(value: object, where: str) -> str:
+    """The value when it can be a shard path, else PlanError."""
+    if isinstance(value, str) and _SHARD_PATH.fullmatch(value):
+        return value
+    raise _wrong(where, "shard_path", value, "an absolute znode path without a slash at its end")
+
+
+def check_partition(value: object, where: str) -> str:
+    """The value when it can be a partition id, else PlanError."""
+    if not isinstance(value, str):
+        raise _wrong(where, "partition", value, 'a partition id as text, for example "202611"')
+    try:
+        return check_partition_id(value, where)
+    except FormatError as error:
+        raise PlanError(error.message, remedy=error.remedy) from error
+
+
+def _encode(values: Mapping[str, object]) -> bytes:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _decode(line: bytes, where: str) -> dict[str, Any]:
+    if not line.endswith(b"\n"):
+        problem = "the file is empty" if not line else "the last line has no line end, the file was cut short"
+        raise PlanError(f"{where}: {problem}", remedy=_AGAIN)
+    try:
+        values = json.loads(line.decode(), object_pairs_hook=_without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise PlanError(f"{where}: the line is no JSON object: {error}", remedy=_AGAIN) from error
+    if not isinstance(values, dict):
+        raise PlanError(f"{where}: the line is no JSON object", remedy=_AGAIN)
+    return values
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return values
+
+
+def _fields(
+    values: Mapping[str, Any], checks: Mapping[str, Callable[[object, str], Any]], where: str
+) -> dict[str, Any]:
+    unknown = sorted(values.keys() - checks.keys())
+    if unknown:
+        raise PlanError(f"{where}: unknown field {unknown[0]!r}", remedy=_AGAIN)
+    missing = [name for name in checks if name not in values]
+    if missing:
+        raise PlanError(f"{where}: field {missing[0]!r} is missing", remedy=_AGAIN)
+    return {name: check(values[name], where) for name, check in checks.items()}
+
+
+def _wrong(where: str, name: str, value: object, expected: str) -> PlanError:
+    return PlanError(f"{where}: {name} is {value!r}", remedy=f"It has to be {expected}")
+
+
+def _text(name: str) -> Callable[[object, str], str]:
+    def check(value: object, where: str) -> str:
+        if isinstance(value, str) and value:
+            return value
+        raise _wrong(where, name, value, "text that is not empty")
+
+    return check
+
+
+def _digest(name: str) -> Callable[[object, str], str]:
+    def check(value: object, where: str) -> str:
+        if isinstance(value, str) and _DIGEST.fullmatch(value):
+            return value
+        raise _wrong(where, name, value, "a SHA-256 digest, 64 lower-case hex digits")
+
+    return check
+
+
+def _count(name: str) -> Callable[[object, str], int]:
+    def check(value: object, where: str) -> int:
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+        raise _wrong(where, name, value, "a whole number, 0 or more")
+
+    return check
+
+
+def _time(name: str) -> Callable[[object, str], int]:
+    def check(value: object, where: str) -> int:
+        found = _TIME.fullmatch(value) if isinstance(value, str) else None
+        if found:
+            year, month, day, hour, minute, second, millisecond = map(int, found.groups())
+            try:
+                moment = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
+            except ValueError:
+                pass  # such as a 30th of February, refused below like any other text
+            else:
+                return int(moment.timestamp()) * 1000 + millisecond
+        raise _wrong(where, name, value, "a time in UTC such as 2026-11-20T22:15:00.000Z")
+
+    return check
+
+
+def _state(value: object, where: str) -> str:
+    if isinstance(value, str) and value in STATES:
+        return value
+    raise _wrong(where, "state", value, "COLD or HOT")
+
+
+def _anything(value: object, where: str) -> object:
+    return value
+
+
+_HEADER_FIELDS: Mapping[str, Callable[[object, str], Any]] = {
+    "format": _anything,
+    "version": _anything,
+    "policy_digest": _digest("policy_digest"),
+    "source": _text("source"),
+    "as_of": _time("as_of"),
+    "rows": _count("rows"),
+    "rows_digest": _digest("rows_digest"),
+}
+_ROW_FIELDS: Mapping[str, Callable[[object, str], Any]] = {
+    "shard_path": check_shard_path,
+    "partition": check_partition,
+    "state": _state,
+    "reason": _text("reason"),
+    "last_modified": _time("last_modified"),
+    "parts": _count("parts"),
+    "znodes": _count("znodes"),
+    "bytes": _count("bytes"),
+}
