@@ -26,12 +26,12 @@ from .plan_lines import (
     HOT,
     PlanHeader,
     PlanRow,
-    check_partition,
-    check_shard_path,
     encode_header,
     encode_row,
     parse_header,
     parse_row,
+    partition_field,
+    shard_path_field,
 )
 
 __all__ = [
@@ -188,8 +188,8 @@ def rows_from_list(items: Iterable[object], state: str) -> list[PlanRow]:
                 f"{where} is {item!r}, not a mapping with the keys shard_path and partition",
                 remedy="Give both keys and no other",
             )
-        shard_path = check_shard_path(item["shard_path"], where)
-        partition = check_partition(item["partition"], where)
+        shard_path = shard_path_field(item["shard_path"], where)
+        partition = partition_field(item["partition"], where)
         rows.append(PlanRow(shard_path, partition, state, BY_NAME, None, None, None, None))
     rows.sort(key=_place)
     for last, row in zip(rows, rows[1:], strict=False):

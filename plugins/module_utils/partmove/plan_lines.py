@@ -13,6 +13,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from .errors import FormatError, PlanError
+from .layout import check_shard_path
 from .names import check_partition_id
 
 FORMAT = "olap.partmove/plan"
@@ -24,7 +25,6 @@ STATES = (COLD, HOT)
 _AGAIN = "Run the classification again to get a plan that can be read"
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z", re.ASCII)
-_SHARD_PATH = re.compile(r"(/[^/\x00-\x1f\x7f]+)+")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -115,21 +115,23 @@ def parse_row(line: bytes, where: str) -> PlanRow:
     return PlanRow(**_fields(_decode(line, where), _ROW_FIELDS, where))
 
 
-def check_shard_path(value: object, where: str) -> str:
+def shard_path_field(value: object, where: str) -> str:
     """The value when it can be a shard path, else PlanError."""
-    if isinstance(value, str) and _SHARD_PATH.fullmatch(value):
-        return value
-    raise _wrong(where, "shard_path", value, "an absolute znode path without a slash at its end")
+    return _path_or_id("shard_path", value, where, check_shard_path)
 
 
-def check_partition(value: object, where: str) -> str:
+def partition_field(value: object, where: str) -> str:
     """The value when it can be a partition id, else PlanError."""
+    return _path_or_id("partition", value, where, lambda text: check_partition_id(text, "partition"))
+
+
+def _path_or_id(name: str, value: object, where: str, check: Callable[[str], str]) -> str:
     if not isinstance(value, str):
-        raise _wrong(where, "partition", value, 'a partition id as text, for example "202611"')
+        raise _wrong(where, name, value, "text in quotes")
     try:
-        return check_partition_id(value, where)
+        return check(value)
     except FormatError as error:
-        raise PlanError(error.message, remedy=error.remedy) from error
+        raise PlanError(f"{where}: {error.message}", remedy=error.remedy) from error
 
 
 def _encode(values: Mapping[str, object]) -> bytes:
@@ -235,8 +237,8 @@ _HEADER_FIELDS: Mapping[str, Callable[[object, str], Any]] = {
     "rows_digest": _digest("rows_digest"),
 }
 _ROW_FIELDS: Mapping[str, Callable[[object, str], Any]] = {
-    "shard_path": check_shard_path,
-    "partition": check_partition,
+    "shard_path": shard_path_field,
+    "partition": partition_field,
     "state": _state,
     "reason": _text("reason"),
     "last_modified": _time("last_modified"),
