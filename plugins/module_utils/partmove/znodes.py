@@ -86,9 +86,9 @@ class Committed(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """The multi was not applied; ``index`` tells the operation that failed."""
+    """The multi was not applied; ``op_index`` tells the operation that failed."""
 
-    index: int
+    op_index: int
     reason: Reason
     code: int
 

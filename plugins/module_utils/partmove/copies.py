@@ -1,0 +1,117 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Copies of part znodes in the cold ensemble: made, put right, and taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from .batches import Batch, pack
+from .coordination import Lease, ensure_path, raise_if_lease_lost, refuse_unwritable
+from .errors import EnsembleError
+from .facts import PartitionFacts, RegisteredPart, ShardFacts
+from .layout import ShardLayout
+from .partition_gates import is_registered_or_replaced
+from .ports import ZnodeStore
+from .shard_reader import read_parts
+from .znodes import Committed, Create, Delete, Op, Rejected, SetData
+
+_ATTEMPTS = 5
+
+
+class ColdCopies:
+    """The copies of one shard path, written under one lease."""
+
+    def __init__(self, cold: ZnodeStore, layout: ShardLayout, lease: Lease) -> None:
+        self._cold = cold
+        self._layout = layout
+        self._lease = lease
+        self._created: set[str] = set()
+
+    def make(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> None:
+        """Bring the copies of the partitions to what hot registers; hot is authoritative.
+
+        Raises LeaseLost, EnsembleError, AccessDenied.
+        """
+        self._prepare_parents(shard)
+        wanted = {part.znode.path: part for each in partitions for part in each.hot_parts}
+        existing = {part.znode.path: part for each in partitions for part in each.cold_parts}
+        for _attempt in range(_ATTEMPTS):
+            groups = list(_differences(wanted, existing))
+            if self._commit(groups):
+                self._created |= wanted.keys() - existing.keys()
+                return
+            paths = sorted(wanted.keys() | existing.keys())
+            names = {path: part.name for path, part in (*wanted.items(), *existing.items())}
+            found = read_parts(self._cold, [(path, names[path]) for path in paths])
+            existing = {part.znode.path: part for part in found}
+        raise EnsembleError(
+            f"The copies under {self._layout.path} did not stay as written in the cold ensemble",
+            remedy="See what else writes there, then run again",
+        )
+
+    def take_back(self, partition: PartitionFacts) -> None:
+        """Remove the copies of a partition that is not switched; ``partition`` was read just now.
+
+        Only what hot still registers, or has replaced, or what this run created itself.
+        """
+        if partition.is_cold:
+            return
+        removable = [
+            part
+            for replica, parts in partition.cold.items()
+            for part in parts
+            if part.znode.path in self._created
+            or is_registered_or_replaced(part, partition.hot[replica])
+        ]
+        self._commit([(part.znode.path, _removal(part)) for part in removable])
+
+    def _commit(self, groups: Sequence[tuple[str, Sequence[Op]]]) -> bool:
+        """Whether everything was applied; if not, the copies have to be looked at again."""
+        checks = self._lease.cold_checks
+        batches: list[Batch] = pack(checks, groups)
+        outcomes = self._cold.commit([batch.multi for batch in batches])
+        for batch, outcome in zip(batches, outcomes, strict=True):
+            if isinstance(outcome, Rejected):
+                raise_if_lease_lost(outcome, len(checks), self._layout.path)
+                refuse_unwritable(self._cold, batch.multi[outcome.op_index].path, outcome)
+        return all(isinstance(outcome, Committed) for outcome in outcomes)
+
+    def _prepare_parents(self, shard: ShardFacts) -> None:
+        for replica in shard.replicas:
+            ensure_path(self._cold, self._layout.replica(replica.name).parts)
+        marker = shard.marker
+        for _attempt in range(_ATTEMPTS):
+            znode = self._cold.read([self._layout.path])[0]
+            if znode is not None and znode.data == marker:
+                return
+            version = 0 if znode is None else znode.stat.version
+            self._commit([(self._layout.path, [SetData(self._layout.path, marker, version)])])
+        raise EnsembleError(
+            f"{self._layout.path} in the cold ensemble could not be marked",
+            remedy="See what else writes there, then run again",
+        )
+
+
+def _differences(
+    wanted: Mapping[str, RegisteredPart], existing: Mapping[str, RegisteredPart]
+) -> Iterable[tuple[str, Sequence[Op]]]:
+    for path in sorted(existing.keys() - wanted.keys()):
+        yield path, _removal(existing[path])
+    for path in sorted(wanted):
+        part, copy = wanted[path], existing.get(path)
+        if copy is None:
+            yield path, _creation(part)
+        elif copy.payload != part.payload:
+            yield path, [*_removal(copy), *_creation(part)]
+
+
+def _creation(part: RegisteredPart) -> list[Op]:
+    return [Create(znode.path, znode.data) for znode in (part.znode, *part.children)]
+
+
+def _removal(part: RegisteredPart) -> list[Op]:
+    """Children before their parent, each as it was read."""
+    return [Delete(znode.path, znode.stat.version) for znode in (*part.children, part.znode)]

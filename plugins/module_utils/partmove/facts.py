@@ -1,0 +1,140 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is known of one shard path, read once, for the gates to judge and the switch to be fenced by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .layout import ShardLayout
+from .log_entry import LogEntry
+from .mutation_entry import MutationEntry
+from .names import PartName
+from .table_metadata import TableMetadata
+from .znodes import Op, Znode
+
+
+class RegisteredPart(NamedTuple):
+    """The znodes that register one part of one replica in one ensemble."""
+
+    name: PartName
+    znode: Znode
+    children: tuple[Znode, ...]
+
+    @property
+    def paths(self) -> list[str]:
+        """The part znode, then its children."""
+        return [self.znode.path, *(child.path for child in self.children)]
+
+    @property
+    def znodes(self) -> int:
+        """How many znodes register the part."""
+        return 1 + len(self.children)
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of data in those znodes."""
+        return len(self.znode.data) + sum(len(child.data) for child in self.children)
+
+    @property
+    def payload(self) -> tuple[bytes, tuple[tuple[str, bytes], ...]]:
+        """Data of the part znode, then name and data of each child: what a copy must equal."""
+        prefix = len(self.znode.path) + 1
+        return self.znode.data, tuple((child.path[prefix:], child.data) for child in self.children)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaFacts:
+    """What the znodes of one replica say. None stands for a znode that is not there."""
+
+    name: str
+    host: Znode | None
+    is_active: Znode | None
+    is_lost: Znode | None
+    columns: bytes | None
+    metadata: bytes | None
+    unknown_children: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFacts:
+    """What concerns all partitions of a shard path.
+
+    ``fence`` was read before everything else here, so a multi that carries it fails when anything
+    relevant happened since.
+    """
+
+    layout: ShardLayout
+    metadata: TableMetadata
+    columns: bytes
+    czxid: int
+    """Transaction that created the shard path: another one after the table was made again."""
+    cold_marker: bytes | None
+    """Data of the shard znode in cold; None where cold has no part of these replicas."""
+    replicas: tuple[ReplicaFacts, ...]
+    fence: tuple[Op, ...]
+    unknown_children: tuple[str, ...]
+    being_dropped: bool
+    pending: Mapping[str, tuple[LogEntry, ...]]
+    """Partition id → queue and log entries that name it."""
+    pending_table_wide: tuple[str, ...]
+    """Paths of queue and log entries that concern every partition."""
+    mutations: tuple[MutationEntry, ...]
+    quorum: Mapping[str, tuple[str, ...]]
+    """Partition id → paths of quorum znodes that name a part of it."""
+    shared_storage: tuple[str, ...]
+    """Paths of zero-copy locks, pinned part UUIDs and parts on the move between shards."""
+
+    @property
+    def marker(self) -> bytes:
+        """What the shard znode in cold should hold, to tell this table from a later one at its path.
+
+        A table that was dropped and made again starts block numbers anew, so its parts can have the
+        names of parts of the former one, whose registration in cold would still be there.
+        """
+        content = {"format": "olap.partmove/cold-shard", "version": 1, "hot_czxid": self.czxid}
+        return json.dumps(content, sort_keys=True).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """What concerns one partition of a shard path."""
+
+    partition_id: str
+    exists: bool
+    """Whether ``block_numbers/<partition>`` is there."""
+    state: Znode | None
+    inserts_in_flight: tuple[str, ...]
+    hot: Mapping[str, tuple[RegisteredPart, ...]]
+    """Replica → parts registered in the hot ensemble, by name; every replica is a key."""
+    cold: Mapping[str, tuple[RegisteredPart, ...]]
+    """The same of the cold ensemble; without keys where it was not read."""
+
+    @property
+    def state_text(self) -> str:
+        """The marker as people read it; empty where there is none."""
+        return "" if self.state is None else self.state.data.decode(errors="backslashreplace")
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether a server takes the partition for cold: exactly the bytes ``COLD``."""
+        return self.state is not None and self.state.data == COLD
+
+    @property
+    def hot_parts(self) -> list[RegisteredPart]:
+        """Parts in hot of all replicas, replicas in order."""
+        return [part for replica in sorted(self.hot) for part in self.hot[replica]]
+
+    @property
+    def cold_parts(self) -> list[RegisteredPart]:
+        """Parts in cold of all replicas, replicas in order."""
+        return [part for replica in sorted(self.cold) for part in self.cold[replica]]
+
+
+COLD = b"COLD"
+HOT = b"HOT"
