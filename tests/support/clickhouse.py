@@ -186,8 +186,10 @@ class ClickHouseServer:
             QueryError: the server refused the statement.
             OSError: the server does not answer.
         """
-        answer = self.execute(f"{sql} FORMAT JSONCompact", output_format_json_quote_64bit_integers=0, **settings)
-        return [tuple(row) for row in json.loads(answer)["data"]]
+        as_numbers = {"output_format_json_quote_64bit_integers": 0, **settings}
+        return [
+            tuple(row) for row in json.loads(self.execute(f"{sql} FORMAT JSONCompact", **as_numbers))["data"]
+        ]
 
     def value(self, sql: str, **settings: int | str) -> Any:
         """Return the only value of a SELECT.
@@ -211,7 +213,7 @@ class ClickHouseServer:
 
 
 class ClickHouseCluster:
-    """Shards × replicas with the macros {shard} (01, 02, ...) and {replica} (r1, r2, ...)."""
+    """Shards of replicas with the macros {shard} (01, 02, ...) and {replica} (r1, r2, ...)."""
 
     def __init__(self, servers: Sequence[ClickHouseServer]) -> None:
         """Take servers that are made but not started; see `cluster`."""
@@ -247,7 +249,11 @@ class ClickHouseCluster:
 
 
 def cluster(
-    folder: Path, zookeeper: ZooKeeperSource, shards: int = 1, replicas: int = 2, options: ServerOptions | None = None
+    folder: Path,
+    zookeeper: ZooKeeperSource,
+    shards: int = 1,
+    replicas: int = 2,
+    options: ServerOptions | None = None,
 ) -> ClickHouseCluster:
     """Make the servers of a cluster, named s1r1, s1r2, ...; `options.macros` is added to by each.
 
@@ -271,7 +277,8 @@ def clickhouse_program(program: str | None = None) -> str:
     Raises:
         ServerError: it is not installed.
     """
-    found = shutil.which(program or "clickhouse-server", path=None if program else _SEARCH_PATH)
+    name = program or "clickhouse-server"
+    found = shutil.which(name, path=None if program else _SEARCH_PATH)
     if found is None:
-        raise ServerError(f"no {program or 'clickhouse-server'} here: run `make setup`, or apt-get install clickhouse-server")
+        raise ServerError(f"no {name} here: run `make setup`, or apt-get install clickhouse-server")
     return found

@@ -51,7 +51,7 @@ class ReservedPorts:
                 self._held[port] = lock
                 return port
         raise NoFreePortError(
-            f"every port from {FIRST_PORT} to {LAST_PORT} of 127.0.0.1 is in use: stop servers of earlier runs"
+            f"every port from {FIRST_PORT} to {LAST_PORT} is in use: stop the servers of earlier runs"
         )
 
     def release(self) -> None:

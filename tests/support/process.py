@@ -33,7 +33,9 @@ class ServerProcess:
     "not running" from every state.
     """
 
-    def __init__(self, name: str, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str], log: Path, env: Mapping[str, str] | None = None
+    ) -> None:
         """Remember what to run; `env` is added to the environment of this process."""
         self.name = name
         self.command = tuple(command)

@@ -19,7 +19,7 @@ from support.ports import ReservedPorts
 
 MULTI = 14
 WRITES = frozenset({1, 2, 5, 7, 13, MULTI, 15, 19, 20, 21})
-"""Operation codes of create, delete, setData, setACL, check, multi, create2, and the container and TTL kinds."""
+"""Operation codes of create, delete, setData, setACL, check, multi, create2, container and TTL nodes."""
 
 _INT = 4
 _CALL_SECONDS = 10.0
@@ -112,7 +112,7 @@ class ZooKeeperProxy:
         self._reserved = ReservedPorts()
         self._port = self._reserved.take()
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name=f"proxy-{self._port}", daemon=True)
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server | None = None
         self._links: set[_Link] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -160,7 +160,7 @@ class ZooKeeperProxy:
         self._run(self._set(replying=False))
 
     def restore(self) -> None:
-        """Pass everything on again; replies that were swallowed stay lost, so their connections are dropped."""
+        """Pass everything on again; a connection whose replies were swallowed is dropped."""
         self._run(self._set(passing=True, accepting=True, replying=True, disconnect=not self._replying))
 
     def trap(self, matches: Matches, action: Action) -> Trap:

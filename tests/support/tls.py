@@ -32,7 +32,7 @@ class TlsFiles:
     def create(cls, folder: Path) -> TlsFiles:
         """Make a new authority and both certificates for 127.0.0.1 and localhost below `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
-        files = cls(folder / "ca.pem", folder / "server.pem", folder / "client.pem", folder / "client-key.pem")
+        files = cls(*(folder / f"{name}.pem" for name in ("ca", "server", "client", "client-key")))
         authority_key = ec.generate_private_key(ec.SECP256R1())
         authority = _certificate("test authority", authority_key, None, authority_key)
         files.authority.write_bytes(authority.public_bytes(serialization.Encoding.PEM))

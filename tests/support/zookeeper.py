@@ -366,7 +366,7 @@ def java() -> str:
     """
     program = shutil.which("java")
     if program is None:
-        raise ServerError("no `java` on the PATH: install a JRE 17, for example apt-get install openjdk-17-jre-headless")
+        raise ServerError("no `java` on the PATH: apt-get install openjdk-17-jre-headless, or any JRE 17")
     return program
 
 
