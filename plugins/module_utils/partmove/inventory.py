@@ -53,9 +53,7 @@ class InventoryRow(NamedTuple):
     """Data of the partition's State znode as it is, empty where there is none."""
 
 
-def find_shard_paths(
-    hot: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES
-) -> Iterator[str]:
+def find_shard_paths(hot: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES) -> Iterator[str]:
     """Shard paths at and below ``root``, nearest first and sorted within a depth.
 
     Does not look below a shard path, nor at the subtrees in ``without``; holds the paths of one

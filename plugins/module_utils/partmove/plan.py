@@ -16,7 +16,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -125,7 +125,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     if digest.hexdigest() != header.rows_digest:
         raise PlanError(
             f"{plan_path}:1: the rows do not have the digest that the header gives",
-            remedy="The file was edited; run the classification again, or name the partitions in the playbook",
+            remedy="The file was edited; classify again, or name the partitions in the playbook",
         )
     return Plan(plan_path, header, file_id)
 
@@ -192,7 +192,7 @@ def rows_from_list(items: Iterable[object], state: str) -> list[PlanRow]:
         partition = partition_field(item["partition"], where)
         rows.append(PlanRow(shard_path, partition, state, BY_NAME, None, None, None, None))
     rows.sort(key=_place)
-    for last, row in zip(rows, rows[1:], strict=False):
+    for last, row in pairwise(rows):
         _check_order(last, row, "The list of partitions")
     return rows
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from .errors import FormatError, PlanError
@@ -23,7 +23,7 @@ HOT = "HOT"
 STATES = (COLD, HOT)
 
 _AGAIN = "Run the classification again to get a plan that can be read"
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -106,8 +106,8 @@ def parse_header(line: bytes, where: str) -> PlanHeader:
             f"{where}: the plan has version {version!r}, this collection reads version {VERSION}",
             remedy="Use the same version of the collection for the classification and the move",
         )
-    fields = _fields(values, _HEADER_FIELDS, where)
-    return PlanHeader(**{name: fields[name] for name in PlanHeader._fields})
+    del values["format"], values["version"]
+    return PlanHeader(**_fields(values, _HEADER_FIELDS, where))
 
 
 def parse_row(line: bytes, where: str) -> PlanRow:
@@ -207,7 +207,7 @@ def _time(name: str) -> Callable[[object, str], int]:
         if found:
             year, month, day, hour, minute, second, millisecond = map(int, found.groups())
             try:
-                moment = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
+                moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
             except ValueError:
                 pass  # such as a 30th of February, refused below like any other text
             else:
@@ -223,13 +223,7 @@ def _state(value: object, where: str) -> str:
     raise _wrong(where, "state", value, "COLD or HOT")
 
 
-def _anything(value: object, where: str) -> object:
-    return value
-
-
 _HEADER_FIELDS: Mapping[str, Callable[[object, str], Any]] = {
-    "format": _anything,
-    "version": _anything,
     "policy_digest": _digest("policy_digest"),
     "source": _text("source"),
     "as_of": _time("as_of"),
