@@ -12,7 +12,7 @@ import shutil
 import urllib.parse
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,6 +20,16 @@ from typing import Any, Self
 from support.clickhouse_config import FAST_MERGE_TREE, ServerPorts, ZooKeeperSource, config_xml, users_xml
 from support.ports import ReservedPorts
 from support.process import ServerError, ServerProcess
+
+__all__ = [
+    "ClickHouseCluster",
+    "ClickHouseServer",
+    "QueryError",
+    "ServerOptions",
+    "ZooKeeperSource",
+    "clickhouse_program",
+    "cluster",
+]
 
 START_SECONDS = 60.0
 QUERY_SECONDS = 120.0
@@ -266,8 +276,7 @@ def cluster(
         for replica in range(1, replicas + 1):
             name = f"s{shard}r{replica}"
             macros = {**base.macros, "shard": f"{shard:02}", "replica": f"r{replica}"}
-            own = ServerOptions(macros, base.merge_tree, base.env, base.extra_xml, base.program)
-            servers.append(ClickHouseServer(name, folder / name, zookeeper, own))
+            servers.append(ClickHouseServer(name, folder / name, zookeeper, replace(base, macros=macros)))
     return ClickHouseCluster(servers)
 
 

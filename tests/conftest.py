@@ -1,0 +1,142 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Fixtures: real ensembles, real ClickHouse servers, and a place of its own for every test."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from kazoo.client import KazooClient
+
+from support.clickhouse import (
+    ClickHouseCluster,
+    ClickHouseServer,
+    ServerOptions,
+    ZooKeeperSource,
+    clickhouse_program,
+    cluster,
+)
+from support.process import ServerError
+from support.zookeeper import Ensemble, EnsembleOptions, Member
+
+
+class ClusterMaker(Protocol):
+    """Starts the servers of a cluster; they are stopped when the test ends."""
+
+    def __call__(
+        self,
+        zookeeper: ZooKeeperSource,
+        shards: int = 1,
+        replicas: int = 2,
+        options: ServerOptions | None = None,
+    ) -> ClickHouseCluster:
+        """Return the running cluster."""
+
+
+@pytest.fixture(scope="session")
+def hot_ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ensemble]:
+    """A standalone server, shared by all tests; use `hot`, which puts it right after each test."""
+    with Ensemble(tmp_path_factory.mktemp("hot")) as ensemble:
+        yield ensemble
+
+
+@pytest.fixture(scope="session")
+def cold_ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ensemble]:
+    """Three members, shared by all tests; use `cold`, which puts them right after each test."""
+    with Ensemble(tmp_path_factory.mktemp("cold"), EnsembleOptions(participants=3)) as ensemble:
+        yield ensemble
+
+
+@pytest.fixture
+def hot(hot_ensemble: Ensemble) -> Iterator[Ensemble]:
+    """The standalone server; members that the test stopped or paused run again afterwards."""
+    yield hot_ensemble
+    hot_ensemble.heal()
+
+
+@pytest.fixture
+def cold(cold_ensemble: Ensemble) -> Iterator[Ensemble]:
+    """The ensemble of three; members that the test stopped or paused run again afterwards."""
+    yield cold_ensemble
+    cold_ensemble.heal()
+
+
+@pytest.fixture
+def base() -> str:
+    """A path that no other test uses; it does not exist yet."""
+    return f"/test-{uuid.uuid4().hex[:12]}"
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[[str], KazooClient]]:
+    """Return a started kazoo client for a connect string; closed when the test ends."""
+    with ExitStack() as stack:
+
+        def connect_to(hosts: str) -> KazooClient:
+            client = KazooClient(hosts)
+            client.start()
+            stack.callback(client.close)
+            stack.callback(client.stop)
+            return client
+
+        yield connect_to
+
+
+@pytest.fixture(scope="session")
+def clickhouse() -> str:
+    """The path of clickhouse-server; skips only where the machine has no Debian packages to get it from."""
+    try:
+        return clickhouse_program()
+    except ServerError as error:
+        if shutil.which("apt-get") is None:
+            pytest.skip(f"{error} (this machine has no apt-get)")
+        raise
+
+
+@pytest.fixture
+def start_cluster(clickhouse: str, tmp_path: Path) -> Iterator[ClusterMaker]:
+    """Return a function that starts ClickHouse servers for this test; see ClusterMaker."""
+    with ExitStack() as stack:
+
+        def start(
+            zookeeper: ZooKeeperSource,
+            shards: int = 1,
+            replicas: int = 2,
+            options: ServerOptions | None = None,
+        ) -> ClickHouseCluster:
+            folder = tmp_path / f"clickhouse-{uuid.uuid4().hex[:6]}"
+            own = replace(options or ServerOptions(), program=(options and options.program) or clickhouse)
+            return stack.enter_context(cluster(folder, zookeeper, shards, replicas, own))
+
+        yield start
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the end of every server's log beside the failure of a test that uses the server."""
+    report = yield
+    if report.failed and isinstance(item, pytest.Function):
+        for server in _servers(item):
+            report.sections.append((f"log of {server.process.name}", server.log_tail(30)))
+    return report
+
+
+def _servers(item: pytest.Function) -> list[Member | ClickHouseServer]:
+    servers: list[Member | ClickHouseServer] = []
+    for value in item.funcargs.values():
+        if isinstance(value, Ensemble):
+            servers += value.members
+        elif isinstance(value, ClickHouseCluster):
+            servers += value.servers
+        elif isinstance(value, ClickHouseServer):
+            servers.append(value)
+    return servers
