@@ -27,9 +27,9 @@ class RegisteredPart(NamedTuple):
     children: tuple[Znode, ...]
 
     @property
-    def paths(self) -> list[str]:
-        """The part znode, then its children."""
-        return [self.znode.path, *(child.path for child in self.children)]
+    def replica(self) -> str:
+        """Name of the replica, from the path ``…/replicas/<replica>/parts/<part>``."""
+        return self.znode.path.rsplit("/", 3)[1]
 
     @property
     def znodes(self) -> int:

@@ -116,6 +116,22 @@ class ShardReader:
             for each, state, children in zip(partition_ids, states, locks, strict=True)
         }
 
+    def names_in_hot(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
+        """Replica → partition id → names of parts in hot; no payloads are read."""
+        return self._names_in(self._hot, shard)
+
+    def names_in_cold(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
+        """The same of the cold ensemble."""
+        return self._names_in(self._cold, shard)
+
+    def _names_in(self, reader: ZnodeReader, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
+        replicas = [replica.name for replica in shard.replicas]
+        found: dict[str, dict[str, list[str]]] = {name: {} for name in replicas}
+        for replica, names in zip(replicas, self._listed(reader, shard.metadata, replicas), strict=True):
+            for _path, name in names:
+                found[replica].setdefault(name.partition_id, []).append(name.text)
+        return found
+
     def _no_table(self) -> NoSuchTable:
         return NoSuchTable(
             f"There is no replicated table at {self._layout.path} in the hot ensemble",
@@ -247,18 +263,26 @@ class ShardReader:
         self, reader: ZnodeReader, metadata: TableMetadata, replicas: Sequence[str], wanted: frozenset[str]
     ) -> dict[str, dict[str, list[RegisteredPart]]]:
         """Replica → partition id → parts, by name, of the partitions wanted."""
-        folders = [self._layout.replica(name).parts for name in replicas]
-        names = [
-            self._part_name(name, metadata.format_version, folder)
-            for folder, listed in zip(folders, reader.children(folders), strict=True)
-            for name in listed or ()
+        parts = [
+            (path, name)
+            for names in self._listed(reader, metadata, replicas)
+            for path, name in names
+            if name.partition_id in wanted
         ]
         found: dict[str, dict[str, list[RegisteredPart]]] = {name: {} for name in replicas}
-        parts = [(path, name) for path, name in names if name.partition_id in wanted]
         for part in read_parts(reader, parts):
-            replica = part.znode.path.rsplit("/", 3)[1]
-            found[replica].setdefault(part.name.partition_id, []).append(part)
+            found[part.replica].setdefault(part.name.partition_id, []).append(part)
         return found
+
+    def _listed(
+        self, reader: ZnodeReader, metadata: TableMetadata, replicas: Sequence[str]
+    ) -> list[list[tuple[str, PartName]]]:
+        """Path and name of every part, a list a replica. Raises FormatError for what is no part."""
+        folders = [self._layout.replica(name).parts for name in replicas]
+        return [
+            [self._part_name(name, metadata.format_version, folder) for name in listed or ()]
+            for folder, listed in zip(folders, reader.children(folders), strict=True)
+        ]
 
     def _part_name(self, text: str, format_version: int, folder: str) -> tuple[str, PartName]:
         path = f"{folder}/{text}"

@@ -1,0 +1,159 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Gates that need more than ZooKeeper: what the servers run, and what they have on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from .errors import PartMoveError
+from .facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts
+from .gate import Refusal
+from .payload import hash_is, parse_payload
+from .ports import ActivePart, ReplicaProbe
+
+
+class Readiness(Protocol):
+    """Whether every replica of a shard path runs a server that knows the cold ensemble."""
+
+    def refusal(self, shard: ShardFacts) -> Refusal | None:
+        """None only when it is certain."""
+
+
+class NoLedger:
+    """Nothing is known about the servers, so nothing may become cold."""
+
+    def refusal(self, shard: ShardFacts) -> Refusal | None:
+        """Always a refusal."""
+        return Refusal(
+            "patched_replicas",
+            f"it is not known whether every replica of {shard.layout.path} runs a patched server",
+            "Roll the patched server out to all replicas, then say so with assume_patched",
+        )
+
+
+class AssumePatched:
+    """The operator vouches for the servers. A server that is not patched does not start any more."""
+
+    def refusal(self, shard: ShardFacts) -> Refusal | None:
+        """Never a refusal."""
+        return None
+
+
+class ServerCheck(Protocol):
+    """Whether the servers have on disk what is registered."""
+
+    def refusals(
+        self, shard: ShardFacts, partitions: Sequence[PartitionFacts]
+    ) -> Mapping[str, Refusal]:
+        """Partition id → why not; the parts expected are those registered in hot."""
+
+    def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
+        """Replica → names in its ``detached`` folder."""
+
+
+class AssumeActive:
+    """The operator vouches for what is on disk; no server is asked."""
+
+    def refusals(
+        self, shard: ShardFacts, partitions: Sequence[PartitionFacts]
+    ) -> Mapping[str, Refusal]:
+        """Never a refusal."""
+        return {}
+
+    def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
+        """Nothing is known."""
+        return {}
+
+
+class NoServers:
+    """No server can be asked and nobody vouches, so nothing may become cold."""
+
+    def refusals(
+        self, shard: ShardFacts, partitions: Sequence[PartitionFacts]
+    ) -> Mapping[str, Refusal]:
+        """A refusal for every partition."""
+        refusal = Refusal(
+            "active_on_disk",
+            "it is not known whether the replicas have the registered parts on disk",
+            "Give the option clickhouse, so that the servers are asked, or assume_active",
+        )
+        return {partition.partition_id: refusal for partition in partitions}
+
+    def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
+        """Nothing is known."""
+        return {}
+
+
+class AskServers:
+    """Asks the server of each replica by SQL."""
+
+    def __init__(self, probe: ReplicaProbe) -> None:
+        self._probe = probe
+
+    def refusals(
+        self, shard: ShardFacts, partitions: Sequence[PartitionFacts]
+    ) -> Mapping[str, Refusal]:
+        """Partitions with other active parts, other hashes, or parts without rows."""
+        found: dict[str, Refusal] = {}
+        ids = [partition.partition_id for partition in partitions]
+        for replica in shard.replicas:
+            try:
+                active = self._probe.active_parts(shard.layout.path, replica.name, _host(replica), ids)
+            except PartMoveError as error:
+                return {each: _unreachable(replica, error) for each in ids}
+            for partition in partitions:
+                reason = _difference(partition.hot[replica.name], active[partition.partition_id])
+                if reason is not None:
+                    found.setdefault(partition.partition_id, _mismatch(replica, reason))
+        return found
+
+    def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
+        """Raises PartMoveError when a server does not answer."""
+        return {
+            replica.name: self._probe.detached_parts(shard.layout.path, replica.name, _host(replica))
+            for replica in shard.replicas
+        }
+
+
+def _host(replica: ReplicaFacts) -> str:
+    return "" if replica.host is None else replica.host.data.decode(errors="replace")
+
+
+def _unreachable(replica: ReplicaFacts, error: PartMoveError) -> Refusal:
+    remedy = error.remedy or "Start the server and run again"
+    return Refusal("active_on_disk", f"replica {replica.name}: {error.message}", remedy)
+
+
+def _mismatch(replica: ReplicaFacts, reason: str) -> Refusal:
+    return Refusal(
+        "active_on_disk",
+        f"replica {replica.name} {reason}",
+        "Let ClickHouse put the part right while the partition is hot (CHECK TABLE) and run again",
+    )
+
+
+def _difference(registered: Sequence[RegisteredPart], active: Sequence[ActivePart]) -> str | None:
+    expected = {part.name.text: part for part in registered}
+    names = {part.name for part in active}
+    if names != expected.keys():
+        return f"has {sorted(names)} active while {sorted(expected)} is registered"
+    for part in active:
+        if not part.rows:
+            return f"has no rows in part {part.name}"
+        if part.hash_of_all_files is not None:
+            reason = _hash_difference(expected[part.name], part.hash_of_all_files)
+            if reason is not None:
+                return reason
+    return None
+
+
+def _hash_difference(registered: RegisteredPart, shown: str) -> str | None:
+    data, children = registered.payload
+    checksums = parse_payload(data, dict(children), registered.znode.path).checksums
+    if checksums is None or hash_is(checksums.hash_of_all_files, shown):
+        return None
+    return f"has a part {registered.name.text} on disk that is not the one registered"

@@ -1,0 +1,197 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The switch: one multi takes partitions out of the hot ensemble and marks them COLD.
+
+States of a partition: verified → switched, changed or refused.
+
+- verified: copies equal what hot registered; whatever happens, hot still has it.
+- switched: the multi was applied. State and parts change at the same instant for every server.
+- changed: hot registers something else by now; it has to be copied and verified again.
+- refused: a gate tripped on a new look, or the table was too busy.
+
+The multi carries the lease and the versions that were read before the gates looked, so it cannot be
+applied to anything but what the gates saw.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .batches import fits, pack
+from .coordination import Lease, raise_if_lease_lost, refuse_unwritable
+from .facts import COLD, HOT, PartitionFacts, ShardFacts
+from .gate import GateOptions, Refusal
+from .gates import refuse_partitions
+from .layout import ShardLayout
+from .ports import Clock, ZnodeStore
+from .shard_reader import ShardReader
+from .znodes import Committed, Create, Delete, Op, Rejected, SetData
+
+MAX_GROUP = 4096
+"""Partitions between one look at the shard path and the multis that rely on it."""
+_SHRINK = 8
+_ATTEMPTS = 12
+_FIRST_PAUSE_SECONDS = 0.01
+_LONGEST_PAUSE_SECONDS = 1.0
+
+
+@dataclass(slots=True)
+class SwitchResult:
+    """Each verified partition ends up in exactly one of the three."""
+
+    switched: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    refused: dict[str, Refusal] = field(default_factory=dict)
+
+
+class Switch:
+    """Switches verified partitions of one shard path under one lease."""
+
+    def __init__(
+        self, hot: ZnodeStore, reader: ShardReader, layout: ShardLayout, lease: Lease, clock: Clock
+    ) -> None:
+        self._hot = hot
+        self._reader = reader
+        self._layout = layout
+        self._lease = lease
+        self._clock = clock
+
+    def run(self, verified: Mapping[str, PartitionFacts], options: GateOptions) -> SwitchResult:
+        """Switch in groups; a group that collides with the table's own work is tried again in smaller ones.
+
+        Raises LeaseLost, EnsembleError, AccessDenied.
+        """
+        result = SwitchResult()
+        self._create_markers(verified.values())
+        waiting = deque(sorted(verified))
+        attempts: Counter[str] = Counter()
+        size = MAX_GROUP
+        while waiting:
+            group = [waiting.popleft() for _each in range(min(size, len(waiting)))]
+            collided = self._switch_group({each: verified[each] for each in group}, options, result)
+            size = max(1, len(group) // _SHRINK) if collided else min(MAX_GROUP, size * 2)
+            attempts.update(collided)
+            for each in collided:
+                if attempts[each] >= _ATTEMPTS:
+                    result.refused[each] = _too_busy(attempts[each])
+                else:
+                    waiting.append(each)
+            if collided:
+                self._pause(max(attempts[each] for each in collided))
+        return result
+
+    def _pause(self, attempt: int) -> None:
+        self._clock.sleep(min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt))
+
+    def _create_markers(self, partitions: Iterable[PartitionFacts]) -> None:
+        """Create State as HOT where there is none. Creating uses up a block number, so it is done once."""
+        checks = self._lease.hot_checks
+        groups = [
+            (each.partition_id, [Create(self._layout.state(each.partition_id), HOT)])
+            for each in partitions
+            if each.state is None
+        ]
+        batches = pack(checks, groups)
+        outcomes = self._hot.commit([batch.multi for batch in batches])
+        for batch, outcome in zip(batches, outcomes, strict=True):
+            if isinstance(outcome, Rejected):
+                raise_if_lease_lost(outcome, len(checks), self._layout.path)
+                refuse_unwritable(self._hot, batch.multi[outcome.op_index].path, outcome)
+
+    def _switch_group(
+        self, verified: Mapping[str, PartitionFacts], options: GateOptions, result: SwitchResult
+    ) -> list[str]:
+        """Look at the group once more and switch what may be; returns what has to be tried again."""
+        self._hot.sync(self._layout.path)
+        shard = self._reader.shard()
+        fresh = self._reader.partitions(shard, sorted(verified), with_cold=False)
+        refused = refuse_partitions(shard, list(fresh.values()), options)
+        result.refused.update(refused)
+        checks = (*self._lease.hot_checks, *shard.fence)
+        groups: list[tuple[str, list[Op]]] = []
+        unmarked: list[PartitionFacts] = []
+        for each, partition in fresh.items():
+            if each in refused:
+                continue
+            if partition.hot != verified[each].hot:
+                result.changed.add(each)
+            elif partition.state is None:
+                unmarked.append(partition)
+            elif not fits(checks, ops := self._switching(partition)):
+                result.refused[each] = _too_large(ops)
+            else:
+                groups.append((each, ops))
+        self._create_markers(unmarked)
+        collided = [partition.partition_id for partition in unmarked]
+        return collided + self._commit(checks, groups, shard, result)
+
+    def _switching(self, partition: PartitionFacts) -> list[Op]:
+        """State first, then every part of every replica, children before their parent."""
+        if partition.state is None:
+            return []
+        ops: list[Op] = [SetData(partition.state.path, COLD, partition.state.stat.version)]
+        for part in partition.hot_parts:
+            ops += [Delete(each.path, each.stat.version) for each in (*part.children, part.znode)]
+        return ops
+
+    def _commit(
+        self,
+        checks: Sequence[Op],
+        groups: Sequence[tuple[str, Sequence[Op]]],
+        shard: ShardFacts,
+        result: SwitchResult,
+    ) -> list[str]:
+        batches = pack(checks, groups)
+        outcomes = self._hot.commit([batch.multi for batch in batches])
+        unclear: list[str] = []
+        collided: list[str] = []
+        for batch, outcome in zip(batches, outcomes, strict=True):
+            keys = [str(key) for key in batch.keys]
+            if isinstance(outcome, Committed):
+                result.switched.update(keys)
+            elif isinstance(outcome, Rejected):
+                self._raise_if_hopeless(outcome, batch.multi)
+                collided += keys
+            else:
+                unclear += keys
+        if unclear:
+            collided += self._find_out(shard, unclear, result)
+        return collided
+
+    def _raise_if_hopeless(self, outcome: Rejected, multi: Sequence[Op]) -> None:
+        raise_if_lease_lost(outcome, len(self._lease.hot_checks), self._layout.path)
+        refuse_unwritable(self._hot, multi[outcome.op_index].path, outcome)
+
+    def _find_out(
+        self, shard: ShardFacts, unclear: Sequence[str], result: SwitchResult
+    ) -> list[str]:
+        """The answer was lost: State and parts, which change together, tell whether it was applied."""
+        self._hot.sync(self._layout.path)
+        now = self._reader.partitions(shard, unclear, with_cold=False)
+        open_ones = []
+        for each, partition in now.items():
+            if partition.is_cold and not partition.hot_parts:
+                result.switched.add(each)
+            else:
+                open_ones.append(each)
+        return open_ones
+
+
+def _too_busy(attempts: int) -> Refusal:
+    return Refusal(
+        "quiet_table",
+        f"the table's own merges, mutations or inserts came in between {attempts} times",
+        "Run again at a quieter time",
+    )
+
+
+def _too_large(ops: Sequence[Op]) -> Refusal:
+    return Refusal(
+        "fits_one_multi",
+        f"its {len(ops)} operations do not fit one multi, so it cannot be switched at one instant",
+        "Merge the partition into fewer parts and run again",
+    )
