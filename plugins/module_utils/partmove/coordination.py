@@ -62,18 +62,18 @@ def refuse_unwritable(store: ZnodeStore, path: str, rejected: Rejected) -> None:
     """Raise the error that a person can act on when the ensemble does not let us write at all."""
     if rejected.reason is Reason.NO_AUTH:
         raise AccessDenied(
-            f"The {store.name} ensemble refuses to let this identity write {path}",
-            remedy=f"Give the {store.name} identity create, write and delete permission there",
+            f"Writing {path} is denied to this identity by {store.name}",
+            remedy="Give the identity create, write and delete permission there, or use another one",
         )
     if rejected.reason is Reason.READ_ONLY:
         raise EnsembleError(
-            f"The {store.name} ensemble is read-only, {path} cannot be written",
+            f"{path} cannot be written, {store.name} is read-only",
             remedy="Wait until the ensemble has a quorum again",
         )
     if rejected.reason is Reason.OTHER:
         raise EnsembleError(
-            f"The {store.name} ensemble rejected a write to {path} with ZooKeeper error {rejected.code}",
-            remedy="Look up the error in the log of the server",
+            f"A write to {path} was rejected by {store.name} with ZooKeeper error {rejected.code}",
+            remedy="See the log of the server for the error",
         )
 
 
@@ -90,7 +90,7 @@ def ensure_path(store: ZnodeStore, path: str) -> None:
         if isinstance(outcome, Rejected):
             refuse_unwritable(store, missing[outcome.op_index], outcome)
     raise EnsembleError(
-        f"The {store.name} ensemble did not keep {path}",
+        f"{path} does not stay in {store.name} after it was created",
         remedy="See whether something else deletes it, then run again",
     )
 
@@ -191,6 +191,6 @@ class LeaseKeeper:
             if isinstance(outcome, Rejected):
                 refuse_unwritable(store, path, outcome)
         raise EnsembleError(
-            f"The epoch {path} could not be raised in the {store.name} ensemble in {_ATTEMPTS} tries",
+            f"The epoch {path} could not be raised in {_ATTEMPTS} tries in {store.name}",
             remedy="See whether another run works on the same shard path, then run again",
         )
