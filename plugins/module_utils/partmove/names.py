@@ -118,7 +118,7 @@ def _not_a_part_name(text: str, format_version: int, where: str) -> FormatError:
     if format_version not in FORMAT_VERSIONS:
         return FormatError(f"{where}: data format version {format_version} is not known", remedy=READ_ZNODE)
     return FormatError(
-        f"{where}: {shown(text)} is not the name of a part in a table of data format version {format_version},"
-        f" which is {_FORMS[format_version]}",
+        f"{where}: {shown(text)} is not the name of a part in a table of data format version"
+        f" {format_version}, which is {_FORMS[format_version]}",
         remedy=READ_ZNODE,
     )

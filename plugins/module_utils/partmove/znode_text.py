@@ -11,8 +11,8 @@ import re
 from .errors import FormatError
 
 READ_ZNODE = (
-    "Look at the znode (system.zookeeper shows it): if a ClickHouse newer than this collection knows wrote it,"
-    " use a newer olap.partmove; if it is damaged, repair it first"
+    "Look at the znode, which system.zookeeper shows: if it comes from a ClickHouse newer than this"
+    " collection knows, use a newer olap.partmove; if it is damaged, repair it first"
 )
 """The way out for text that is not understood."""
 

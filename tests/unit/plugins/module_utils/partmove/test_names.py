@@ -15,8 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.names impor
     check_partition_id,
     parse_part_name,
 )
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 WHERE = "/clickhouse/tables/01/t/replicas/r1/parts/x"
 INT64_MAX = 2**63 - 1
@@ -212,7 +211,9 @@ def test_a_name_can_be_put_together_again(text: str) -> None:
 
 
 @given(st.integers(1970, 2105), st.integers(1, 12), names(ids=st.just("x")), st.data())
-def test_the_month_of_both_days_is_the_partition_id(year: int, month: int, tail: str, data: st.DataObject) -> None:
+def test_the_month_of_both_days_is_the_partition_id(
+    year: int, month: int, tail: str, data: st.DataObject
+) -> None:
     length = calendar.monthrange(year, month)[1]
     first, last = sorted(data.draw(st.tuples(st.integers(1, length), st.integers(1, length))))
     prefix = f"{year}{month:02}"

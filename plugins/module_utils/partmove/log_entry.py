@@ -1,0 +1,219 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Entries of a table's replication log and of the replicas' queues: which parts and ranges they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from .names import parse_part_name
+from .znode_text import ZnodeText, unescape
+
+_CREATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
+_QUOTED = r"'(?:[^'\\]|\\.)*'"
+_QUOTED_LIST = re.compile(rf"\[(?:{_QUOTED}(?:,{_QUOTED})*)?\]")
+_PART_TYPES = ("Wide", "Compact", "InMemory")
+_STORAGE_TYPES = ("Full", "Packed")
+_WITH_LOG_ENTRY_ID = 7
+# 4 is written by 18.16 to 20.12, and later unless an entry needs what 5, 6 or 7 added.
+_FORMAT_VERSIONS = (4, 5, 6, _WITH_LOG_ENTRY_ID)
+
+
+class EntryKind(Enum):
+    """What an entry tells a replica to do; the value is the word in the entry."""
+
+    GET = "get"
+    ATTACH = "attach"
+    MERGE = "merge"
+    MUTATE = "mutate"
+    DROP = "drop"
+    DETACH = "detach"
+    CLEAR_COLUMN = "clear_column"
+    CLEAR_INDEX = "clear_index"
+    REPLACE_RANGE = "REPLACE_RANGE"
+    ALTER = "alter"
+    CLONE_FROM_SHARD = "clone_part_from_shard"
+    SYNC_PINNED_PARTS = "sync_pinned_part_uuids"
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One entry.
+
+    ``create_time`` is the server's local time as written, ``YYYY-MM-DD hh:mm:ss``. ``parts`` are the names
+    of every part and range in it: sources, result and dropped range. ``table_wide`` marks an entry that
+    names no part because it concerns all of them.
+    """
+
+    where: str
+    kind: EntryKind
+    create_time: str
+    source_replica: str
+    block_id: str
+    parts: tuple[str, ...]
+    table_wide: bool
+
+
+class _Body(NamedTuple):
+    parts: tuple[str, ...]
+    table_wide: bool = False
+
+
+def parse_log_entry(data: bytes, where: str) -> LogEntry:
+    """Read an entry of ``log`` or of a ``queue``; ``where`` is its path.
+
+    Raises FormatError when anything in the entry is not understood: an entry that is not understood may
+    concern any partition.
+    """
+    text = ZnodeText(data, where)
+    version = text.number(text.field("format version: "))
+    if version not in _FORMAT_VERSIONS:
+        raise text.refused(f"a format version from {_FORMAT_VERSIONS[0]} to {_FORMAT_VERSIONS[-1]}")
+    create_time = text.field("create_time: ")
+    if _CREATE_TIME.fullmatch(create_time) is None:
+        raise text.refused("a date and time")
+    source_replica = text.field("source replica: ")
+    block_id = unescape(text.field("block_id: "))
+    if version >= _WITH_LOG_ENTRY_ID:
+        text.field("log_entry_id: ")
+    word = text.line("the type of the entry")
+    try:
+        kind = EntryKind(word)
+    except ValueError:
+        raise text.refused("a known type of entry") from None
+    body = _BODIES[kind](text)
+    _read_trailer(text)
+    return LogEntry(where, kind, create_time, source_replica, block_id, body.parts, body.table_wide)
+
+
+def partitions_named(entry: LogEntry, format_version: int) -> frozenset[str]:
+    """Ids of the partitions that the entry names parts of, in a table of this data format version.
+
+    An entry that is ``table_wide`` concerns all partitions, whatever is returned. Raises FormatError when
+    a name in the entry is not the name of a part.
+    """
+    return frozenset(parse_part_name(part, format_version, entry.where).partition_id for part in entry.parts)
+
+
+def _part(text: ZnodeText) -> str:
+    return text.line("the name of a part")
+
+
+def _read_one_part(text: ZnodeText) -> _Body:
+    return _Body((_part(text),))
+
+
+def _read_attach(text: ZnodeText) -> _Body:
+    first = _part(text)
+    if first in ("detached", "unreplicated"):
+        # Written by servers before 2017, and still understood by later ones.
+        source = _part(text)
+        text.exactly("into")
+        return _Body((source, _part(text)))
+    text.field("part_checksum: ")
+    return _Body((first,))
+
+
+def _read_merge(text: ZnodeText) -> _Body:
+    parts = []
+    while not text.optional_line("into"):
+        parts.append(_part(text))
+    parts.append(_part(text))
+    text.field("deduplicate: ")
+    for key in ("merge_type: ", "into_uuid: ", "deduplicate_by_columns: ", "cleanup: "):
+        text.optional_field(key)
+    patches = text.optional_field("apply_patches: ")
+    if patches is not None:
+        parts += [_part(text) for _ in range(text.count(patches))]
+    return _Body(tuple(parts))
+
+
+def _read_mutate(text: ZnodeText) -> _Body:
+    source = _part(text)
+    text.exactly("to")
+    result = _part(text)
+    if text.optional_line("to_uuid"):
+        text.line("a UUID")
+    if text.optional_line("alter_version"):
+        text.number(text.line("the number of an ALTER"))
+    return _Body((source, result))
+
+
+def _read_clear(text: ZnodeText) -> _Body:
+    text.line("the name of a column or an index")
+    text.exactly("from")
+    return _Body((_part(text),))
+
+
+def _read_replace_range(text: ZnodeText) -> _Body:
+    dropped = text.field("drop_range_name: ")
+    text.field("from_database: ")
+    text.field("from_table: ")
+    sources = _quoted_list(text, "source_parts: ")
+    results = _quoted_list(text, "new_parts: ")
+    _quoted_list(text, "part_checksums: ")
+    text.number(text.field("columns_version: "))
+    return _Body((dropped, *sources, *results))
+
+
+def _read_alter(text: ZnodeText) -> _Body:
+    text.exactly("alter_version")
+    text.number(text.line("the number of an ALTER"))
+    text.exactly("have_mutation")
+    text.number(text.line("0 or 1"))
+    for name in ("columns", "metadata"):
+        text.exactly(f"{name}_str_size:")
+        text.block(text.count(text.line(f"the size of the {name}")), f"{name} text")
+    return _Body((), table_wide=True)
+
+
+def _read_clone(text: ZnodeText) -> _Body:
+    part = _part(text)
+    text.field("source_shard: ")
+    return _Body((part,))
+
+
+def _read_sync(text: ZnodeText) -> _Body:
+    text.exactly("")
+    return _Body((), table_wide=True)
+
+
+_BODIES: dict[EntryKind, Callable[[ZnodeText], _Body]] = {
+    EntryKind.GET: _read_one_part,
+    EntryKind.ATTACH: _read_attach,
+    EntryKind.MERGE: _read_merge,
+    EntryKind.MUTATE: _read_mutate,
+    EntryKind.DROP: _read_one_part,
+    EntryKind.DETACH: _read_one_part,
+    EntryKind.CLEAR_COLUMN: _read_clear,
+    EntryKind.CLEAR_INDEX: _read_clear,
+    EntryKind.REPLACE_RANGE: _read_replace_range,
+    EntryKind.ALTER: _read_alter,
+    EntryKind.CLONE_FROM_SHARD: _read_clone,
+    EntryKind.SYNC_PINNED_PARTS: _read_sync,
+}
+
+
+def _quoted_list(text: ZnodeText, key: str) -> list[str]:
+    """A list in square brackets of strings in single quotes, as ``key`` has it."""
+    value = text.field(key)
+    if _QUOTED_LIST.fullmatch(value) is None:
+        raise text.refused(f"{key!r} and a list of quoted names")
+    return [unescape(quoted[1:-1]) for quoted in re.findall(_QUOTED, value)]
+
+
+def _read_trailer(text: ZnodeText) -> None:
+    for key, known in (("part_type: ", _PART_TYPES), ("storage_type: ", _STORAGE_TYPES)):
+        value = text.optional_field(key)
+        if value is not None and value not in known:
+            raise text.refused(f"{key!r} and one of {', '.join(known)}")
+    quorum = text.optional_field("quorum: ")
+    if quorum is not None:
+        text.count(quorum)
+    text.end()
