@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 from kazoo.client import KazooClient
@@ -20,6 +19,7 @@ from kazoo.client import KazooClient
 from support.clickhouse import (
     ClickHouseCluster,
     ClickHouseServer,
+    ClusterMaker,
     ServerOptions,
     ZooKeeperSource,
     clickhouse_program,
@@ -27,19 +27,6 @@ from support.clickhouse import (
 )
 from support.process import ServerError
 from support.zookeeper import Ensemble, EnsembleOptions, Member
-
-
-class ClusterMaker(Protocol):
-    """Starts the servers of a cluster; they are stopped when the test ends."""
-
-    def __call__(
-        self,
-        zookeeper: ZooKeeperSource,
-        shards: int = 1,
-        replicas: int = 2,
-        options: ServerOptions | None = None,
-    ) -> ClickHouseCluster:
-        """Return the running cluster."""
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from support.clickhouse_config import FAST_MERGE_TREE, ServerPorts, ZooKeeperSource, config_xml, users_xml
 from support.ports import ReservedPorts
@@ -24,6 +24,7 @@ from support.process import ServerError, ServerProcess
 __all__ = [
     "ClickHouseCluster",
     "ClickHouseServer",
+    "ClusterMaker",
     "QueryError",
     "ServerOptions",
     "ZooKeeperSource",
@@ -256,6 +257,19 @@ class ClickHouseCluster:
     def shard(self, number: int) -> list[ClickHouseServer]:
         """Return the replicas of one shard, counted from 1."""
         return [server for server in self.servers if server.options.macros["shard"] == f"{number:02}"]
+
+
+class ClusterMaker(Protocol):
+    """Starts the servers of a cluster; they are stopped when the test ends."""
+
+    def __call__(
+        self,
+        zookeeper: ZooKeeperSource,
+        shards: int = 1,
+        replicas: int = 2,
+        options: ServerOptions | None = None,
+    ) -> ClickHouseCluster:
+        """Return the running cluster."""
 
 
 def cluster(

@@ -39,6 +39,11 @@ appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{ISO8601} [myid:%X{myid}] %-5p [%t] %c{1} - %m%n
 rootLogger.level = INFO
 rootLogger.appenderRef.console.ref = console
+# One line a connection otherwise, and one for each time the harness asks whether it serves.
+logger.connections.name = org.apache.zookeeper.server.NIOServerCnxn
+logger.connections.level = WARN
+logger.sessions.name = org.apache.zookeeper.server.ZooKeeperServer
+logger.sessions.level = ERROR
 """
 
 
