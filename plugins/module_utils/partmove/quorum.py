@@ -1,0 +1,46 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which parts wait for a quorum of replicas, or failed to get one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .names import PartName, parse_part_name
+from .znode_text import ZnodeText, unescape
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumEntry:
+    """A part that waits until ``required`` replicas have it; ``replicas`` are those that do."""
+
+    part: PartName
+    required: int
+    replicas: tuple[str, ...]
+
+
+def parse_quorum_entry(data: bytes, format_version: int, where: str) -> QuorumEntry:
+    """Read ``quorum/status`` or a child of ``quorum/parallel``; ``where`` is its path.
+
+    ``format_version`` is the table's data format version. Raises FormatError.
+    """
+    text = ZnodeText(data, where)
+    text.exactly("version: 1")
+    part = parse_part_name(text.field("part_name: "), format_version, where)
+    required = text.count(text.field("required_number_of_replicas: "))
+    actual = text.count(text.field("actual_number_of_replicas: "))
+    text.exactly("replicas:")
+    replicas = tuple(unescape(text.line("the name of a replica")) for _ in range(actual))
+    text.end()
+    return QuorumEntry(part, required, replicas)
+
+
+def quorum_parts(children: Iterable[str], format_version: int, where: str) -> tuple[PartName, ...]:
+    """The parts named by the children of ``quorum/parallel`` or ``quorum/failed_parts``, sorted by name.
+
+    ``where`` is the path of the parent. Raises FormatError.
+    """
+    return tuple(parse_part_name(name, format_version, f"{where}/{name}") for name in sorted(children))
