@@ -13,7 +13,7 @@ from typing import Any
 
 from ..partmove.znodes import Outcome, Unknown
 from .session import LOST, Session
-from .wire import MultiWrite
+from .wire import NOT_SENT, MultiWrite
 
 MULTIS_IN_FLIGHT = 8
 BYTES_IN_FLIGHT = 2 * 1024 * 1024
@@ -51,7 +51,7 @@ class Commit:
         while self._waiting:
             outcomes.append(self._next_outcome())
         unsent = len(payloads) - len(outcomes)
-        return outcomes + [Unknown("not sent, because the connection was lost before")] * unsent
+        return outcomes + [Unknown(NOT_SENT)] * unsent
 
     def _full(self, size: int) -> bool:
         return len(self._waiting) == MULTIS_IN_FLIGHT or self._bytes + size > BYTES_IN_FLIGHT

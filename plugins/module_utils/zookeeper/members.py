@@ -61,12 +61,12 @@ def _check(members: list[Reader], listed: Mapping[int, str], options: EnsembleOp
         number = member.server_id
         if number in named:
             raise EnsembleError(
-                f"{named[number]} and {member.name} of ensemble {options.name} are the same server (id {number})",
+                f"{named[number]} and {member.name} of ensemble {options.name} are one server (id {number})",
                 remedy="Name each member once in hosts",
             )
         if listed and number not in listed:
             raise EnsembleError(
-                f"{member.name} is server {number}, which {CONFIG_PATH} of ensemble {options.name} does not list",
+                f"{member.name} is server {number}, not listed in {CONFIG_PATH} of ensemble {options.name}",
                 remedy="Remove it from hosts, or add it to the ensemble's configuration",
             )
         named[number] = member.name

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 from ..partmove.errors import EnsembleError
 
-DEFAULT_PORT = 2181
 AUTH_SCHEMES = ("digest", "sasl_digest_md5", "sasl_gssapi")
 
 
@@ -73,7 +72,7 @@ class EnsembleOptions:
     hosts: tuple[str, ...]
     chroot: str = ""
     session_timeout: float = 30.0
-    connect_timeout: float = 15.0
+    connect_timeout: float = 30.0
     operation_timeout: float = 60.0
     auth_scheme: str = ""
     auth_credential: str = field(default="", repr=False)
@@ -83,7 +82,9 @@ class EnsembleOptions:
     def __post_init__(self) -> None:
         """Refuse options that no ensemble could be reached with."""
         if not self.hosts:
-            raise EnsembleError(f"Ensemble {self.name} has no hosts", remedy="Name each of its members as host:port")
+            raise EnsembleError(
+                f"Ensemble {self.name} has no hosts", remedy="Name each of its members as host:port"
+            )
         for host in self.hosts:
             self._check_host(host)
         self._check_chroot()

@@ -35,6 +35,8 @@ BATCHES_IN_FLIGHT = 8
 SINGLES_IN_FLIGHT = 256
 ANSWER_BYTES = 1024 * 1024
 
+_NOT_KNOWN = (UNIMPLEMENTED, BAD_ARGUMENTS)
+
 _Found = TypeVar("_Found")
 
 
@@ -62,9 +64,13 @@ class Reader:
         """Connect; see `Session` for the errors."""
         self._options = options
         self._session = Session(options, label)
-        self._multi_read: bool | None = None
         self._data_size = AnswerSize(8 * 1024)
         self._children_size = AnswerSize(64 * 1024)
+        try:
+            self._multi_read = self._has_multi_read()
+        except BaseException:
+            self._session.close()
+            raise
 
     def __enter__(self) -> Self:
         """Nothing to do: the session is open."""
@@ -109,9 +115,9 @@ class Reader:
         """End the session; its ephemeral znodes go."""
         self._session.close()
 
-    def _read(self, kind: ReadKind[_Found], size: AnswerSize, paths: Sequence[str], chroot: str) -> list[_Found | None]:
-        if self._multi_read is None:
-            self._multi_read = self._has_multi_read()
+    def _read(
+        self, kind: ReadKind[_Found], size: AnswerSize, paths: Sequence[str], chroot: str
+    ) -> list[_Found | None]:
         found: list[_Found | None] = []
         requests: Iterator[ReadRequest[_Found]]
         if self._multi_read:
@@ -119,7 +125,7 @@ class Reader:
         else:
             requests, window = map(partial(SingleRead, kind, chroot), paths), SINGLES_IN_FLIGHT
         for request, answer in self._session.stream(requests, window):
-            if self._multi_read and answer.error in (UNIMPLEMENTED, BAD_ARGUMENTS):
+            if self._multi_read and answer.error in _NOT_KNOWN:
                 # Reconnected to a member of an older version.
                 self._multi_read = False
                 return self._read(kind, size, paths, chroot)
@@ -128,14 +134,15 @@ class Reader:
         return found
 
     def _has_multi_read(self) -> bool:
-        """Try it. A server may also drop the connection of a client that asks for what it does not know."""
+        """Try it: a server that has none says so, drops the connection, or both."""
         for _ in range(2):
             answer = self._session.try_once(MultiRead(DATA, "", ("/",)))
-            if answer.error in (UNIMPLEMENTED, BAD_ARGUMENTS):
-                return False
-            if answer.error not in LOST:
+            if answer.error not in (*LOST, *_NOT_KNOWN):
                 return True
+            # Not to be in the way of a commit, the connection must be dropped and made again now.
             self._session.ask(Exists(b"/"))
+            if answer.error in _NOT_KNOWN:
+                return False
         return False
 
     def _refuse(self, path: str, code: int) -> NoReturn:
@@ -144,7 +151,7 @@ class Reader:
                 f"The identity given to {self._session.label} may not read {path}",
                 remedy="Give the identity that its ACL names, or correct the ACL",
             )
-        raise EnsembleError(f"{self._session.label} answered with error {code} for {path}")
+        raise EnsembleError(f"Error {code} from {self._session.label} for {path}")
 
 
 def _batches(

@@ -74,7 +74,9 @@ class ZooKeeperStore(Reader):
         Raises:
             PartMoveError: a multi is above the limits of wire.py; nothing was sent.
         """
-        return Commit(self._session, self._options.operation_timeout).run([*map(self._encoder.encode, multis)])
+        return Commit(self._session, self._options.operation_timeout).run(
+            [*map(self._encoder.encode, multis)]
+        )
 
     def members(self) -> tuple[Reader, ...]:
         """A direct connection to each member of the ensemble, made at the first call.

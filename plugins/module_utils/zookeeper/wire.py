@@ -68,6 +68,14 @@ _REASONS = {
     -119: Reason.READ_ONLY,
 }
 
+_CAUSES = {
+    CONNECTION_LOSS: "the connection was lost before the answer",
+    OPERATION_TIMEOUT: "no answer within the operation timeout",
+    SESSION_EXPIRED: "the session ended before the answer",
+    REQUEST_TIMEOUT: "the server gave up before the multi was decided",
+}
+NOT_SENT = "not sent, because the connection was lost before"
+
 Found = TypeVar("Found")
 Refuse: TypeAlias = Callable[[str, int], NoReturn]
 """Raises for a path that could not be read, given the ZooKeeper error code."""
@@ -216,6 +224,8 @@ class MultiWrite(Request):
         packet, offset, error = answer
         if error:
             return _whole_outcome(error)
+        if not self.sent:
+            return Unknown(NOT_SENT)
         index = 0
         while True:
             kind, done, _error = _HEADER.unpack_from(packet, offset)
@@ -252,7 +262,7 @@ class MultiEncoder:
         payload = self._pack(multi)
         if len(payload) > MAX_REQUEST_BYTES:
             raise PartMoveError(
-                f"A multi of {len(payload)} bytes from {multi[0].path} on is above the limit of {MAX_REQUEST_BYTES}",
+                f"A multi of {len(payload)} bytes is above the limit of {MAX_REQUEST_BYTES}: {multi[0].path}...",
                 remedy="Split it before it is committed",
             )
         return payload
@@ -264,13 +274,25 @@ class MultiEncoder:
             name = wire_path(self._chroot, op.path)
             match op:
                 case Create(_, data, ephemeral):
-                    chunks += (header(_CREATE, 0, -1, len(name)), name, number(len(data)), data, tails[ephemeral])
+                    chunks += (
+                        header(_CREATE, 0, -1, len(name)),
+                        name,
+                        number(len(data)),
+                        data,
+                        tails[ephemeral],
+                    )
                 case Delete(_, version):
                     chunks += (header(_DELETE, 0, -1, len(name)), name, number(version))
                 case Check(_, version):
                     chunks += (header(_CHECK, 0, -1, len(name)), name, number(version))
                 case SetData(_, data, version):
-                    chunks += (header(_SET_DATA, 0, -1, len(name)), name, number(len(data)), data, number(version))
+                    chunks += (
+                        header(_SET_DATA, 0, -1, len(name)),
+                        name,
+                        number(len(data)),
+                        data,
+                        number(version),
+                    )
         chunks.append(_END)
         return b"".join(chunks)
 
@@ -316,8 +338,8 @@ def _take_children(_path: str, packet: bytes, offset: int) -> tuple[tuple[str, .
 def _whole_outcome(code: int) -> Outcome:
     # Codes above -100 are failures of the system, which may come after the multi was applied;
     # the others are decided before it.
-    if code > -100 or code in (SESSION_EXPIRED, REQUEST_TIMEOUT):
-        return Unknown(f"the server answered with error {code}")
+    if code > -100 or code in _CAUSES:
+        return Unknown(_CAUSES.get(code, f"the server answered with error {code}"))
     return Rejected(0, _REASONS.get(code, Reason.OTHER), code)
 
 
