@@ -44,6 +44,8 @@ class RegisteredPart(NamedTuple):
     @property
     def payload(self) -> tuple[bytes, tuple[tuple[str, bytes], ...]]:
         """Data of the part znode, then name and data of each child: what a copy must equal."""
+        if not self.children:
+            return self.znode.data, ()
         prefix = len(self.znode.path) + 1
         return self.znode.data, tuple((child.path[prefix:], child.data) for child in self.children)
 
@@ -111,7 +113,7 @@ class PartitionFacts:
     state: Znode | None
     inserts_in_flight: tuple[str, ...]
     hot: Mapping[str, tuple[RegisteredPart, ...]]
-    """Replica → parts registered in the hot ensemble, by name; every replica is a key."""
+    """Replica → parts registered in the hot ensemble; every replica is a key, in order, as are the parts."""
     cold: Mapping[str, tuple[RegisteredPart, ...]]
     """The same of the cold ensemble; without keys where it was not read."""
 
@@ -127,13 +129,13 @@ class PartitionFacts:
 
     @property
     def hot_parts(self) -> list[RegisteredPart]:
-        """Parts in hot of all replicas, replicas in order."""
-        return [part for replica in sorted(self.hot) for part in self.hot[replica]]
+        """Parts in hot of all replicas."""
+        return [part for parts in self.hot.values() for part in parts]
 
     @property
     def cold_parts(self) -> list[RegisteredPart]:
-        """Parts in cold of all replicas, replicas in order."""
-        return [part for replica in sorted(self.cold) for part in self.cold[replica]]
+        """Parts in cold of all replicas."""
+        return [part for parts in self.cold.values() for part in parts]
 
 
 COLD = b"COLD"

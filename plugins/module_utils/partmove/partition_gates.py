@@ -36,8 +36,8 @@ def _part_sets_differ(
     _shard: ShardFacts, partition: PartitionFacts, _options: GateOptions
 ) -> str | None:
     names = {replica: {p.name.text for p in parts} for replica, parts in partition.hot.items()}
-    everywhere = set.intersection(*names.values())
-    if all(each == everywhere for each in names.values()):
+    first, *others = names.values()
+    if all(each == first for each in others):
         return None
     differing = {
         f"{name} is not on {replica}"
@@ -50,8 +50,7 @@ def _part_sets_differ(
 def _too_many_parts(
     _shard: ShardFacts, partition: PartitionFacts, options: GateOptions
 ) -> str | None:
-    for replica in sorted(partition.hot):
-        parts = partition.hot[replica]
+    for replica, parts in partition.hot.items():
         if len(parts) > options.max_parts:
             names = few(part.name.text for part in parts)
             return f"replica {replica} has {len(parts)} parts registered: {names}"
@@ -61,11 +60,12 @@ def _too_many_parts(
 def _payload_unreadable(
     _shard: ShardFacts, partition: PartitionFacts, _options: GateOptions
 ) -> str | None:
-    for part in partition.hot_parts:
-        data, children = part.payload
+    # The replicas of a part mostly have the same payload, which is looked at once.
+    distinct = {part.payload: part for part in partition.hot_parts}
+    for (data, children), part in distinct.items():
         problem = payload_problem(data, dict(children))
         if problem is not None:
-            return f"{part.znode.path}: {problem}"
+            return f"{part.znode.path} {problem}"
     return None
 
 
@@ -114,7 +114,7 @@ def _stray_copies(
 ) -> str | None:
     strays = [
         part.znode.path
-        for replica, parts in sorted(partition.cold.items())
+        for replica, parts in partition.cold.items()
         for part in parts
         if not is_registered_or_replaced(part, partition.hot[replica])
     ]
