@@ -68,6 +68,19 @@ DROP = (
     b"drop\n20191201_0_7_999999999_3\n"
 )
 
+MERGE_BY_MONTH = (
+    b"format version: 4\ncreate_time: 2026-11-21 00:24:23\nsource replica: r1\nblock_id: \nmerge\n"
+    b"20191201_20191220_0_0_0\n20191205_20191205_1_1_0\ninto\n20191201_20191220_0_1_1\ndeduplicate: 0\n"
+)
+MUTATE_BY_MONTH = (
+    b"format version: 4\ncreate_time: 2026-11-21 00:24:26\nsource replica: r1\nblock_id: \n"
+    b"mutate\n20191201_20191220_0_1_1\nto\n20191201_20191220_0_1_1_2\n"
+)
+DROP_BY_MONTH = (
+    b"format version: 4\ncreate_time: 2026-11-21 00:24:32\nsource replica: r1\nblock_id: \n"
+    b"drop\n20191201_20191231_0_2_999999999_2\n"
+)
+
 
 @pytest.mark.parametrize(
     ("data", "kind", "parts"),
@@ -268,6 +281,12 @@ def test_refuses_a_list_that_is_none(value: str) -> None:
     [
         (GET, 1, {"20191201"}),
         (GET_BY_MONTH, 0, {"201912"}),
+        (MERGE_BY_MONTH, 0, {"201912"}),
+        (MUTATE_BY_MONTH, 0, {"201912"}),
+        (DROP_BY_MONTH, 0, {"201912"}),
+        (MUTATE, 1, {"20191201"}),
+        (CLEAR_COLUMN, 1, {"20191202"}),
+        (DETACH, 1, {"20191203"}),
         (MERGE, 1, {"20191201"}),
         (REPLACE_RANGE, 1, {"20191201"}),
         (DROP, 1, {"20191201"}),

@@ -20,7 +20,7 @@ from hypothesis import given, strategies as st
 
 WHERE = "/clickhouse/tables/01/t/replicas/r1/parts/20191201_5_5_0"
 
-# As a server of version 18.16.1 wrote them for 20191201_5_5_0. The entry of the replication log that made
+# What a server of version 18.16.1 wrote for 20191201_5_5_0. The entry of the replication log that made
 # the part names the hash of all files, high word first: 8557D6AEA26E81B12FFDADC5CB38D48B.
 COLUMNS = b"columns format version: 1\n4 columns:\n`d` Date\n`k` UInt32\n`v` String\n`w` UInt8\n"
 TOTALS = (
@@ -30,7 +30,18 @@ TOTALS = (
 LEGACY = {"columns": COLUMNS, "checksums": b"checksums format version: 5\n" + TOTALS}
 HEADER = b"part header format version: 1\n"
 MINIMALISTIC = HEADER + bytes(range(16)) + TOTALS
-FULL_LIST = {"columns": COLUMNS, "checksums": b"checksums format version: 4\n\x00\x01\x02\n\x03"}
+# The same with use_minimalistic_checksums_in_zookeeper=0, for a part of two columns.
+FULL_LIST = (
+    b"checksums format version: 4\n\xbe}"
+    b"*k\xc0'\x11k\x88uA\xac\x1bj\x85Q\x82\xdd\x00\x00\x00\xfc\x00\x00\x00\xf0Q\x08\tcou"
+    b"nt.txt\x01l\x9cU\xbd\xe9\x9a\x93|\xa9STX\xf4\x14\x05\xff\x00\x05d.bin"
+    b"\x1c\x1cLu`\x04\xdf\xbb\x1a\xfb\x0e\xff_F\xa5d6\x01\x02!\xdc\xc2*n\xa4\xdef4\x8ep"
+    b"1~\xab*\xea\x05d.mrk\x102\xae\xdby]x\xbd\x11\x19\xfeb\x88\xa7\xb4\xfe\xb3\x00\x05"
+    b"kA\x00\xff\x16\x1e\xa7H\x19\x85Q\x90\xdb\xfdq\x00\x0e\xe3\x07<\xc9T\x01\x04\x859\x12`\xce#"
+    b"\xec)CM\x95x\x87\x8f\xc9\x8d\x05kA\x00\x03\xfd\x1e\x0cminmax_d.idx"
+    b"\x04,\xb1\xf7Il\x84\xaa;_Ed\xb0\xf8e\xbf\xbb\x00\rpartition.d"
+    b"at\x97\x00\x91\x00\x0bprimary>\x00\x08t\x00P\x87\x8f\xc9\x8d\x00"
+)
 EXPECTED = Checksums(
     compressed_files=4,
     uncompressed_files=8,
@@ -38,6 +49,11 @@ EXPECTED = Checksums(
     hash_of_uncompressed_files="9fcbd3fa66efa52ee96d758772d32ed7",
     uncompressed_hash_of_compressed_files="0dcafde8d08da339a4f7780e2ac76397",
 )
+
+
+def test_the_two_forms_do_not_look_alike() -> None:
+    assert payload_problem(LEGACY["checksums"], {}) is not None
+    assert payload_problem(b"", {"columns": COLUMNS, "checksums": MINIMALISTIC}) is not None
 
 
 def test_a_minimalistic_payload() -> None:
@@ -51,6 +67,12 @@ def test_a_legacy_payload() -> None:
     payload = parse_payload(b"", LEGACY, WHERE)
     assert not payload.is_minimalistic
     assert payload.checksums == EXPECTED
+
+
+def test_a_legacy_payload_of_18_16_with_a_full_list_of_files() -> None:
+    assert len(FULL_LIST) == 265
+    payload = parse_payload(b"", {"columns": COLUMNS, "checksums": FULL_LIST}, WHERE)
+    assert payload.checksums is None
 
 
 @pytest.mark.parametrize("version", [2, 3, 4])

@@ -23,6 +23,15 @@ WAITING = (
 )
 
 
+def test_reads_what_18_16_writes() -> None:
+    data = (
+        b"version: 1\npart_name: 20191205_0_0_0\nrequired_number_of_replicas: 2\n"
+        b"actual_number_of_replicas: 1\nreplicas:\nr1\n"
+    )
+    entry = parse_quorum_entry(data, 1, STATUS)
+    assert (entry.part.text, entry.required, entry.replicas) == ("20191205_0_0_0", 2, ("r1",))
+
+
 def test_reads_an_entry() -> None:
     entry = parse_quorum_entry(WAITING, 1, STATUS)
     assert entry.part.text == "20191203_4_4_0"
