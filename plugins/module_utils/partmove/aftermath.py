@@ -12,7 +12,7 @@ starting right now may have read hot before that and must still find them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from .batches import fits
 from .coordination import Lease, raise_if_lease_lost, refuse_unwritable
@@ -67,9 +67,7 @@ class Aftermath:
         self._check_copies(shard, switched, report)
         self._check_servers(shard, switched, detached_before, report)
 
-    def _late(
-        self, shard: ShardFacts, switched: Mapping[str, PartitionFacts]
-    ) -> dict[str, str]:
+    def _late(self, shard: ShardFacts, switched: Mapping[str, PartitionFacts]) -> dict[str, str]:
         """Partition id → what is in hot, or on its way there, although the partition is cold."""
         late: dict[str, str] = {}
         for replica, parts in self._reader.names_in_hot(shard).items():

@@ -63,8 +63,7 @@ class ColdCopies:
             part
             for replica, parts in partition.cold.items()
             for part in parts
-            if part.znode.path in self._created
-            or is_registered_or_replaced(part, partition.hot[replica])
+            if part.znode.path in self._created or is_registered_or_replaced(part, partition.hot[replica])
         ]
         self._commit([(part.znode.path, _removal(part)) for part in removable])
 

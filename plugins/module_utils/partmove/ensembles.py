@@ -19,9 +19,7 @@ def check_distinct(hot: ZnodeStore, cold: ZnodeStore) -> None:
         raise _same(f"both were given the address {common[0]}")
 
 
-def check_invisible(
-    hot: ZnodeStore, cold: ZnodeStore, token: str, *, root: str = DEFAULT_ROOT
-) -> None:
+def check_invisible(hot: ZnodeStore, cold: ZnodeStore, token: str, *, root: str = DEFAULT_ROOT) -> None:
     """Raise SameEnsemble when an ephemeral znode that is created in hot can be seen in cold.
 
     ``token`` is a name nobody else uses. The chroots do not matter: cold is asked for the absolute

@@ -49,7 +49,7 @@ class SameEnsemble(EnsembleError):
 
 
 class LeaseLost(PartMoveError):
-    """The lock or the epoch of a shard path is no longer ours: another run took over, or our session ended."""
+    """The lock or the epoch of a shard path is no longer ours: taken over, or our session ended."""
 
 
 class LeaseHeld(PartMoveError):

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -103,6 +103,19 @@ class ShardFacts:
         return json.dumps(content, sort_keys=True).encode()
 
 
+class Whereabouts(NamedTuple):
+    """Where the parts of a partition are registered, by name only; every replica is a key of both."""
+
+    state: Znode | None
+    hot: Mapping[str, Collection[str]]
+    cold: Mapping[str, Collection[str]]
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether a server takes the partition for cold: exactly the bytes ``COLD``."""
+        return self.state is not None and self.state.data == COLD
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionFacts:
     """What concerns one partition of a shard path."""
@@ -121,6 +134,15 @@ class PartitionFacts:
     def state_text(self) -> str:
         """The marker as people read it; empty where there is none."""
         return "" if self.state is None else self.state.data.decode(errors="backslashreplace")
+
+    @property
+    def whereabouts(self) -> Whereabouts:
+        """The same without payloads."""
+        hot, cold = (
+            {replica: [part.name.text for part in parts] for replica, parts in found.items()}
+            for found in (self.hot, self.cold)
+        )
+        return Whereabouts(self.state, hot, cold)
 
     @property
     def is_cold(self) -> bool:

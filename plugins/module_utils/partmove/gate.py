@@ -60,9 +60,7 @@ class PartitionGate:
     remedy: str
     reason: Callable[[ShardFacts, PartitionFacts, GateOptions], str | None]
 
-    def refusal(
-        self, shard: ShardFacts, partition: PartitionFacts, options: GateOptions
-    ) -> Refusal | None:
+    def refusal(self, shard: ShardFacts, partition: PartitionFacts, options: GateOptions) -> Refusal | None:
         """The refusal, or None to let the partition pass."""
         reason = self.reason(shard, partition, options)
         return None if reason is None else Refusal(self.name, reason, self.remedy)

@@ -13,7 +13,16 @@ from .gate import GateOptions, Refusal
 from .partition_gates import PARTITION_GATES
 from .shard_gates import SHARD_GATES
 
-__all__ = ["GateOptions", "Refusal", "refuse_partitions"]
+__all__ = ["GateOptions", "Refusal", "refuse_partitions", "refuse_shard"]
+
+
+def refuse_shard(shard: ShardFacts) -> Refusal | None:
+    """The first gate that stops the whole shard path."""
+    for gate in SHARD_GATES:
+        refusal = gate.refusal(shard)
+        if refusal is not None:
+            return refusal
+    return None
 
 
 def refuse_partitions(
@@ -23,10 +32,9 @@ def refuse_partitions(
 
     A gate that stops the shard path stops every partition.
     """
-    for shard_gate in SHARD_GATES:
-        refusal = shard_gate.refusal(shard)
-        if refusal is not None:
-            return {partition.partition_id: refusal for partition in partitions}
+    stopped = refuse_shard(shard)
+    if stopped is not None:
+        return {partition.partition_id: stopped for partition in partitions}
     refused: dict[str, Refusal] = {}
     for partition in partitions:
         for gate in PARTITION_GATES:

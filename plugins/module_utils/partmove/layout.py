@@ -36,7 +36,6 @@ KNOWN_TABLE_CHILDREN = frozenset(
         "alter_partition_version",
         "async_blocks",
         "deduplication_hashes",
-        "lightweight_updates",
         "lost_part_count",
         "part_moves_shard",
         "pinned_part_uuids",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from .facts import PartitionFacts
+from .facts import Whereabouts
 from .gate import Refusal, few
 
 
@@ -29,9 +29,9 @@ class Location(Enum):
     """State and registration contradict each other."""
 
 
-def locate(partition: PartitionFacts) -> Location:
+def locate(partition: Whereabouts) -> Location:
     """Where the partition is, over all replicas."""
-    hot, cold = bool(partition.hot_parts), bool(partition.cold_parts)
+    hot, cold = any(partition.hot.values()), any(partition.cold.values())
     if not hot and not cold:
         return Location.ABSENT
     if hot and not partition.is_cold:
@@ -41,12 +41,11 @@ def locate(partition: PartitionFacts) -> Location:
     return Location.DRIFTED
 
 
-def _same_names_everywhere(partition: PartitionFacts) -> bool:
-    names = {frozenset(part.name.text for part in parts) for parts in partition.cold.values()}
-    return len(names) == 1
+def _same_names_everywhere(partition: Whereabouts) -> bool:
+    return len({frozenset(names) for names in partition.cold.values()}) == 1
 
 
-def refusal_of(partition: PartitionFacts) -> Refusal:
+def refusal_of(partition: Whereabouts) -> Refusal:
     """Why a partition that is ABSENT or DRIFTED is not moved."""
     if locate(partition) is Location.ABSENT:
         return Refusal(
@@ -54,17 +53,13 @@ def refusal_of(partition: PartitionFacts) -> Refusal:
             "no part of the partition is registered in either ensemble",
             "Check the partition id (system.parts.partition_id) and the shard path",
         )
-    state = partition.state_text or "absent"
+    state = "absent" if partition.state is None else partition.state.data.decode(errors="backslashreplace")
+    counts = few(
+        f"{replica} has {len(partition.hot[replica])} in hot and {len(names)} in cold"
+        for replica, names in partition.cold.items()
+    )
     return Refusal(
         "not_drifted",
-        f"State is {state} while {_whereabouts(partition)}",
+        f"State is {state} while of its parts {counts}",
         "Audit the partition and repair it before it is moved",
     )
-
-
-def _whereabouts(partition: PartitionFacts) -> str:
-    counts = [
-        f"{replica} has {len(partition.hot.get(replica, ()))} in hot and {len(parts)} in cold"
-        for replica, parts in sorted(partition.cold.items())
-    ]
-    return f"of its parts {few(counts)}"

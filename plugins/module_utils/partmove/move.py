@@ -18,7 +18,7 @@ from .coordination import Lease, LeaseKeeper
 from .copies import ColdCopies
 from .errors import FormatError, LeaseHeld, LeaseLost
 from .facts import PartitionFacts, ShardFacts
-from .gates import GateOptions, Refusal, refuse_partitions
+from .gates import GateOptions, Refusal, refuse_partitions, refuse_shard
 from .layout import ShardLayout
 from .location import Location, locate, refusal_of
 from .ports import Clock, Journal, ZnodeStore
@@ -66,7 +66,14 @@ def move_shard(
     layout = ShardLayout(shard_path)
     report = ShardReport(shard_path)
     wanted = sorted(set(partition_ids))
+    reader = ShardReader(world.hot, world.cold, layout)
     switched: dict[str, PartitionFacts] = {}
+    try:
+        _first_look(world, reader, wanted, report)
+    except FormatError as error:
+        _give_up(report, wanted, (), Refusal("readable", error.message, error.remedy))
+    if not report.open(wanted):
+        return report
     refusal = Refusal("lock_kept", "", "")
     for _lease in range(_LEASES):
         try:
@@ -78,7 +85,7 @@ def move_shard(
             refusal = Refusal("lock_kept", error.message, error.remedy)
             continue
         try:
-            move = _ShardMove(world, layout, lease, options, report, switched)
+            move = _ShardMove(world, reader, lease, options, report, switched)
             move.run(report.open(wanted))
             return report
         except LeaseLost as error:
@@ -90,6 +97,22 @@ def move_shard(
             world.leases.release(lease)
     _give_up(report, wanted, switched.keys(), refusal)
     return report
+
+
+def _first_look(world: World, reader: ShardReader, wanted: Sequence[str], report: ShardReport) -> None:
+    """Sort out what can be told by reading alone, so that a run with nothing to do writes nothing."""
+    world.hot.sync(report.shard_path)
+    world.cold.sync(report.shard_path)
+    shard = reader.shard()
+    for each, partition in reader.whereabouts(shard, wanted).items():
+        location = locate(partition)
+        if location is Location.COLD:
+            report.unchanged.add(each)
+        elif location is not Location.HOT:
+            report.deferred[each] = refusal_of(partition)
+    refusal = world.readiness.refusal(shard) or refuse_shard(shard)
+    if refusal is not None:
+        report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
 
 
 def _give_up(
@@ -109,20 +132,20 @@ class _ShardMove:
     def __init__(
         self,
         world: World,
-        layout: ShardLayout,
+        reader: ShardReader,
         lease: Lease,
         options: MoveOptions,
         report: ShardReport,
         switched: dict[str, PartitionFacts],
     ) -> None:
         self._world = world
-        self._layout = layout
+        self._layout = layout = ShardLayout(report.shard_path)
         self._lease = lease
         self._options = GateOptions(world.clock.now(), options.min_age, options.max_parts)
         self._report = report
         self._switched = switched
         self._detached: Mapping[str, frozenset[str]] = {}
-        self._reader = ShardReader(world.hot, world.cold, layout)
+        self._reader = reader
         self._copies = ColdCopies(world.cold, layout, lease)
 
     def run(self, partition_ids: Sequence[str]) -> None:
@@ -154,29 +177,26 @@ class _ShardMove:
         self._defer(result.refused)
         return sorted(result.changed)
 
-    def _gated(
-        self, partition_ids: Sequence[str]
-    ) -> tuple[ShardFacts, dict[str, PartitionFacts]]:
+    def _gated(self, partition_ids: Sequence[str]) -> tuple[ShardFacts, dict[str, PartitionFacts]]:
         """Read the shard path and keep the partitions that every gate lets pass."""
         self._world.hot.sync(self._layout.path)
         self._world.cold.sync(self._layout.path)
         shard = self._reader.shard()
         movable: dict[str, PartitionFacts] = {}
         for each, partition in self._reader.partitions(shard, partition_ids).items():
-            location = locate(partition)
+            whereabouts = partition.whereabouts
+            location = locate(whereabouts)
             if location is Location.HOT:
                 movable[each] = partition
             elif location is Location.COLD:
                 self._report.unchanged.add(each)
             else:
-                self._report.deferred[each] = refusal_of(partition)
+                self._report.deferred[each] = refusal_of(whereabouts)
         refused = self._refusals(shard, movable)
         self._defer(refused, movable)
         return shard, {each: movable[each] for each in sorted(movable.keys() - refused.keys())}
 
-    def _refusals(
-        self, shard: ShardFacts, movable: Mapping[str, PartitionFacts]
-    ) -> dict[str, Refusal]:
+    def _refusals(self, shard: ShardFacts, movable: Mapping[str, PartitionFacts]) -> dict[str, Refusal]:
         unready = self._world.readiness.refusal(shard)
         if unready is not None:
             return dict.fromkeys(movable, unready)
@@ -187,9 +207,7 @@ class _ShardMove:
             refused.update(self._world.servers.refusals(shard, passed))
         return refused
 
-    def _copied(
-        self, shard: ShardFacts, passed: Mapping[str, PartitionFacts]
-    ) -> dict[str, PartitionFacts]:
+    def _copied(self, shard: ShardFacts, passed: Mapping[str, PartitionFacts]) -> dict[str, PartitionFacts]:
         """Copy the partitions and keep those that every member of the cold ensemble has as hot has."""
         partitions = [passed[each] for each in sorted(passed)]
         self._copies.make(shard, partitions)
@@ -203,7 +221,7 @@ class _ShardMove:
                 f"the copies in the cold ensemble are not equal: {'; '.join(comparison.samples)}",
                 "See that every member of the cold ensemble is up and has caught up, then run again",
             )
-            failed = {each: refusal for each in comparison.failed_partitions}
+            failed = dict.fromkeys(comparison.failed_partitions, refusal)
             self._take_back(failed)
             self._report.failed.update(failed)
         return {each: passed[each] for each in passed if each not in comparison.failed_partitions}

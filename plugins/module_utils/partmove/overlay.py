@@ -62,7 +62,7 @@ class Changes:
         self.children.setdefault(parent or "/", {})[name] = znode is not None
 
     def restore(self, before: Mapping[str, Znode | None], touched: Collection[str]) -> None:
-        """Take back a multi that failed half-way: ``before`` holds what was remembered of the touched paths."""
+        """Take back a multi that failed half-way; ``before`` is what was remembered of the touched paths."""
         for path in touched:
             if path in before:
                 self.put(before[path], path)
@@ -86,27 +86,31 @@ class OverlayReader:
 
     @property
     def name(self) -> str:
+        """What messages call the ensemble or the member."""
         return self._base.name
 
     @property
     def server_id(self) -> int:
+        """The id of the server that opened the session."""
         return self._base.server_id
 
     def sync(self, path: str) -> None:
+        """Wait until the server of the session has caught up."""
         self._base.sync(path)
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        """Data and stat of each path, as remembered or else as read."""
         if absolute:
             return self._base.read(paths, absolute=True)
         changed = self._changes.znodes
         missing = [path for path in paths if path not in changed]
         found = dict(zip(missing, self._base.read(missing), strict=True)) if missing else {}
         return [
-            self._with_child_count(changed[path] if path in changed else found[path], path)
-            for path in paths
+            self._with_child_count(changed[path] if path in changed else found[path], path) for path in paths
         ]
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """Names of the children of each path, sorted, as remembered over what is read."""
         present = dict(zip(paths, self._base.children(paths), strict=True))
         return [self._changed_children(path, present[path]) for path in paths]
 
@@ -136,17 +140,21 @@ class OverlayStore(OverlayReader):
 
     @property
     def chroot(self) -> str:
+        """The chroot of the connection."""
         return self._store.chroot
 
     @property
     def addresses(self) -> tuple[str, ...]:
+        """The addresses that the connection was given."""
         return self._store.addresses
 
     @property
     def session_id(self) -> int:
+        """The session in use now."""
         return self._store.session_id
 
     def members(self) -> Sequence[ZnodeReader]:
+        """The members, each with the remembered writes laid over it."""
         return [OverlayReader(member, self._changes) for member in self._store.members()]
 
     def forget(self) -> None:
@@ -155,12 +163,13 @@ class OverlayStore(OverlayReader):
         self.written.clear()
 
     def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        """Remember the multis that an ensemble would apply now; one outcome each, in order."""
         self._load(op.path for multi in multis for op in multi)
         return [self._apply(multi) for multi in multis]
 
     def _load(self, paths: Iterable[str]) -> None:
         """Read all that the multis touch in one go, into the overlay's own view."""
-        wanted = {path for path in paths} | {"/"}
+        wanted = set(paths) | {"/"}
         wanted |= {parent_of(path) for path in wanted}
         unknown = sorted(wanted - self._changes.znodes.keys())
         self._known = dict(zip(unknown, self._base.read(unknown), strict=True))
@@ -193,9 +202,7 @@ class OverlayStore(OverlayReader):
         if znode.stat.version != op.version:
             raise _Rejection(Reason.BAD_VERSION)
         if isinstance(op, SetData):
-            stat = znode.stat._replace(
-                mzxid=zxid, version=op.version + 1, data_length=len(op.data)
-            )
+            stat = znode.stat._replace(mzxid=zxid, version=op.version + 1, data_length=len(op.data))
             self._changes.put(Znode(op.path, op.data, stat), op.path)
         elif isinstance(op, Delete):
             if znode.stat.num_children:

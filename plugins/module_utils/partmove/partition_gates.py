@@ -20,9 +20,7 @@ def _queue_busy(shard: ShardFacts, partition: PartitionFacts, _options: GateOpti
     return f"entries for the partition wait: {few(f'{e.kind.value} in {e.where}' for e in entries)}"
 
 
-def _insert_in_flight(
-    _shard: ShardFacts, partition: PartitionFacts, _options: GateOptions
-) -> str | None:
+def _insert_in_flight(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
     locks = partition.inserts_in_flight
     return f"an insert holds a block number: {few(locks)}" if locks else None
 
@@ -32,9 +30,7 @@ def _quorum_open(shard: ShardFacts, partition: PartitionFacts, _options: GateOpt
     return f"quorum inserts are open or have failed: {few(paths)}" if paths else None
 
 
-def _part_sets_differ(
-    _shard: ShardFacts, partition: PartitionFacts, _options: GateOptions
-) -> str | None:
+def _part_sets_differ(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
     names = {replica: {p.name.text for p in parts} for replica, parts in partition.hot.items()}
     first, *others = names.values()
     if all(each == first for each in others):
@@ -47,9 +43,7 @@ def _part_sets_differ(
     return f"the replicas have different parts: {few(sorted(differing))}"
 
 
-def _too_many_parts(
-    _shard: ShardFacts, partition: PartitionFacts, options: GateOptions
-) -> str | None:
+def _too_many_parts(_shard: ShardFacts, partition: PartitionFacts, options: GateOptions) -> str | None:
     for replica, parts in partition.hot.items():
         if len(parts) > options.max_parts:
             names = few(part.name.text for part in parts)
@@ -57,9 +51,7 @@ def _too_many_parts(
     return None
 
 
-def _payload_unreadable(
-    _shard: ShardFacts, partition: PartitionFacts, _options: GateOptions
-) -> str | None:
+def _payload_unreadable(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
     # The replicas of a part mostly have the same payload, which is looked at once.
     distinct = {part.payload: part for part in partition.hot_parts}
     for (data, children), part in distinct.items():
@@ -69,9 +61,7 @@ def _payload_unreadable(
     return None
 
 
-def _payloads_differ(
-    _shard: ShardFacts, partition: PartitionFacts, _options: GateOptions
-) -> str | None:
+def _payloads_differ(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
     first: dict[str, RegisteredPart] = {}
     for part in partition.hot_parts:
         other = first.setdefault(part.name.text, part)
@@ -88,9 +78,7 @@ def _same_parsed(one: RegisteredPart, other: RegisteredPart) -> bool:
     return same_content(parsed[0], parsed[1]) is True
 
 
-def _mutation_unfinished(
-    shard: ShardFacts, partition: PartitionFacts, _options: GateOptions
-) -> str | None:
+def _mutation_unfinished(shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
     for mutation in shard.mutations:
         number = mutation.block_numbers.get(partition.partition_id)
         if number is None:
@@ -109,9 +97,7 @@ def _too_young(_shard: ShardFacts, partition: PartitionFacts, options: GateOptio
     return f"its newest part was registered {age:.0f} s ago, less than {options.min_age:.0f} s"
 
 
-def _stray_copies(
-    _shard: ShardFacts, partition: PartitionFacts, _options: GateOptions
-) -> str | None:
+def _stray_copies(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
     strays = [
         part.znode.path
         for replica, parts in partition.cold.items()

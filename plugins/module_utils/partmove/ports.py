@@ -63,7 +63,7 @@ class ZnodeStore(ZnodeReader, Protocol):
         """
 
     def members(self) -> Sequence[ZnodeReader]:
-        """A direct connection to each member of the ensemble; EnsembleUnreachable names one that does not answer."""
+        """A direct connection to each member; EnsembleUnreachable names one that does not answer."""
 
 
 class Clock(Protocol):

@@ -46,9 +46,7 @@ class AssumePatched:
 class ServerCheck(Protocol):
     """Whether the servers have on disk what is registered."""
 
-    def refusals(
-        self, shard: ShardFacts, partitions: Sequence[PartitionFacts]
-    ) -> Mapping[str, Refusal]:
+    def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """Partition id → why not; the parts expected are those registered in hot."""
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
@@ -58,9 +56,7 @@ class ServerCheck(Protocol):
 class AssumeActive:
     """The operator vouches for what is on disk; no server is asked."""
 
-    def refusals(
-        self, shard: ShardFacts, partitions: Sequence[PartitionFacts]
-    ) -> Mapping[str, Refusal]:
+    def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """Never a refusal."""
         return {}
 
@@ -72,9 +68,7 @@ class AssumeActive:
 class NoServers:
     """No server can be asked and nobody vouches, so nothing may become cold."""
 
-    def refusals(
-        self, shard: ShardFacts, partitions: Sequence[PartitionFacts]
-    ) -> Mapping[str, Refusal]:
+    def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """A refusal for every partition."""
         refusal = Refusal(
             "active_on_disk",
@@ -94,9 +88,7 @@ class AskServers:
     def __init__(self, probe: ReplicaProbe) -> None:
         self._probe = probe
 
-    def refusals(
-        self, shard: ShardFacts, partitions: Sequence[PartitionFacts]
-    ) -> Mapping[str, Refusal]:
+    def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """Partitions with other active parts, other hashes, or parts without rows."""
         found: dict[str, Refusal] = {}
         ids = [partition.partition_id for partition in partitions]

@@ -56,8 +56,7 @@ def _alter_pending(shard: ShardFacts) -> str | None:
     behind = [
         replica.name
         for replica in shard.replicas
-        if replica.columns != shard.columns
-        or replica.metadata not in (None, shard.metadata.raw)
+        if replica.columns != shard.columns or replica.metadata not in (None, shard.metadata.raw)
     ]
     return f"replicas with another table definition: {few(behind)}" if behind else None
 
@@ -121,7 +120,7 @@ SHARD_GATES: tuple[ShardGate, ...] = (
     ),
     ShardGate(
         "no_shared_storage",
-        "Zero-copy replication, pinned parts and parts moving between shards are tracked in znodes of their own.",
+        "Zero-copy locks, pins and moves between shards refer to parts in znodes of their own.",
         "Leave tables with zero-copy replication or part moves between shards out of the plan",
         _shared_storage,
     ),

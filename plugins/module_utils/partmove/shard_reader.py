@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .block_lock import STATE, BlockLock, block_lock
 from .errors import FormatError, PartMoveError
-from .facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts
+from .facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts, Whereabouts
 from .layout import ReplicaLayout, ShardLayout, unknown_replica_children, unknown_table_children
 from .log_entry import LogEntry, parse_log_entry, partitions_named
 from .mutation_entry import MutationEntry, parse_mutation_entry
@@ -67,9 +67,7 @@ class ShardReader:
         layout = self._layout
         fence = self._read_fence()
         replicas = self._read_replicas()
-        shard_znode, columns, metadata_znode = self._hot.read(
-            [layout.path, layout.columns, layout.metadata]
-        )
+        shard_znode, columns, metadata_znode = self._hot.read([layout.path, layout.columns, layout.metadata])
         if shard_znode is None or metadata_znode is None or columns is None:
             raise self._no_table()
         metadata = parse_table_metadata(metadata_znode.data, layout.metadata)
@@ -114,6 +112,19 @@ class ShardReader:
                 cold={replica: tuple(parts.get(each, ())) for replica, parts in cold.items()},
             )
             for each, state, children in zip(partition_ids, states, locks, strict=True)
+        }
+
+    def whereabouts(self, shard: ShardFacts, partition_ids: Sequence[str]) -> dict[str, Whereabouts]:
+        """Where the partitions are registered; no payloads are read."""
+        states = self._hot.read([self._layout.state(each) for each in partition_ids])
+        hot, cold = self.names_in_hot(shard), self.names_in_cold(shard)
+        return {
+            each: Whereabouts(
+                state,
+                {replica: parts.get(each, ()) for replica, parts in hot.items()},
+                {replica: parts.get(each, ()) for replica, parts in cold.items()},
+            )
+            for each, state in zip(partition_ids, states, strict=True)
         }
 
     def names_in_hot(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
@@ -188,9 +199,7 @@ class ShardReader:
         oldest = min((_pointer(replica) for replica in replicas), default=0)
         log = self._layout.log
         paths += [
-            f"{log}/{name}"
-            for name in self._hot.children([log])[0] or ()
-            if _log_number(name, log) >= oldest
+            f"{log}/{name}" for name in self._hot.children([log])[0] or () if _log_number(name, log) >= oldest
         ]
         named: defaultdict[str, list[LogEntry]] = defaultdict(list)
         table_wide: list[str] = []
@@ -298,7 +307,9 @@ def read_parts(reader: ZnodeReader, parts: Sequence[tuple[str, PartName]]) -> li
     with_children = [znode.path for znode in znodes if znode is not None and znode.stat.num_children]
     child_names = reader.children(with_children) if with_children else []
     child_paths = [
-        f"{path}/{name}" for path, names in zip(with_children, child_names, strict=True) for name in names or ()
+        f"{path}/{name}"
+        for path, names in zip(with_children, child_names, strict=True)
+        for name in names or ()
     ]
     children: defaultdict[str, list[Znode]] = defaultdict(list)
     for child in reader.read(child_paths) if child_paths else ():

@@ -17,9 +17,7 @@ ZERO_COPY_ROOT = "/clickhouse/zero_copy"
 """Where later servers keep the zero-copy locks of all tables, by the UUID of the table."""
 
 
-def read_shared_storage(
-    hot: ZnodeReader, layout: ShardLayout, children: Collection[str]
-) -> tuple[str, ...]:
+def read_shared_storage(hot: ZnodeReader, layout: ShardLayout, children: Collection[str]) -> tuple[str, ...]:
     """Paths that show that parts of the table are shared, pinned or on their way to another shard.
 
     ``children`` are those of the shard path. Locks name parts in more than one way, so any lock counts.

@@ -166,9 +166,7 @@ class Switch:
         raise_if_lease_lost(outcome, len(self._lease.hot_checks), self._layout.path)
         refuse_unwritable(self._hot, multi[outcome.op_index].path, outcome)
 
-    def _find_out(
-        self, shard: ShardFacts, unclear: Sequence[str], result: SwitchResult
-    ) -> list[str]:
+    def _find_out(self, shard: ShardFacts, unclear: Sequence[str], result: SwitchResult) -> list[str]:
         """The answer was lost: State and parts, which change together, tell whether it was applied."""
         self._hot.sync(self._layout.path)
         now = self._reader.partitions(shard, unclear, with_cold=False)

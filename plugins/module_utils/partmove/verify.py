@@ -69,9 +69,7 @@ def compare_copies(
         for path, partition_id in _extras(member, originals, layout, format_version):
             tally.add("has no original", path, partition_id, member.name)
     matched, mismatched, missing, extra = tally.counts.values()
-    return Comparison(
-        matched, mismatched, missing, extra, tuple(tally.samples), frozenset(tally.failed)
-    )
+    return Comparison(matched, mismatched, missing, extra, tuple(tally.samples), frozenset(tally.failed))
 
 
 def _extras(
