@@ -12,6 +12,7 @@ starting right now may have read hot before that and must still find them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from .batches import fits
@@ -27,6 +28,7 @@ from .shard_reader import ShardReader
 from .znodes import Committed, Create, Op, Rejected, SetData
 
 _ATTEMPTS = 5
+_DETACHED = re.compile(r"[a-z-]+_(.+?)(?:_try[0-9]+)?")
 
 
 class Aftermath:
@@ -141,14 +143,21 @@ class Aftermath:
         moved = [switched[each] for each in sorted(switched.keys() & report.moved.keys())]
         failures = dict(self._servers.refusals(shard, moved))
         detached_now = self._servers.detached(shard) if detached_before else {}
+        owners = {part.name.text: part.name.partition_id for each in moved for part in each.hot_parts}
         for replica, names in detached_now.items():
             for name in sorted(names - detached_before.get(replica, frozenset())):
-                for partition in moved:
-                    if partition.partition_id in name:
-                        failures.setdefault(partition.partition_id, _detached(replica, name))
+                partition_id = owners.get(name) or owners.get(_part_of(name))
+                if partition_id is not None:
+                    failures.setdefault(partition_id, _detached(replica, name))
         for each, refusal in failures.items():
             del report.moved[each]
             report.failed[each] = refusal
+
+
+def _part_of(folder: str) -> str:
+    """Name of the part in a detached folder named ``<reason>_<part>`` or ``<reason>_<part>_try<N>``."""
+    match = _DETACHED.fullmatch(folder)
+    return folder if match is None else match[1]
 
 
 def _late_insert(reason: str) -> Refusal:

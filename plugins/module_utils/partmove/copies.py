@@ -52,13 +52,14 @@ class ColdCopies:
             remedy="See what else writes there, then run again",
         )
 
-    def take_back(self, partition: PartitionFacts) -> None:
+    def take_back(self, partition: PartitionFacts) -> bool:
         """Remove the copies of a partition that is not switched; ``partition`` was read just now.
 
-        Only what hot still registers, or has replaced, or what this run created itself.
+        Only what hot still registers, or has replaced, or what this run created itself. Returns
+        whether there was anything to remove.
         """
         if partition.is_cold:
-            return
+            return False
         removable = [
             part
             for replica, parts in partition.cold.items()
@@ -66,6 +67,7 @@ class ColdCopies:
             if part.znode.path in self._created or is_registered_or_replaced(part, partition.hot[replica])
         ]
         self._commit([(part.znode.path, _removal(part)) for part in removable])
+        return bool(removable)
 
     def _commit(self, groups: Sequence[tuple[str, Sequence[Op]]]) -> bool:
         """Whether everything was applied; if not, the copies have to be looked at again."""

@@ -190,6 +190,8 @@ class _ShardMove:
                 movable[each] = partition
             elif location is Location.COLD:
                 self._report.unchanged.add(each)
+            elif self._copies.take_back(partition):
+                self._report.deferred[each] = _dropped()
             else:
                 self._report.deferred[each] = refusal_of(whereabouts)
         refused = self._refusals(shard, movable)
@@ -257,6 +259,14 @@ class _ShardMove:
         shard = self._reader.shard()
         for partition in self._reader.partitions(shard, ids).values():
             self._copies.take_back(partition)
+
+
+def _dropped() -> Refusal:
+    return Refusal(
+        "partition_exists",
+        "its parts left the hot ensemble while they were copied; the copies were removed",
+        "Leave the partition out of the plan if it was dropped, or else run again",
+    )
 
 
 def _keeps_changing() -> Refusal:
