@@ -103,5 +103,5 @@ class ReplicaProbe(Protocol):
         ``host`` is the data of the replica's ``host`` znode.
         """
 
-    def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str]:
-        """Names in the replica's ``detached`` folder."""
+    def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str] | None:
+        """Names in the replica's ``detached`` folder; None where the server's version does not tell."""

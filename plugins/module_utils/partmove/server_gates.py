@@ -50,7 +50,7 @@ class ServerCheck(Protocol):
         """Partition id → why not; the parts expected are those registered in hot."""
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
-        """Replica → names in its ``detached`` folder."""
+        """Replica → names in its ``detached`` folder; a replica that cannot tell them is no key."""
 
 
 class AssumeActive:
@@ -105,10 +105,11 @@ class AskServers:
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
         """Raises PartMoveError when a server does not answer."""
-        return {
+        found = {
             replica.name: self._probe.detached_parts(shard.layout.path, replica.name, _host(replica))
             for replica in shard.replicas
         }
+        return {replica: names for replica, names in found.items() if names is not None}
 
 
 def _host(replica: ReplicaFacts) -> str:
