@@ -52,22 +52,22 @@ class ColdCopies:
             remedy="See what else writes there, then run again",
         )
 
-    def take_back(self, partition: PartitionFacts) -> bool:
-        """Remove the copies of a partition that is not switched; ``partition`` was read just now.
+    def take_back(self, partitions: Iterable[PartitionFacts]) -> set[str]:
+        """Remove copies of partitions that are not switched; each was read just now.
 
-        Only what hot still registers, or has replaced, or what this run created itself. Returns
-        whether there was anything to remove.
+        Only what hot still registers, or has replaced, or what this run created itself. Returns the
+        ids of the partitions that had copies to remove; read them again to be sure that these are gone.
         """
-        if partition.is_cold:
-            return False
-        removable = [
-            part
+        groups: list[tuple[str, Sequence[Op]]] = [
+            (partition.partition_id, _removal(part))
+            for partition in partitions
+            if not partition.is_cold
             for replica, parts in partition.cold.items()
             for part in parts
             if part.znode.path in self._created or is_registered_or_replaced(part, partition.hot[replica])
         ]
-        self._commit([(part.znode.path, _removal(part)) for part in removable])
-        return bool(removable)
+        self._commit(groups)
+        return {partition_id for partition_id, _ops in groups}
 
     def _commit(self, groups: Sequence[tuple[str, Sequence[Op]]]) -> bool:
         """Whether everything was applied; if not, the copies have to be looked at again."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from .aftermath import Aftermath
 from .coordination import Lease, LeaseKeeper
 from .copies import ColdCopies
-from .errors import FormatError, LeaseHeld, LeaseLost
+from .errors import EnsembleError, FormatError, LeaseHeld, LeaseLost
 from .facts import PartitionFacts, ShardFacts
 from .gates import GateOptions, Refusal, refuse_partitions, refuse_shard
 from .layout import ShardLayout
@@ -25,7 +25,7 @@ from .ports import Clock, Journal, ZnodeStore
 from .report import MovedPartition, ShardReport
 from .server_gates import Readiness, ServerCheck
 from .shard_reader import ShardReader
-from .switch import Switch
+from .switch import Switch, SwitchResult
 from .verify import compare_copies
 
 _LEASES = 3
@@ -56,15 +56,19 @@ class World(NamedTuple):
 
 
 def move_shard(
-    world: World, shard_path: str, partition_ids: Sequence[str], options: MoveOptions
+    world: World,
+    shard_path: str,
+    partition_ids: Sequence[str],
+    options: MoveOptions,
+    report: ShardReport | None = None,
 ) -> ShardReport:
     """Move the partitions of one shard path that every gate lets pass.
 
     Raises EnsembleError and its kin when an ensemble cannot be used, and NoSuchTable; nothing is
-    half done then, and running again goes on.
+    half done then, and running again goes on. Give an empty report to keep what was done until then.
     """
     layout = ShardLayout(shard_path)
-    report = ShardReport(shard_path)
+    report = ShardReport(shard_path) if report is None else report
     wanted = sorted(set(partition_ids))
     reader = ShardReader(world.hot, world.cold, layout)
     switched: dict[str, PartitionFacts] = {}
@@ -170,10 +174,14 @@ class _ShardMove:
         self._detached = self._detached or self._world.servers.detached(shard)
         verified = self._copied(shard, passed)
         switch = Switch(self._world.hot, self._reader, self._layout, self._lease, self._world.clock)
-        result = switch.run(verified, self._options)
-        for each in sorted(result.switched):
-            self._record_moved(verified[each])
-            self._switched[each] = verified[each]
+        result = SwitchResult()
+        try:
+            switch.run(verified, self._options, result)
+        finally:
+            # What was switched is known even where the lease or the ensemble was lost on the way.
+            for each in sorted(result.switched):
+                self._record_moved(verified[each])
+                self._switched[each] = verified[each]
         self._defer(result.refused)
         return sorted(result.changed)
 
@@ -190,7 +198,7 @@ class _ShardMove:
                 movable[each] = partition
             elif location is Location.COLD:
                 self._report.unchanged.add(each)
-            elif self._copies.take_back(partition):
+            elif self._take_back([each]):
                 self._report.deferred[each] = _dropped()
             else:
                 self._report.deferred[each] = refusal_of(whereabouts)
@@ -250,15 +258,22 @@ class _ShardMove:
         self._take_back(copied)
         self._report.deferred.update(refused)
 
-    def _take_back(self, partition_ids: Sequence[str] | Mapping[str, Refusal]) -> None:
+    def _take_back(self, partition_ids: Collection[str]) -> bool:
+        """Remove the copies of the partitions; whether there were any. Raises EnsembleError."""
+        removed = False
         ids = sorted(partition_ids)
-        if not ids:
-            return
-        self._world.hot.sync(self._layout.path)
-        self._world.cold.sync(self._layout.path)
-        shard = self._reader.shard()
-        for partition in self._reader.partitions(shard, ids).values():
-            self._copies.take_back(partition)
+        for _attempt in range(_ROUNDS):
+            if not ids:
+                return removed
+            self._world.hot.sync(self._layout.path)
+            self._world.cold.sync(self._layout.path)
+            found = self._reader.partitions(self._reader.shard(), ids)
+            ids = sorted(self._copies.take_back(found.values()))
+            removed = removed or bool(ids)
+        raise EnsembleError(
+            f"Copies of partition {ids[0]} of {self._layout.path} could not be removed from cold",
+            remedy="They do no harm while the partition stays in hot; run again to remove them",
+        )
 
 
 def _dropped() -> Refusal:

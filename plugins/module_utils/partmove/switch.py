@@ -60,12 +60,12 @@ class Switch:
         self._lease = lease
         self._clock = clock
 
-    def run(self, verified: Mapping[str, PartitionFacts], options: GateOptions) -> SwitchResult:
+    def run(self, verified: Mapping[str, PartitionFacts], options: GateOptions, result: SwitchResult) -> None:
         """Switch in groups; a group that collides with the table's own work is tried again in smaller ones.
 
-        Raises LeaseLost, EnsembleError, AccessDenied.
+        Fills the result. Raises LeaseLost, EnsembleError, AccessDenied; what was switched until then
+        is in the result.
         """
-        result = SwitchResult()
         self._create_markers(verified.values())
         waiting = deque(sorted(verified))
         attempts: Counter[str] = Counter()
@@ -82,7 +82,6 @@ class Switch:
                     waiting.append(each)
             if collided:
                 self._pause(max(attempts[each] for each in collided))
-        return result
 
     def _pause(self, attempt: int) -> None:
         self._clock.sleep(min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**attempt))
