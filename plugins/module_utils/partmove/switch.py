@@ -21,7 +21,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .batches import fits, pack
+from .batches import Batch, fits, pack
 from .coordination import Lease, raise_if_lease_lost, refuse_unwritable
 from .facts import COLD, HOT, PartitionFacts, ShardFacts
 from .gate import GateOptions, Refusal
@@ -148,17 +148,21 @@ class Switch:
         outcomes = self._hot.commit([batch.multi for batch in batches])
         unclear: list[str] = []
         collided: list[str] = []
+        rejections: list[tuple[Rejected, Batch]] = []
         for batch, outcome in zip(batches, outcomes, strict=True):
             keys = [str(key) for key in batch.keys]
             if isinstance(outcome, Committed):
                 result.switched.update(keys)
             elif isinstance(outcome, Rejected):
-                self._raise_if_hopeless(outcome, batch.multi)
+                rejections.append((outcome, batch))
                 collided += keys
             else:
                 unclear += keys
         if unclear:
             collided += self._find_out(shard, unclear, result)
+        # Only now that all outcomes are in the result may this raise.
+        for outcome, batch in rejections:
+            self._raise_if_hopeless(outcome, batch.multi)
         return collided
 
     def _raise_if_hopeless(self, outcome: Rejected, multi: Sequence[Op]) -> None:
