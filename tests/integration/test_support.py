@@ -53,7 +53,7 @@ def exists(pid: int) -> bool:
 
 def test_no_two_owners_get_the_same_port() -> None:
     first, second = ReservedPorts(), ReservedPorts()
-    ports = [owner.take() for owner in (first, second) for _ in range(20)]
+    ports = [owner.take() for owner in (first, second) for _number in range(20)]
     first.release()
     second.release()
     assert len(set(ports)) == 40
@@ -317,7 +317,7 @@ def test_servers_listen_on_loopback_only(servers: ClickHouseCluster) -> None:
     ports = servers.servers[0].ports
     tables = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
     sockets = [line.split() for line in tables.splitlines()]
-    listening = [address for _, address, _, state, *_ in sockets if state == "0A"]
+    listening = [fields[1] for fields in sockets if fields[3] == "0A"]
     for port in (ports.http, ports.tcp, ports.interserver):
         mine = [address for address in listening if address.endswith(f":{port:04X}")]
         assert mine == [f"0100007F:{port:04X}"]

@@ -73,7 +73,7 @@ class ZooKeeperSource:
         """Return the element as text."""
         lines = [f"    <{element}>"]
         for number, address in enumerate(self.connect.split(","), start=1):
-            host, _, port = address.rpartition(":")
+            host, _colon, port = address.rpartition(":")
             lines.append(f'        <node index="{number}"><host>{host}</host><port>{port}</port></node>')
         lines.append(f"        <session_timeout_ms>{self.session_ms}</session_timeout_ms>")
         if self.root is not None:

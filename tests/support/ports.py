@@ -57,7 +57,7 @@ class ReservedPorts:
     def release(self) -> None:
         """Give all ports back; calling it again does nothing."""
         while self._held:
-            _, lock = self._held.popitem()
+            _port, lock = self._held.popitem()
             os.close(lock)
 
 

@@ -107,7 +107,7 @@ class ZooKeeperProxy:
 
     def __init__(self, target: str) -> None:
         """Remember `target` (host:port) and reserve a port."""
-        host, _, port = target.rpartition(":")
+        host, _colon, port = target.rpartition(":")
         self._target = (host, int(port))
         self._reserved = ReservedPorts()
         self._port = self._reserved.take()

@@ -116,7 +116,7 @@ class Member:
     def monitor(self) -> dict[str, str]:
         """Return the values of `mntr`, for example zk_znode_count and zk_packets_received."""
         lines = self.four_letter("mntr").splitlines()
-        return {name: value for name, _, value in (line.partition("\t") for line in lines)}
+        return {name: value for name, _tab, value in (line.partition("\t") for line in lines)}
 
 
 class Ensemble:

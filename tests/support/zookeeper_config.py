@@ -176,7 +176,7 @@ def classpath() -> str:
 
 def super_digest(credentials: str) -> str:
     """Return what ZooKeeper stores of the digest credentials "name:password"."""
-    name, _, _ = credentials.partition(":")
+    name = credentials.partition(":")[0]
     digest = base64.b64encode(hashlib.sha1(credentials.encode(), usedforsecurity=False).digest()).decode()
     return f"{name}:{digest}"
 

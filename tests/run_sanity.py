@@ -1,0 +1,82 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Run every `ansible-test sanity` test on a copy of the tracked files, with no ignored finding."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from ansible_test._internal.host_configs import VirtualPythonConfig
+from ansible_test._internal.python_requirements import get_venv_packages
+
+ROOT = Path(__file__).resolve().parent.parent
+WORK = ROOT / "build" / "sanity"
+COPY = WORK / "ansible_collections" / "olap" / "partmove"
+HOME = WORK / "home"
+VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+# Tests that ansible-test leaves out with no more than a warning when their program is missing.
+PROGRAMS = {"shellcheck": "shellcheck", "pwsh": "pslint"}
+
+# ansible-test gets pip for its virtual environments with a script from a server of its own. This
+# stands in for that script and takes the same version of pip from the package index.
+BOOTSTRAP = """\
+import runpy
+import sys
+
+sys.path.insert(0, {wheel!r})
+options = [option for option in sys.argv[1:] if option not in ("--no-setuptools", "--no-wheel")]
+sys.argv = ["pip", "install", *options]
+runpy.run_module("pip", run_name="__main__")
+"""
+
+
+def main() -> int:
+    """Return the exit status of ansible-test."""
+    copy_tracked_files()
+    provide_pip()
+    for program, test in PROGRAMS.items():
+        if shutil.which(program) is None:
+            print(f"sanity: NOT RUN: {test}, because {program} is not installed")
+    ansible_test = Path(sys.executable).with_name("ansible-test")
+    command = [str(ansible_test), "sanity", "--python", VERSION, *sys.argv[1:]]
+    return subprocess.run(command, cwd=COPY, env={**os.environ, "HOME": str(HOME)}, check=False).returncode
+
+
+def copy_tracked_files() -> None:
+    """Make the copy anew, at a path that ansible-test takes for a collection."""
+    if COPY.exists():
+        shutil.rmtree(COPY)
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
+    for name in listing.stdout.split("\0"):
+        source = ROOT / name
+        if name and source.is_file():
+            target = COPY / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+    # ansible-test asks git for the files; without a repository of its own, the copy would be a
+    # folder that the outer repository ignores.
+    subprocess.run(["git", "init", "--quiet", "."], cwd=COPY, check=True)
+    subprocess.run(["git", "add", "--all"], cwd=COPY, check=True)
+
+
+def provide_pip() -> None:
+    """Put the stand-in for the bootstrap script where ansible-test looks for it first."""
+    version = get_venv_packages(VirtualPythonConfig(version=VERSION))["pip"]
+    script = HOME / ".ansible" / "test" / "cache" / f"get_pip_{version.replace('.', '_')}.py"
+    wheel = WORK / f"pip-{version}-py3-none-any.whl"
+    if not wheel.exists():
+        download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(WORK)]
+        subprocess.run([*download, f"pip=={version}"], check=True)
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.write_text(BOOTSTRAP.format(wheel=str(wheel)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
