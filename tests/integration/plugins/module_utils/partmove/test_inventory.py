@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
+from kazoo.client import KazooClient
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import (
     EnsembleError,
     FormatError,
@@ -28,8 +30,6 @@ from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store impo
     ZooKeeperStore,
     connect as open_store,
 )
-from kazoo.client import KazooClient
-
 from support.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
 from support.zookeeper import Ensemble
 

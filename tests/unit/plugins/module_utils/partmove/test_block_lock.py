@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies as st
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.block_lock import BlockLock, block_lock
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import FormatError
-from hypothesis import given, strategies as st
 
 PARTITION = "/clickhouse/tables/01/t/block_numbers/20191201"
 HOLDER = b"/clickhouse/tables/01/t/temp/abandonable_lock-0000000012"

@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies as st
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.layout import (
     KNOWN_REPLICA_CHILDREN,
@@ -17,7 +19,6 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.layout impo
     unknown_replica_children,
     unknown_table_children,
 )
-from hypothesis import given, strategies as st
 
 SHARD = "/clickhouse/tables/01/hits"
 

@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies as st
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.log_entry import (
     EntryKind,
@@ -14,7 +16,6 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.log_entry i
     parse_log_entry,
     partitions_named,
 )
-from hypothesis import given, strategies as st
 
 WHERE = "/clickhouse/tables/01/t/log/log-0000000009"
 

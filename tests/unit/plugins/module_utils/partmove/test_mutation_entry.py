@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies as st
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.mutation_entry import (
     parse_mutation_entry,
 )
-from hypothesis import given, strategies as st
 
 WHERE = "/clickhouse/tables/01/t/mutations/0000000000"
 

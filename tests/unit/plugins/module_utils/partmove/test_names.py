@@ -9,13 +9,14 @@ from __future__ import annotations
 import calendar
 
 import pytest
+from hypothesis import given, strategies as st
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.names import (
     PartName,
     check_partition_id,
     parse_part_name,
 )
-from hypothesis import given, strategies as st
 
 WHERE = "/clickhouse/tables/01/t/replicas/r1/parts/x"
 INT64_MAX = 2**63 - 1

@@ -7,6 +7,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies as st
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.payload import (
     Checksums,
@@ -16,7 +18,6 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.payload imp
     payload_problem,
     same_content,
 )
-from hypothesis import given, strategies as st
 
 WHERE = "/clickhouse/tables/01/t/replicas/r1/parts/20191201_5_5_0"
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import PlanError
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import (
     PlanRow,
@@ -26,7 +28,6 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan_lines 
     format_time,
     parse_row,
 )
-from hypothesis import given, strategies as st
 
 POLICY_DIGEST = "ab" * 32
 AS_OF = 1_790_000_000_123

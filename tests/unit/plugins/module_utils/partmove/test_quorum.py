@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies as st
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.quorum import (
     parse_quorum_entry,
     quorum_parts,
 )
-from hypothesis import given, strategies as st
 
 STATUS = "/clickhouse/tables/01/t/quorum/status"
 FAILED = "/clickhouse/tables/01/t/quorum/failed_parts"

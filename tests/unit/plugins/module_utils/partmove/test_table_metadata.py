@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies as st
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.table_metadata import (
     columns_have_ttl,
     parse_table_metadata,
 )
-from hypothesis import given, strategies as st
 
 WHERE = "/clickhouse/tables/01/t/metadata"
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import pytest
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znode_text import (
     ZnodeText,

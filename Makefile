@@ -1,0 +1,99 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# One entry point for everything: `make setup` once, then `make test`, or one of the parts of it.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PYTEST_ARGS ?=
+BIN := .venv/bin
+COLLECTION := build/collections/ansible_collections/olap/partmove
+SPARK_PACKAGE := build/spark/olap_partmove
+TRACKED := $(wildcard $(shell git ls-files 2>/dev/null))
+
+export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/build/collections
+# Checks look at this repository alone: no Galaxy server is asked for anything.
+export ANSIBLE_LINT_SKIP_SCHEMA_UPDATE := 1
+
+.PHONY: help
+help: ## Show what can be made
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+.PHONY: setup
+setup: build/host.stamp build/venv.stamp $(COLLECTION) $(SPARK_PACKAGE) ## Prepare this machine and .venv
+
+.PHONY: test
+test: lint sanity ## Run every check, then every test
+	@$(BIN)/pytest $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: setup ## Check style, types, playbooks and roles
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ansible-lint --offline --profile production
+
+.PHONY: sanity
+sanity: build/sanity.stamp ## Run ansible-test sanity on the tracked files
+
+.PHONY: docs-check
+docs-check: setup ## Show that ansible-doc can read every plugin
+	@shopt -s nullglob; \
+	for type in module inventory filter; do \
+	    folder=$$([ $$type = module ] && echo modules || echo $$type); \
+	    for file in plugins/$$folder/[a-z]*.py; do \
+	        name=olap.partmove.$$(basename "$$file" .py); \
+	        $(BIN)/ansible-doc --type $$type "$$name" >/dev/null; \
+	        echo "ansible-doc $$type $$name: ok"; \
+	    done; \
+	done
+
+.PHONY: demo
+demo: setup ## Move and reheat partitions of real servers on this machine
+	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/demo/demo.py
+
+.PHONY: bench
+bench: setup ## Measure reading, classifying and moving on this machine
+	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
+
+.PHONY: build
+build: setup ## Build the archive for ansible-galaxy in build/dist
+	$(BIN)/ansible-galaxy collection build --force --output-path build/dist
+
+.PHONY: clean
+clean: ## Remove all that was made, except .venv
+	rm -rf build .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache artifacts spark-warehouse \
+	    metastore_db derby.log tests/output
+	find . -path ./.venv -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf
+
+build/host.stamp: tests/setup_host.sh
+	@mkdir -p build
+	tests/setup_host.sh
+	@touch $@
+
+build/venv.stamp: requirements.txt requirements-dev.txt
+	@mkdir -p build
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
+	    "setup: Python 3.11 or later is needed: make setup PYTHON=/path/to/python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+# Ansible and Python find the collection only below a folder ansible_collections/<namespace>/<name>.
+$(COLLECTION):
+	@mkdir -p $(@D)
+	ln -sfn ../../../.. $@
+
+# The Spark job imports the same code as the modules, under the name its zip archive gives it.
+$(SPARK_PACKAGE):
+	@mkdir -p $(@D)
+	ln -sfn ../../plugins/module_utils $@
+
+build/sanity.stamp: build/host.stamp build/venv.stamp $(TRACKED)
+	$(BIN)/python tests/run_sanity.py
+	@touch $@
