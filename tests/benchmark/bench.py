@@ -1,0 +1,139 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Measures a move between real ensembles, and beside it the way of one request at a time.
+
+Prints a summary and writes build/bench.json. For figures to keep, run it on a machine that does
+nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmark.measured_move import Measurement
+from benchmark.pair import HEAP, REPLICAS, Baseline, Pair, running_pair
+
+PARTITIONS = 10_000
+BASELINE_PARTITIONS = 1_000
+WARM_UP_PARTITIONS = 1_000
+RUNS = 3
+TARGET_PARTS_PER_SECOND = 8_000
+TARGET_MB = 300
+
+OUTPUT = Path("build/bench.json")
+
+
+def main() -> None:
+    """Measure, print and write down."""
+    machine = {
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "load_average_before": os.getloadavg()[0],
+    }
+    _print_heading(machine)
+    with running_pair(cold_members=1) as pair:
+        result = measure_one_member(pair)
+    with running_pair(cold_members=3) as pair:
+        result |= {"move_three_cold_members": measure_three_members(pair)}
+    _print_verdict(result["move"])
+    OUTPUT.parent.mkdir(exist_ok=True)
+    OUTPUT.write_text(json.dumps(result | {"machine": machine}, indent=2) + "\n")
+    print(f"Written to {OUTPUT}.")
+
+
+def measure_one_member(pair: Pair) -> dict[str, Any]:
+    """Measure the move, the other way and the move of legacy parts; the cold ensemble has one member."""
+    _warm_up(pair)
+    runs = [pair.measure(pair.build(f"move_{number}", PARTITIONS)) for number in range(RUNS)]
+    move = sorted(runs, key=_rate)[RUNS // 2]
+    _print_move(f"Move, the median of {RUNS} runs", move)
+    baseline = pair.measure_baseline(pair.build("baseline", PARTITIONS), BASELINE_PARTITIONS)
+    ratio = _rate(move) / _rate(baseline)
+    _print_baseline(baseline, ratio)
+    legacy = pair.measure(pair.build("legacy", PARTITIONS, legacy=True))
+    _print_move("Move of legacy parts: 3 znodes a part", legacy)
+    return {
+        "move": _as_json(move) | {"parts_per_second_of_runs": [_rate(each) for each in runs]},
+        "baseline": _as_json(baseline),
+        "ratio": ratio,
+        "move_legacy": _as_json(legacy),
+        "ensembles": {
+            "zookeeper": pair.zookeeper_version,
+            "hot_members": len(pair.hot.members),
+            "cold_members": len(pair.cold.members),
+            "heap_of_a_member": HEAP,
+        },
+    }
+
+
+def measure_three_members(pair: Pair) -> dict[str, Any]:
+    """Measure the move to a cold ensemble of three members."""
+    _warm_up(pair)
+    move = pair.measure(pair.build("move", PARTITIONS))
+    _print_move("Move to a cold ensemble of 3 members", move)
+    return _as_json(move)
+
+
+def _warm_up(pair: Pair) -> None:
+    """Let the servers compile their code, as those of an ensemble in service have."""
+    pair.measure(pair.build("warm_up", WARM_UP_PARTITIONS))
+
+
+def _rate(measured: Measurement | Baseline) -> float:
+    return measured.parts / measured.seconds
+
+
+def _as_json(measured: Measurement | Baseline) -> dict[str, Any]:
+    return asdict(measured) | {"parts_per_second": _rate(measured)}
+
+
+def _print_heading(machine: dict[str, Any]) -> None:
+    print(
+        f"Move of one shard path: {len(REPLICAS)} replicas x {PARTITIONS:,} partitions of one part. Each part is\n"
+        "read, judged by every gate, copied, compared on every cold member and switched.\n\n"
+        f"{machine['cores']} cores, Python {machine['python']}, load average "
+        f"{machine['load_average_before']:.2f}; the servers, with -Xmx{HEAP}, run on the same machine.",
+        flush=True,
+    )
+
+
+def _print_move(title: str, measured: Measurement) -> None:
+    print(
+        f"\n{title}\n"
+        f"  {_rate(measured):,.0f} parts/s: {measured.parts:,} parts in {measured.seconds:.2f} s\n"
+        f"  {measured.peak_rss_mb:.0f} MB at most, {measured.idle_rss_mb:.0f} MB of that before the move\n"
+        f"  {'phase':<12}{'seconds':>9}{'share':>8}{'in the client':>16}"
+    )
+    for name, phase in measured.phases.items():
+        share = phase.seconds / measured.seconds
+        print(f"  {name:<12}{phase.seconds:>9.2f}{share:>8.0%}{phase.client_seconds:>16.2f}", flush=True)
+
+
+def _print_baseline(baseline: Baseline, ratio: float) -> None:
+    print(
+        "\nOne request at a time, nothing verified\n"
+        f"  {_rate(baseline):,.0f} parts/s: {baseline.parts:,} parts in {baseline.seconds:.2f} s\n"
+        f"  of an equal table, whose other parts are left out so that this ends soon.\n"
+        f"  The move is {ratio:.1f} times as fast.",
+        flush=True,
+    )
+
+
+def _print_verdict(move: dict[str, Any]) -> None:
+    rates = ", ".join(f"{rate:,.0f}" for rate in move["parts_per_second_of_runs"])
+    met = move["parts_per_second"] >= TARGET_PARTS_PER_SECOND and move["peak_rss_mb"] <= TARGET_MB
+    print(
+        f"\nRuns of the move: {rates} parts/s. The target on an idle machine of 2 cores,\n"
+        f"{TARGET_PARTS_PER_SECOND:,} parts/s and {TARGET_MB} MB at most, was {'met' if met else 'not met'}."
+    )
+
+
+if __name__ == "__main__":
+    main()

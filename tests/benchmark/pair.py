@@ -1,0 +1,119 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A hot and a cold ensemble with tables in them, and the two ways of moving that are measured."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from kazoo.client import KazooClient
+
+from benchmark.baseline import move_one_by_one
+from benchmark.measured_move import Job, Measurement, PhaseTime
+from support.tables import Table, TableOptions, build_table, days
+from support.zookeeper import Ensemble, EnsembleOptions
+
+REPLICAS = ("r1", "r2", "r3")
+HEAP = "1g"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What moving parts one request at a time took."""
+
+    parts: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two running ensembles, and a client of each for what is not measured."""
+
+    hot: Ensemble
+    cold: Ensemble
+    hot_client: KazooClient
+    cold_client: KazooClient
+
+    @property
+    def zookeeper_version(self) -> str:
+        """The version of the servers."""
+        return self.hot.members[0].monitor()["zk_version"].partition("-")[0]
+
+    def build(self, name: str, partitions: int, *, legacy: bool = False) -> Table:
+        """Build a table in hot, with one part of each partition on each replica."""
+        options = TableOptions(REPLICAS, days(partitions), legacy=legacy)
+        return build_table(self.hot_client, f"/clickhouse/tables/01/{name}", options)
+
+    def measure(self, table: Table) -> Measurement:
+        """Move all partitions of the table in a new process.
+
+        Raises:
+            RuntimeError: not every part went from hot to cold.
+        """
+        hot, cold = (tuple(member.address for member in each.members) for each in (self.hot, self.cold))
+        job = Job(hot, cold, table.path, tuple(table.options.partitions))
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmark.measured_move"],
+            input=json.dumps(asdict(job)),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        answer = json.loads(done.stdout)
+        phases = {name: PhaseTime(**phase) for name, phase in answer.pop("phases").items()}
+        expected = len(REPLICAS) * len(table.options.partitions)
+        found = [_registered(client, table) for client in (self.hot_client, self.cold_client)]
+        if found != [0, expected]:
+            raise RuntimeError(f"{found[0]} parts in hot and {found[1]} in cold after a move of {expected}")
+        return Measurement(**answer, phases=phases)
+
+    def measure_baseline(self, table: Table, partitions: int) -> Baseline:
+        """Move the parts of the table's first partitions one by one."""
+        for replica in REPLICAS:
+            self.cold_client.ensure_path(table.parts_path(replica))
+        paths = [
+            f"{table.parts_path(replica)}/{name}"
+            for replica in REPLICAS
+            for partition in table.options.partitions[:partitions]
+            for name in table.part_names(partition)
+        ]
+        seconds = move_one_by_one(self.hot.connect_string, self.cold.connect_string, paths)
+        return Baseline(len(paths), seconds)
+
+
+@contextmanager
+def running_pair(cold_members: int) -> Iterator[Pair]:
+    """Start two ensembles, and stop them at the end."""
+    jvm = (f"-Xmx{HEAP}",)
+    with (
+        tempfile.TemporaryDirectory(prefix="partmove-bench-") as folder,
+        Ensemble(Path(folder, "hot"), EnsembleOptions(jvm=jvm)) as hot,
+        Ensemble(Path(folder, "cold"), EnsembleOptions(participants=cold_members, jvm=jvm)) as cold,
+        _client(hot) as hot_client,
+        _client(cold) as cold_client,
+    ):
+        yield Pair(hot, cold, hot_client, cold_client)
+
+
+@contextmanager
+def _client(ensemble: Ensemble) -> Iterator[KazooClient]:
+    client = KazooClient(ensemble.connect_string)
+    client.start()
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+def _registered(client: KazooClient, table: Table) -> int:
+    return sum(len(client.get_children(table.parts_path(each))) for each in REPLICAS)
