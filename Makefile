@@ -36,6 +36,7 @@ lint: setup ## Check style, types, playbooks and roles
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/antsibull-changelog lint
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ansible-lint --offline --profile production
 
 .PHONY: sanity
