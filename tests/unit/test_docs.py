@@ -1,0 +1,45 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The page about gates lists exactly the gates that the code has."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.partition_gates import (
+    PARTITION_GATES,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_gates import SHARD_GATES
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")
+ROWS = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", PAGE, flags=re.MULTILINE))
+
+
+def literal_gates() -> set[str]:
+    """First argument of every Refusal that is made with a literal."""
+    found = set()
+    for file in (ROOT / "plugins" / "module_utils").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Refusal":
+                first = node.args[0]
+                if isinstance(first, ast.Constant):
+                    found.add(str(first.value))
+    return found
+
+
+@pytest.mark.parametrize("gate", [*SHARD_GATES, *PARTITION_GATES], ids=lambda gate: str(gate.name))
+def test_a_gate_is_described_as_in_the_code(gate: object) -> None:
+    name, protects, remedy = (getattr(gate, field) for field in ("name", "protects", "remedy"))
+    assert ROWS[name] == f"{protects} | {remedy}."
+
+
+def test_the_page_has_every_gate_and_no_other() -> None:
+    in_tables = {gate.name for gate in (*SHARD_GATES, *PARTITION_GATES)}
+    assert set(ROWS) == in_tables | literal_gates()
