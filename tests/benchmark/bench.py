@@ -96,8 +96,8 @@ def _as_json(measured: Measurement | Baseline) -> dict[str, Any]:
 
 def _print_heading(machine: dict[str, Any]) -> None:
     print(
-        f"Move of one shard path: {len(REPLICAS)} replicas x {PARTITIONS:,} partitions of one part. Each part is\n"
-        "read, judged by every gate, copied, compared on every cold member and switched.\n\n"
+        f"Move of one shard path: {len(REPLICAS)} replicas x {PARTITIONS:,} partitions of one part. Each\n"
+        "part is read, judged by every gate, copied, compared on every cold member and switched.\n\n"
         f"{machine['cores']} cores, Python {machine['python']}, load average "
         f"{machine['load_average_before']:.2f}; the servers, with -Xmx{HEAP}, run on the same machine.",
         flush=True,
