@@ -1,0 +1,45 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Starts the classification, with ``spark-submit --py-files PACKAGE classify.py`` or ``python classify.py``.
+
+The package is what build_package.py makes. Started by plain Python, on one machine, this script makes it
+by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+LOG_SETTINGS = Path(__file__).resolve().with_name("log4j2.properties")
+
+
+def main() -> int:
+    """Run the job; the exit status is 0, 1 for what was refused, 2 for wrong arguments."""
+    if find_spec("olap_partmove") is not None:
+        return _run()
+    from build_package import build  # noqa: PLC0415 - not there when spark-submit has copied this file alone
+
+    with tempfile.TemporaryDirectory(prefix="partition_classify.") as folder:
+        package = Path(folder, "partition_classify.zip")
+        build(package)
+        sys.path.insert(0, str(package))
+        given = os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")
+        logging = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()}"
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--py-files {package} --driver-java-options {logging} {given}"
+        return _run()
+
+
+def _run() -> int:
+    from partition_classify.job import main as run_job  # noqa: PLC0415 - found only now
+
+    return run_job(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

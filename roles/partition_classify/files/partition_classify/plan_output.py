@@ -1,0 +1,36 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Plan rows on disk: the plan file that the move takes, and the same rows as Parquet for analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone calls it
+
+from olap_partmove.partmove.plan import PlanHeader, PlanRow, write_plan
+
+
+def write_plan_file(
+    rows: DataFrame, path: Path, *, policy_digest: str, source: str, as_of: int
+) -> PlanHeader:
+    """Write the plan file, with the rows of one Spark partition in memory at a time."""
+    return write_plan(path, _sorted(rows), policy_digest=policy_digest, source=source, as_of=as_of)
+
+
+def write_parquet(rows: DataFrame, folder: str) -> None:
+    """Write the columns of the plan, ``last_modified`` as a timestamp; replaces what is in the folder."""
+    columns = [
+        F.timestamp_millis("last_modified").alias(name) if name == "last_modified" else F.col(name)
+        for name in PlanRow._fields
+    ]
+    rows.select(*columns).orderBy("shard_path", "partition").write.mode("overwrite").parquet(folder)
+
+
+def _sorted(rows: DataFrame) -> Iterator[PlanRow]:
+    # Spark sorts text by its UTF-8 bytes, which is the order that plan files are in.
+    ordered = rows.select(*PlanRow._fields).orderBy("shard_path", "partition")
+    return (PlanRow(*row) for row in ordered.toLocalIterator())
