@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import logging
+import select
 import socket
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 from struct import Struct
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..partmove.errors import PartMoveError
 from .options import EnsembleOptions
@@ -26,6 +28,8 @@ except ImportError as error:
     KAZOO_IMPORT_ERROR: ImportError | None = error
 else:
     KAZOO_IMPORT_ERROR = None
+
+_Socket: TypeAlias = socket.socket
 
 _RECONNECT_DELAY = 0.05
 _RECONNECT_MAX_DELAY = 2.0
@@ -126,7 +130,21 @@ def _handler(connect_timeout: float) -> Any:
         return create_connection(*args, **options | {"timeout": connect_timeout})
 
     handler.create_connection = create_connection_in_time
+    handler.select = _select
     return handler
+
+
+def _select(
+    readers: Sequence[_Socket], writers: Sequence[_Socket], _others: object, timeout: float | None = None
+) -> tuple[list[_Socket], list[_Socket], list[_Socket]]:
+    """Do what kazoo's own select does; that one makes an epoll instance for each packet."""
+    poll = select.poll()
+    for reader in readers:
+        poll.register(reader, select.POLLIN)
+    for writer in writers:
+        poll.register(writer, select.POLLOUT)
+    ready = {number for number, _events in poll.poll(None if timeout is None else timeout * 1000)}
+    return [s for s in readers if s.fileno() in ready], [s for s in writers if s.fileno() in ready], []
 
 
 def _greeting(host: str, port: int) -> bytes:

@@ -26,14 +26,13 @@ def connect_members(store: Reader, options: EnsembleOptions) -> tuple[Reader, ..
         EnsembleUnreachable: a host does not answer.
         EnsembleError: two hosts are one server, a member is not among the hosts, or a host is no member.
     """
-    listed = _listed_servers(store)
-    with ThreadPoolExecutor(max_workers=len(options.hosts), thread_name_prefix="zookeeper-member") as pool:
+    with ThreadPoolExecutor(max_workers=len(options.hosts)) as pool:
         futures = [pool.submit(_connect, host, options) for host in options.hosts]
     members = [future.result() for future in futures if future.exception() is None]
     try:
         for future in futures:
             future.result()
-        _check(members, listed, options)
+        _check(members, _listed_servers(store), options)
     except BaseException:
         for member in members:
             member.close()
@@ -58,6 +57,11 @@ def _listed_servers(store: Reader) -> Mapping[int, str]:
 def _check(members: list[Reader], listed: Mapping[int, str], options: EnsembleOptions) -> None:
     named: dict[int, str] = {}
     for member in members:
+        if _listed_servers(member) != listed:
+            raise EnsembleError(
+                f"{member.name} has other members in {CONFIG_PATH} than ensemble {options.name}",
+                remedy="Name hosts of one ensemble only, and not while its configuration changes",
+            )
         number = member.server_id
         if number in named:
             raise EnsembleError(

@@ -72,7 +72,7 @@ class EnsembleOptions:
     hosts: tuple[str, ...]
     chroot: str = ""
     session_timeout: float = 30.0
-    connect_timeout: float = 30.0
+    connect_timeout: float = 15.0
     operation_timeout: float = 60.0
     auth_scheme: str = ""
     auth_credential: str = field(default="", repr=False)
@@ -111,7 +111,7 @@ class EnsembleOptions:
             valid = bool(parts.hostname) and parts.port != 0 and host == parts.netloc and "@" not in host
         except ValueError:
             valid = False
-        if not valid or any(character in host for character in ", \t\n"):
+        if not valid or host.endswith(":") or any(character in host for character in ", \t\n"):
             raise EnsembleError(
                 f"{host!r} among the hosts of ensemble {self.name} is not host:port",
                 remedy="Write one host:port for each member, [address]:port for IPv6, and the chroot apart",

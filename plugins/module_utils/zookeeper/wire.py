@@ -262,7 +262,7 @@ class MultiEncoder:
         payload = self._pack(multi)
         if len(payload) > MAX_REQUEST_BYTES:
             raise PartMoveError(
-                f"A multi of {len(payload)} bytes is above the limit of {MAX_REQUEST_BYTES}: {multi[0].path}...",
+                f"A multi of {len(payload)} bytes is above the limit of {MAX_REQUEST_BYTES}: {multi[0].path}",
                 remedy="Split it before it is committed",
             )
         return payload
