@@ -1,0 +1,76 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Options that modules share; their documentation is in plugins/doc_fragments."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+Spec: TypeAlias = dict[str, Any]
+
+COORDINATION_ROOT: Spec = {"type": "str", "default": "/partmove"}
+
+
+def ensemble(*, required: bool = True) -> Spec:
+    """The option that says where an ensemble is and how to speak with it."""
+    return {
+        "type": "dict",
+        "required": required,
+        "options": {
+            "hosts": {"type": "list", "elements": "str", "required": True},
+            "chroot": {"type": "str", "default": ""},
+            "session_timeout": {"type": "float", "default": 30.0},
+            "connect_timeout": {"type": "float", "default": 15.0},
+            "operation_timeout": {"type": "float", "default": 60.0},
+            "auth": _auth(),
+            "tls": _tls(),
+        },
+    }
+
+
+def clickhouse() -> Spec:
+    """The option that says how to ask the ClickHouse servers of the replicas."""
+    return {
+        "type": "dict",
+        "options": {
+            "port": {"type": "int", "default": 8123},
+            "user": {"type": "str", "default": "default"},
+            "password": {"type": "str", "default": "", "no_log": True},
+            "secure": {"type": "bool", "default": False},
+            "ca": {"type": "path"},
+            "verify": {"type": "bool", "default": True},
+            "endpoints": {"type": "dict", "default": {}},
+            "timeout": {"type": "float", "default": 30.0},
+        },
+    }
+
+
+def _auth() -> Spec:
+    return {
+        "type": "dict",
+        "options": {
+            "scheme": {
+                "type": "str",
+                "required": True,
+                "choices": ["digest", "sasl_digest_md5", "sasl_gssapi"],
+            },
+            "credential": {"type": "str", "no_log": True},
+            "service": {"type": "str", "default": "zookeeper"},
+        },
+    }
+
+
+def _tls() -> Spec:
+    return {
+        "type": "dict",
+        "options": {
+            "ca": {"type": "path"},
+            "cert": {"type": "path"},
+            "key": {"type": "path", "no_log": False},
+            "key_password": {"type": "str", "no_log": True},
+            "verify": {"type": "bool", "default": True},
+            "check_hostname": {"type": "bool", "default": True},
+        },
+    }

@@ -1,0 +1,152 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of part_move: carries out a plan, one shard path after the other."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from .partmove.coordination import LeaseKeeper
+from .partmove.durations import parse_duration
+from .partmove.ensembles import check_distinct, check_invisible, check_unlike
+from .partmove.errors import PartMoveError
+from .partmove.move import MoveOptions, World, move_shard
+from .partmove.plan import COLD, PlanRow, group_rows, read_plan, rows_from_list
+from .partmove.ports import ZnodeStore
+from .partmove.report import ShardReport
+from .partmove.server_gates import (
+    AskServers,
+    AssumeActive,
+    AssumePatched,
+    NoLedger,
+    NoServers,
+    Readiness,
+    ServerCheck,
+)
+from .partmove.tables import check_tables
+from .runner_report import MoveTally
+from .runner_world import Resources, SystemClock, coordination_root, probe_of
+
+
+class MovePartitions:
+    """Implements Task for part_move."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        self._params = params
+        self._options = _move_options(params)
+        self._lock_wait = parse_duration(params["lock_wait"], "lock_wait")
+        self._root = coordination_root(params)
+        self._readiness: Readiness = AssumePatched() if params["assume_patched"] else NoLedger()
+        self._servers = _server_check(params)
+        self._work = _Work(params)
+        self._tally = MoveTally(params["max_listed"])
+        self._check_mode = False
+        self._clock = SystemClock()
+        self._began = self._clock.now()
+
+    @property
+    def failure(self) -> str:
+        """About partitions that failed."""
+        return self._tally.failure
+
+    def result(self) -> dict[str, Any]:
+        """What was done so far."""
+        seconds = self._clock.now() - self._began
+        return self._tally.result(check_mode=self._check_mode, seconds=seconds)
+
+    def run(self, resources: Resources) -> None:
+        """Check everything that can be checked beforehand, then move one shard path at a time."""
+        self._check_mode = resources.check_mode
+        self._tally.expected = sum(len(partitions) for _path, partitions in self._work.by_shard_path())
+        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
+        self._check(hot, cold)
+        journal = resources.open_journal(self._params["journal"])
+        world = World(
+            hot,
+            cold,
+            self._clock,
+            journal,
+            LeaseKeeper(
+                hot, cold, self._clock, owner=_owner(), root=self._root, wait_seconds=self._lock_wait
+            ),
+            self._readiness,
+            self._servers,
+        )
+        journal.record("started", work=self._work.name, partitions=self._tally.expected)
+        for row in self._work.other_rows():
+            self._tally.add_other_state(row)
+        try:
+            for shard_path, partitions in self._work.by_shard_path():
+                self._move(world, shard_path, partitions)
+                resources.forget_writes()
+        finally:
+            journal.record("ended", **self.result()["counts"])
+
+    def _check(self, hot: ZnodeStore, cold: ZnodeStore) -> None:
+        """Refuse what would go wrong later, before anything is written."""
+        check_distinct(hot, cold)
+        first = next(self._work.by_shard_path(), None)
+        if first is not None:
+            check_unlike(hot, cold, first[0])
+        check_tables(hot, (path for path, _partitions in self._work.by_shard_path()))
+        cold.members()
+        if first is not None and not self._check_mode:
+            check_invisible(hot, cold, uuid.uuid4().hex, root=self._root)
+
+    def _move(self, world: World, shard_path: str, partitions: list[str]) -> None:
+        report = ShardReport(shard_path)
+        try:
+            move_shard(world, shard_path, partitions, self._options, report)
+        finally:
+            self._tally.add(report)
+
+
+class _Work:
+    """The rows to carry out, sorted; those of a plan file are read again each time."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        path, partitions = params["plan"], params["partitions"]
+        self._rows: Callable[[], Iterable[PlanRow]]
+        if path is None:
+            self.name = "a list of partitions"
+            self._rows = rows_from_list(partitions, COLD).copy
+        else:
+            plan = read_plan(path)
+            self.name = f"{path}, rows_digest {plan.header.rows_digest}"
+            self._rows = plan.rows
+
+    def by_shard_path(self) -> Iterator[tuple[str, list[str]]]:
+        """Each shard path with the partitions that are to become cold."""
+        wanted = (row for row in self._rows() if row.state == COLD)
+        for shard_path, rows in group_rows(wanted):
+            yield shard_path, [row.partition for row in rows]
+
+    def other_rows(self) -> Iterator[PlanRow]:
+        """The rows that want another state."""
+        return (row for row in self._rows() if row.state != COLD)
+
+
+def _move_options(params: Mapping[str, Any]) -> MoveOptions:
+    max_parts = params["max_parts"]
+    if max_parts < 1:
+        raise PartMoveError(f"max_parts is {max_parts}", remedy="Give 1, or more if you must")
+    return MoveOptions(parse_duration(params["min_age"], "min_age"), max_parts)
+
+
+def _server_check(params: Mapping[str, Any]) -> ServerCheck:
+    if params["assume_active"]:
+        return AssumeActive()
+    if params["clickhouse"] is not None:
+        return AskServers(probe_of(params["clickhouse"]))
+    return NoServers()
+
+
+def _owner() -> str:
+    return f"part_move on {socket.gethostname()}, process {os.getpid()}"

@@ -1,0 +1,130 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a task of a module works with: the ensembles, the clock, the servers and the journal."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from typing import Any
+
+from .clickhouse.options import ClickHouseOptions
+from .clickhouse.probe import HttpProbe
+from .partmove.errors import FormatError, PartMoveError
+from .partmove.layout import check_shard_path
+from .partmove.overlay import OverlayStore
+from .partmove.ports import ZnodeStore
+from .zookeeper.settings import options_of
+from .zookeeper.store import connect
+
+
+class SystemClock:
+    """Implements Clock."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+class NullJournal:
+    """Implements Journal where nobody wants one."""
+
+    def record(self, event: str, **fields: str | int | float) -> None:
+        """Keep nothing."""
+
+
+class FileJournal:
+    """Implements Journal: appends one JSON object a line, with the time, the event and its fields."""
+
+    def __init__(self, path: str) -> None:
+        """Open the file, making it if need be; raises PartMoveError when that cannot be."""
+        self._path = path
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def record(self, event: str, **fields: str | int | float) -> None:
+        """Append one event; it is on disk when this returns. Raises PartMoveError when it is not."""
+        when = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"time": when, "event": event, **fields}, ensure_ascii=False) + "\n"
+        try:
+            os.write(self._file, line.encode())
+            os.fsync(self._file)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def _unwritable(self, error: OSError) -> PartMoveError:
+        return PartMoveError(
+            f"The journal {self._path} cannot be written: {error.strerror}",
+            remedy="Give a path in a folder that exists and that this user may write to",
+        )
+
+
+class Resources:
+    """Opens what a task asks for; ``stack`` closes it again, however the task ends."""
+
+    def __init__(self, params: Mapping[str, Any], stack: ExitStack, *, check_mode: bool) -> None:
+        self.check_mode = check_mode
+        self.clock = SystemClock()
+        self._params = params
+        self._stack = stack
+        self._overlays: list[OverlayStore] = []
+
+    def open_ensemble(self, name: str) -> ZnodeStore:
+        """Connect to the ensemble that the option ``name`` describes; in check mode it keeps what it was.
+
+        Raises EnsembleError and its kin.
+        """
+        store = connect(options_of(name, self._params[name]))
+        self._stack.callback(store.close)
+        if not self.check_mode:
+            return store
+        overlay = OverlayStore(store)
+        self._overlays.append(overlay)
+        return overlay
+
+    def forget_writes(self) -> None:
+        """Drop what check mode has remembered so far, so that memory stays bounded by one shard path."""
+        for overlay in self._overlays:
+            overlay.forget()
+
+    def open_journal(self, path: str | None) -> FileJournal | NullJournal:
+        """The journal at the path; none in check mode, which does nothing that could be told."""
+        if path is None or self.check_mode:
+            return NullJournal()
+        journal = FileJournal(path)
+        self._stack.callback(journal.close)
+        return journal
+
+
+def probe_of(settings: Mapping[str, Any]) -> HttpProbe:
+    """Asks servers as the option ``clickhouse`` says; raises PartMoveError for settings that cannot be."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    return HttpProbe(ClickHouseOptions(**given))
+
+
+def coordination_root(params: Mapping[str, Any]) -> str:
+    """The option ``coordination_root``; raises FormatError when no znode can have that path."""
+    root = str(params["coordination_root"])
+    try:
+        return check_shard_path(root)
+    except FormatError as error:
+        raise FormatError(
+            f"coordination_root is {root!r}, which is not the path of a znode below the root",
+            remedy="Write it as /a/b, without a slash at its end",
+        ) from error

@@ -1,0 +1,392 @@
+#!/usr/bin/python
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: part_move
+short_description: Move the registration of partitions to the cold ensemble
+version_added: 0.1.0
+description:
+  - Takes the registration of the parts of old partitions of ReplicatedMergeTree tables out of the hot
+    ZooKeeper ensemble, after it was copied to the cold one and every member of that ensemble was seen to
+    have the copy. No data of a table is touched.
+  - A partition goes over at one instant for all replicas of its shard path, or not at all. Whatever ends a
+    run, nothing is half done, and running again goes on where it ended.
+  - Each partition has to pass gates that look for anything that could still work on its parts, such as
+    merges, mutations, inserts and replicas that lag. A partition that does not pass is deferred and told
+    with the gate and the way out. That is no failure of the module.
+  - Only one run at a time can work on a shard path.
+notes:
+  - A ClickHouse server that does not know the cold ensemble does not start any more once partitions of its
+    tables are cold.
+  - Merges, mutations, C(OPTIMIZE FINAL), C(CHECK TABLE), late inserts and new replicas must be kept away from
+    cold partitions.
+  - In check mode everything is read for real and nothing is written, so it tells what a run would do now. It
+    cannot tell whether the identity may write.
+author:
+  - olap.partmove contributors (@olap-partmove)
+extends_documentation_fragment:
+  - olap.partmove.ensembles
+  - olap.partmove.attributes
+  - olap.partmove.attributes.action_group
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+options:
+  state:
+    description: Where the partitions are to be registered.
+    type: str
+    choices: [cold]
+    default: cold
+  plan:
+    description:
+      - Path of a plan file, on the host that the module runs on, as the role
+        P(olap.partmove.partition_classify#role) writes it. A file that was cut short or edited is refused.
+      - Only rows that want O(state) are carried out. The others are returned in RV(other_state).
+      - Exactly one of O(plan) and O(partitions) is needed.
+    type: path
+  partitions:
+    description: The partitions to move, in place of a plan file.
+    type: list
+    elements: dict
+    suboptions:
+      shard_path:
+        description: ZooKeeper path of the table, as C(system.replicas) has it in C(zookeeper_path).
+        type: str
+        required: true
+      partition:
+        description: Id of the partition, as C(system.parts) has it in C(partition_id).
+        type: str
+        required: true
+  min_age:
+    description:
+      - How long ago the newest part of a partition must have been registered, as seconds or with a unit, such
+        as V(36h) or V(7d).
+      - Inserts cannot be kept out of a partition, so it should be one that gets none any more.
+    type: str
+    default: 1d
+  max_parts:
+    description:
+      - How many parts of a partition a replica may have.
+      - More than 1 is dangerous. Parts that can be merged with each other are detached as soon as a server
+        tries to, so only raise it for a table that is never merged again.
+    type: int
+    default: 1
+  assume_patched:
+    description:
+      - Whether every replica of every shard path runs a patched server that has been started with the cold
+        ensemble in its configuration.
+      - Dangerous. A server of which that is not true does not start any more, or starts without the data.
+        Nothing is moved as long as it is not known.
+    type: bool
+    default: false
+  assume_active:
+    description:
+      - Whether to take for granted that each replica has the registered parts on disk, active and unharmed,
+        in place of asking the servers with O(clickhouse).
+      - Dangerous. A part that is damaged on disk cannot be fetched again once it is cold.
+    type: bool
+    default: false
+  clickhouse:
+    description: How to ask the ClickHouse servers of the replicas which parts they have. Not used with
+      O(assume_active).
+    type: dict
+    suboptions:
+      port:
+        description: Port of the HTTP interface; with TLS usually 8443.
+        type: int
+        default: 8123
+      user:
+        description: A user that may read the database C(system).
+        type: str
+        default: default
+      password:
+        description: Password of O(clickhouse.user).
+        type: str
+        default: ''
+      secure:
+        description: Whether to speak TLS.
+        type: bool
+        default: false
+      ca:
+        description: PEM file of certificate authorities, added to those of the system.
+        type: path
+      verify:
+        description: Whether to refuse a server whose certificate no known authority has signed for its host.
+        type: bool
+        default: true
+      endpoints:
+        description:
+          - Address as C(host:port) by name of the replica, where it is not the host that the replica itself
+            has published in ZooKeeper with O(clickhouse.port).
+        type: dict
+        default: {}
+      timeout:
+        description: Seconds to wait for a connection, and for each answer.
+        type: float
+        default: 30.0
+  journal:
+    description:
+      - File to append a record of what was moved to, a JSON object a line. Each is on disk before the run
+        goes on.
+      - It is for people. Running again does not need it.
+    type: path
+  lock_wait:
+    description:
+      - How long to wait for the lock of a shard path that another run has, as seconds or with a unit.
+        Partitions of a shard path that stays locked are deferred.
+      - Give more than the session timeout, so that the lock of a killed run is gone by then.
+    type: str
+    default: 45s
+  max_listed:
+    description: How many partitions each list of the result may have. The counts are always complete.
+    type: int
+    default: 1000
+seealso:
+  - module: olap.partmove.part_info
+  - module: olap.partmove.partition_state
+"""
+
+EXAMPLES = r"""
+- name: See what a plan would move, and what not and why
+  olap.partmove.part_move:
+    hot:
+      hosts: [hot1:2181, hot2:2181, hot3:2181]
+    cold:
+      hosts: [cold1:2181, cold2:2181, cold3:2181]
+    plan: /var/lib/partmove/plan.jsonl
+    assume_patched: true
+    clickhouse:
+      user: monitor
+      password: "{{ monitor_password }}"
+  check_mode: true
+  diff: true
+
+- name: Move one month of one shard
+  olap.partmove.part_move:
+    hot:
+      hosts: [hot1:2181, hot2:2181, hot3:2181]
+      chroot: /clickhouse
+    cold:
+      hosts: [cold1:2281, cold2:2281, cold3:2281]
+      chroot: /clickhouse
+      auth:
+        scheme: digest
+        credential: "{{ cold_credential }}"
+    partitions:
+      - shard_path: /tables/01/hits
+        partition: "201912"
+    min_age: 30d
+    assume_patched: true
+    clickhouse:
+      user: monitor
+      password: "{{ monitor_password }}"
+    journal: /var/log/partmove.jsonl
+  register: move
+
+- name: Say why partitions stayed where they are
+  ansible.builtin.debug:
+    msg: "{{ item.deferred }} deferred by {{ item.gate }}. {{ item.remedy }}"
+  loop: "{{ move.gates }}"
+"""
+
+RETURN = r"""
+msg:
+  description: The counts in a sentence, or what is wrong and the way out.
+  returned: always
+  type: str
+  sample: 3 moved, 1 deferred, 0 failed, 2 unchanged
+counts:
+  description: How many partitions there are of each kind.
+  returned: when the options could be used
+  type: dict
+  contains:
+    moved:
+      description: Partitions that were moved, or would be in check mode.
+      type: int
+    deferred:
+      description: Partitions that a gate kept in hot.
+      type: int
+    failed:
+      description: Partitions that a person has to look at.
+      type: int
+    unchanged:
+      description: Partitions that were cold already.
+      type: int
+    other_state:
+      description: Rows of the plan that want another state.
+      type: int
+    not_reached:
+      description: Partitions that nothing was done about because the run ended early.
+      type: int
+gates:
+  description: Each gate that kept partitions back, sorted by name.
+  returned: when the options could be used
+  type: list
+  elements: dict
+  contains:
+    gate:
+      description: Name of the gate.
+      type: str
+    deferred:
+      description: How many partitions it deferred.
+      type: int
+    failed:
+      description: How many partitions failed for this reason.
+      type: int
+    remedy:
+      description: The way out, as told for the first of them.
+      type: str
+  sample:
+    - gate: one_part
+      deferred: 12
+      failed: 0
+      remedy: OPTIMIZE TABLE … PARTITION … FINAL, wait until the old parts are cleaned up, and run again
+totals:
+  description: What left the hot ensemble, or would in check mode, over all replicas.
+  returned: when the options could be used
+  type: dict
+  contains:
+    parts:
+      description: Parts.
+      type: int
+    znodes:
+      description: Znodes.
+      type: int
+    bytes:
+      description: Bytes of data in these znodes.
+      type: int
+    seconds:
+      description: How long the run took.
+      type: float
+moved:
+  description: Partitions that were moved, sorted by shard path and partition, at most O(max_listed) of them.
+  returned: when the options could be used
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
+    partition:
+      description: Id of the partition.
+      type: str
+    state_before:
+      description: The State marker before; empty where there was none.
+      type: str
+    state:
+      description: The State marker now.
+      type: str
+    parts:
+      description: Parts over all replicas.
+      type: int
+    znodes:
+      description: Znodes that registered them.
+      type: int
+    bytes:
+      description: Bytes of data in these znodes.
+      type: int
+deferred:
+  description: Partitions that a gate kept in hot, sorted, at most O(max_listed) of them.
+  returned: when the options could be used
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
+    partition:
+      description: Id of the partition.
+      type: str
+    gate:
+      description: Name of the gate.
+      type: str
+    reason:
+      description: What it saw.
+      type: str
+    remedy:
+      description: The way out.
+      type: str
+failed_partitions:
+  description: Partitions that a person has to look at, with the same keys as RV(deferred). The module fails
+    when there is one.
+  returned: when the options could be used
+  type: list
+  elements: dict
+unchanged:
+  description: Partitions that were cold already, sorted, at most O(max_listed) of them.
+  returned: when the options could be used
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
+    partition:
+      description: Id of the partition.
+      type: str
+other_state:
+  description: Rows of the plan that want another state than O(state), at most O(max_listed) of them.
+  returned: when the options could be used
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
+    partition:
+      description: Id of the partition.
+      type: str
+    state:
+      description: The state that the plan wants.
+      type: str
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.olap.partmove.plugins.module_utils import argspec
+from ansible_collections.olap.partmove.plugins.module_utils.runner import run
+from ansible_collections.olap.partmove.plugins.module_utils.runner_move import MovePartitions
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "hot": argspec.ensemble(),
+            "cold": argspec.ensemble(),
+            "coordination_root": argspec.COORDINATION_ROOT,
+            "state": {"type": "str", "choices": ["cold"], "default": "cold"},
+            "plan": {"type": "path"},
+            "partitions": {
+                "type": "list",
+                "elements": "dict",
+                "options": {
+                    "shard_path": {"type": "str", "required": True},
+                    "partition": {"type": "str", "required": True},
+                },
+            },
+            "min_age": {"type": "str", "default": "1d"},
+            "max_parts": {"type": "int", "default": 1},
+            "assume_patched": {"type": "bool", "default": False},
+            "assume_active": {"type": "bool", "default": False},
+            "clickhouse": argspec.clickhouse(),
+            "journal": {"type": "path"},
+            "lock_wait": {"type": "str", "default": "45s"},
+            "max_listed": {"type": "int", "default": 1000},
+        },
+        mutually_exclusive=[("plan", "partitions")],
+        required_one_of=[("plan", "partitions")],
+        supports_check_mode=True,
+    )
+    run(module, MovePartitions)
+
+
+if __name__ == "__main__":
+    main()
