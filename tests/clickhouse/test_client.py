@@ -1,0 +1,288 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Queries to real servers over HTTP, with and without TLS and passwords, and to what is no ClickHouse."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.client import (
+    ClickHouseClient,
+    literal,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import PartMoveError
+from support.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
+from support.ports import ReservedPorts
+from support.tls import TlsFiles
+
+PASSWORD = "pä ss'\\ ✓"
+NO_ZOOKEEPER = ZooKeeperSource("127.0.0.1:1")
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> TlsFiles:
+    return TlsFiles.create(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="module")
+def secure_port() -> Iterator[int]:
+    ports = ReservedPorts()
+    yield ports.take()
+    ports.release()
+
+
+@pytest.fixture(scope="module")
+def server(
+    clickhouse: str, tls: TlsFiles, secure_port: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ClickHouseServer]:
+    """A server that also speaks TLS and has the user `guarded`, who needs a password."""
+    folder = tmp_path_factory.mktemp("clickhouse")
+    extra = (
+        f"<https_port>{secure_port}</https_port><openSSL><server>"
+        f"<certificateFile>{tls.server}</certificateFile><privateKeyFile>{tls.server}</privateKeyFile>"
+        "<verificationMode>none</verificationMode></server></openSSL>"
+    )
+    server = ClickHouseServer("tls", folder, NO_ZOOKEEPER, ServerOptions(program=clickhouse, extra_xml=extra))
+    users = folder / "users.xml"
+    guarded = (
+        f"<guarded><password>{PASSWORD}</password><networks><ip>127.0.0.1</ip></networks>"
+        "<profile>default</profile><quota>default</quota></guarded></users>"
+    )
+    users.write_text(users.read_text().replace("</users>", guarded), encoding="utf-8")
+    with server:
+        yield server
+
+
+def ask(server: ClickHouseServer, sql: str, options: ClickHouseOptions | None = None) -> list[list[object]]:
+    return ClickHouseClient("127.0.0.1", server.http_port, options or ClickHouseOptions()).rows(sql)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "plain", "it's", "\\", "\\'", "a\tb\nc\r\0", "ünï ✓ 𝄞", "'; DROP TABLE x; --", '{"a": "b"}']
+)
+def test_text_comes_back_as_it_was_sent(server: ClickHouseServer, text: str) -> None:
+    assert ask(server, f"SELECT {literal(text)}, length({literal(text)})") == [
+        [text, str(len(text.encode()))]
+    ]
+
+
+def test_rows_of_all_kinds(server: ClickHouseServer) -> None:
+    rows = ask(server, "SELECT number, toUInt8(number), NULL FROM numbers(2) ORDER BY number")
+    assert rows == [["0", 0, None], ["1", 1, None]]
+    assert ask(server, "SELECT 1 WHERE 0") == []
+
+
+def test_user_with_password(server: ClickHouseServer) -> None:
+    options = ClickHouseOptions(user="guarded", password=PASSWORD)
+    assert ask(server, "SELECT DISTINCT user FROM system.processes", options) == [["guarded"]]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ClickHouseOptions(user="nobody", password=PASSWORD),
+        ClickHouseOptions(user="guarded", password="wrong"),
+        ClickHouseOptions(user="guarded"),
+    ],
+)
+def test_wrong_user_is_refused_without_showing_the_password(
+    server: ClickHouseServer, options: ClickHouseOptions
+) -> None:
+    with pytest.raises(PartMoveError, match=f"refuses the user {options.user}: ") as caught:
+        ask(server, "SELECT 1", options)
+    assert options.password == "" or options.password not in f"{caught.value}{options!r}"
+
+
+def test_exception_of_the_server_is_one_short_sentence(server: ClickHouseServer) -> None:
+    with pytest.raises(PartMoveError) as caught:
+        ask(server, f"SELECT * FROM nowhere_{'x' * 500}")
+    message = caught.value.message
+    assert (
+        f"ClickHouse at 127.0.0.1:{server.http_port} refused a query with code 60: Table default." in message
+    )
+    assert len(message) < 300
+    assert "\n" not in message
+    assert "e.what" not in message
+
+
+def test_exception_after_the_first_rows_is_not_taken_for_rows(server: ClickHouseServer) -> None:
+    with pytest.raises(PartMoveError, match="code 395"):
+        ask(server, "SELECT throwIf(number = 150000) FROM numbers(200000)")
+
+
+def test_tls_with_the_authority_of_the_server(
+    server: ClickHouseServer, tls: TlsFiles, secure_port: int
+) -> None:
+    options = ClickHouseOptions(secure=True, ca=str(tls.authority))
+    assert ClickHouseClient("127.0.0.1", secure_port, options).rows("SELECT 1") == [[1]]
+
+
+def test_tls_without_verification(server: ClickHouseServer, secure_port: int) -> None:
+    options = ClickHouseOptions(secure=True, verify=False)
+    assert ClickHouseClient("127.0.0.1", secure_port, options).rows("SELECT 1") == [[1]]
+
+
+def test_certificate_of_an_unknown_authority_is_refused(server: ClickHouseServer, secure_port: int) -> None:
+    client = ClickHouseClient("127.0.0.1", secure_port, ClickHouseOptions(secure=True))
+    with pytest.raises(PartMoveError, match="cannot be reached: .*certificate verify failed"):
+        client.rows("SELECT 1")
+
+
+def test_certificate_for_another_host_is_refused(
+    server: ClickHouseServer, tls: TlsFiles, secure_port: int
+) -> None:
+    client = ClickHouseClient("127.0.0.2", secure_port, ClickHouseOptions(secure=True, ca=str(tls.authority)))
+    with pytest.raises(PartMoveError, match="cannot be reached: "):
+        client.rows("SELECT 1")
+
+
+def test_plain_and_secure_port_mixed_up(server: ClickHouseServer, secure_port: int) -> None:
+    with pytest.raises(PartMoveError, match="whether that port speaks TLS"):
+        ask(server, "SELECT 1", ClickHouseOptions(secure=True, verify=False, timeout=0.5))
+    with pytest.raises(PartMoveError):
+        ClickHouseClient("127.0.0.1", secure_port, ClickHouseOptions(timeout=0.5)).rows("SELECT 1")
+
+
+def test_nobody_listens() -> None:
+    ports = ReservedPorts()
+    client = ClickHouseClient("127.0.0.1", ports.take(), ClickHouseOptions())
+    try:
+        with pytest.raises(PartMoveError, match=r"127\.0\.0\.1:\d+ cannot be reached: Connection refused\."):
+            client.rows("SELECT 1")
+    finally:
+        ports.release()
+
+
+@pytest.mark.parametrize("host", ["no-such-host.invalid", "a b", "::1%nowhere", ""])
+def test_host_that_leads_nowhere(host: str) -> None:
+    with pytest.raises(PartMoveError, match="cannot be reached: "):
+        ClickHouseClient(host, 1, ClickHouseOptions(timeout=5)).rows("SELECT 1")
+
+
+def test_server_that_does_not_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        client = ClickHouseClient("127.0.0.1", port, ClickHouseOptions(timeout=0.2))
+        with pytest.raises(PartMoveError, match=r"cannot be reached: no answer within 0\.2 s"):
+            client.rows("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (200, b"<html>", "gave an answer that is not understood: <html>"),
+        (200, b"[1]", "gave an answer that is not understood: "),
+        (200, b"\xff", "gave an answer that is not understood: "),
+        (404, b"<html>\nnot here", "answered with HTTP status 404: <html> not here"),
+        (302, b"", "answered with HTTP status 302: "),
+    ],
+)
+def test_server_of_another_kind(status: int, body: bytes, message: str) -> None:
+    with http_server(status, body) as port, pytest.raises(PartMoveError, match=message) as caught:
+        ClickHouseClient("127.0.0.1", port, ClickHouseOptions()).rows("SELECT 1")
+    assert "the address of the HTTP interface of a ClickHouse server" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            b"Code: 516. DB::Exception: default: Unknown user. (AUTHENTICATION_FAILED) (version 22.3.2.1)",
+            r"refuses the user default: default: Unknown user\. \(AUTHENTICATION_FAILED\)\. Check",
+        ),
+        (
+            b"Code: 60, e.displayText() = DB::Exception: No table a.b. (version 20.12.3.1 (x))\n",
+            r"refused a query with code 60: No table a\.b\. Use",
+        ),
+        (
+            b"Poco::Exception. Code: 1000, e.code() = 0, e.displayText() = Timeout (version 20.12.3.1)",
+            "refused a query with code 1000: ",
+        ),
+    ],
+)
+def test_exceptions_as_later_versions_write_them(body: bytes, message: str) -> None:
+    with http_server(500, body) as port, pytest.raises(PartMoveError, match=message):
+        ClickHouseClient("127.0.0.1", port, ClickHouseOptions()).rows("SELECT 1")
+
+
+@contextmanager
+def http_server(status: int, body: bytes) -> Iterator[int]:
+    """A server that gives one answer to everything."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_arguments: object) -> None:
+            """Keep the test's output clean."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"port": 0}, "The HTTP port of ClickHouse is 0"),
+        ({"port": 65_536}, "The HTTP port of ClickHouse is 65536"),
+        ({"timeout": 0}, "The timeout for ClickHouse is 0"),
+        ({"user": "a\n"}, "The user for ClickHouse has a character that cannot be sent"),
+        ({"password": "secret\n"}, "The password for ClickHouse has a character"),
+        ({"ca": "/tmp/ca.pem"}, "has a ca but is not asked with TLS"),
+        (
+            {"secure": True, "ca": "/nowhere/ca.pem"},
+            r"The TLS file /nowhere/ca\.pem \(ca of ClickHouse\) cannot",
+        ),
+        *(
+            ({"endpoints": {"r1": text}}, "of replica r1 is not host:port")
+            for text in ("", ":1", "a:0", "a:x", "a:70000", "a/b", "u@a", "http://a", "::1", "[::1", "a b\n")
+        ),
+    ],
+)
+def test_options_that_cannot_work_are_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(PartMoveError, match=message) as caught:
+        replace(ClickHouseOptions(), **change)  # type: ignore[arg-type]
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "endpoint"),
+    [
+        ("db1", ("db1", 8123)),
+        ("db1:80", ("db1", 80)),
+        ("[::1]:9", ("::1", 9)),
+        ("[::1]", ("::1", 8123)),
+    ],
+)
+def test_endpoints(text: str, endpoint: tuple[str, int]) -> None:
+    options = ClickHouseOptions(endpoints={"r1": text})
+    assert options.endpoint_of("r1") == endpoint
+    assert options.endpoint_of("r2") is None
+
+
+def test_file_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
+    ca = tmp_path / "ca.pem"
+    ca.write_text("no")
+    with pytest.raises(PartMoveError, match="holds no certificate"):
+        ClickHouseClient("127.0.0.1", 1, ClickHouseOptions(secure=True, ca=str(ca))).rows("SELECT 1")
