@@ -99,13 +99,22 @@ _COORDINATION_ROOT = """
         type: str
         default: /partmove
 """
+_LOCK_WAIT = """
+      lock_wait:
+        description:
+          - How long to wait for the lock of a shard path that another run has, as seconds or with a unit such
+            as V(90s) or V(5m).
+          - Give more than the session timeout, so that the lock of a killed run is gone by then.
+        type: str
+        default: 45s
+"""
 
 
 class ModuleDocFragment:
     """Fragments for modules that write to both ensembles, and for those that only read."""
 
     DOCUMENTATION = f"""
-    options:{_HOT}{_option("cold", _COLD, required=True)}{_COORDINATION_ROOT}
+    options:{_HOT}{_option("cold", _COLD, required=True)}{_COORDINATION_ROOT}{_LOCK_WAIT}
     requirements:
       - kazoo >= 2.10 on the host that the module runs on
 """

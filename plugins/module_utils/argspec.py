@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 Spec: TypeAlias = dict[str, Any]
 
 COORDINATION_ROOT: Spec = {"type": "str", "default": "/partmove"}
+LOCK_WAIT: Spec = {"type": "str", "default": "45s"}
 
 
 def ensemble(*, required: bool = True) -> Spec:

@@ -6,13 +6,10 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from .partmove.coordination import LeaseKeeper
 from .partmove.durations import parse_duration
 from .partmove.ensembles import check_distinct, check_invisible, check_unlike
 from .partmove.errors import PartMoveError
@@ -31,7 +28,7 @@ from .partmove.server_gates import (
 )
 from .partmove.tables import check_tables
 from .runner_report import MoveTally
-from .runner_world import Resources, SystemClock, coordination_root, probe_of
+from .runner_world import LockOptions, Resources, SystemClock, probe_of
 
 
 class MovePartitions:
@@ -41,8 +38,7 @@ class MovePartitions:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
         self._params = params
         self._options = _move_options(params)
-        self._lock_wait = parse_duration(params["lock_wait"], "lock_wait")
-        self._root = coordination_root(params)
+        self._locks = LockOptions.of(params)
         self._readiness: Readiness = AssumePatched() if params["assume_patched"] else NoLedger()
         self._servers = _server_check(params)
         self._work = _Work(params)
@@ -73,9 +69,7 @@ class MovePartitions:
             cold,
             self._clock,
             journal,
-            LeaseKeeper(
-                hot, cold, self._clock, owner=_owner(), root=self._root, wait_seconds=self._lock_wait
-            ),
+            self._locks.keeper("part_move", hot, cold, self._clock),
             self._readiness,
             self._servers,
         )
@@ -98,7 +92,7 @@ class MovePartitions:
         check_tables(hot, (path for path, _partitions in self._work.by_shard_path()))
         cold.members()
         if first is not None and not self._check_mode:
-            check_invisible(hot, cold, uuid.uuid4().hex, root=self._root)
+            check_invisible(hot, cold, uuid.uuid4().hex, root=self._locks.root)
 
     def _move(self, world: World, shard_path: str, partitions: list[str]) -> None:
         report = ShardReport(shard_path)
@@ -146,7 +140,3 @@ def _server_check(params: Mapping[str, Any]) -> ServerCheck:
     if params["clickhouse"] is not None:
         return AskServers(probe_of(params["clickhouse"]))
     return NoServers()
-
-
-def _owner() -> str:
-    return f"part_move on {socket.gethostname()}, process {os.getpid()}"

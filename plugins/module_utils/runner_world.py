@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from .clickhouse.options import ClickHouseOptions
 from .clickhouse.probe import HttpProbe
+from .partmove.coordination import LeaseKeeper
+from .partmove.durations import parse_duration
 from .partmove.errors import FormatError, PartMoveError
 from .partmove.layout import check_shard_path
 from .partmove.overlay import OverlayStore
-from .partmove.ports import ZnodeStore
+from .partmove.ports import Clock, ZnodeStore
 from .zookeeper.settings import options_of
 from .zookeeper.store import connect
 
@@ -116,6 +119,23 @@ def probe_of(settings: Mapping[str, Any]) -> HttpProbe:
     """Asks servers as the option ``clickhouse`` says; raises PartMoveError for settings that cannot be."""
     given = {name: value for name, value in settings.items() if value is not None}
     return HttpProbe(ClickHouseOptions(**given))
+
+
+class LockOptions(NamedTuple):
+    """Where locks are kept, and how long to wait for one."""
+
+    root: str
+    wait_seconds: int
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any]) -> LockOptions:
+        """From the options of a module; raises FormatError for those that cannot be."""
+        return cls(coordination_root(params), parse_duration(params["lock_wait"], "lock_wait"))
+
+    def keeper(self, module: str, hot: ZnodeStore, cold: ZnodeStore, clock: Clock) -> LeaseKeeper:
+        """Takes locks in the name of the module."""
+        owner = f"{module} on {socket.gethostname()}, process {os.getpid()}"
+        return LeaseKeeper(hot, cold, clock, owner=owner, root=self.root, wait_seconds=self.wait_seconds)
 
 
 def coordination_root(params: Mapping[str, Any]) -> str:

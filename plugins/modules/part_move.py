@@ -138,13 +138,6 @@ options:
         goes on.
       - It is for people. Running again does not need it.
     type: path
-  lock_wait:
-    description:
-      - How long to wait for the lock of a shard path that another run has, as seconds or with a unit.
-        Partitions of a shard path that stays locked are deferred.
-      - Give more than the session timeout, so that the lock of a killed run is gone by then.
-    type: str
-    default: 45s
   max_listed:
     description: How many partitions each list of the result may have. The counts are always complete.
     type: int
@@ -378,7 +371,7 @@ def main() -> None:
             "assume_active": {"type": "bool", "default": False},
             "clickhouse": argspec.clickhouse(),
             "journal": {"type": "path"},
-            "lock_wait": {"type": "str", "default": "45s"},
+            "lock_wait": argspec.LOCK_WAIT,
             "max_listed": {"type": "int", "default": 1000},
         },
         mutually_exclusive=[("plan", "partitions")],
