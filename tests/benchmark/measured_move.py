@@ -2,44 +2,41 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Moves all partitions of one shard path in a process of its own, and tells what that took.
+"""Runs the module part_move in a process of its own, and tells what that took.
 
-Reads a `Job` as JSON from standard input and writes a `Measurement` as JSON. It imports what the
-module part_move imports and little else, so that its memory is that of the module.
+Takes the arguments of the module as JSON on standard input and writes a `Measurement` as JSON. It
+imports little besides the module, so that its memory is that of the module.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ansible.module_utils.testing import patch_module_args
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove import move
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.aftermath import Aftermath
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.coordination import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.copies import ColdCopies
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import (
-    AssumeActive,
-    AssumePatched,
-)
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.switch import Switch
-from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.options import EnsembleOptions
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.reader import Reader
-from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import ZooKeeperStore, connect
+from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import ZooKeeperStore
+from ansible_collections.olap.partmove.plugins.modules import part_move
 
 # The phases in their order, and the functions that they consist of. These, and those of the client,
 # are called a few dozen times in a move of any size, so that timing them costs nothing.
 _PHASES: tuple[tuple[str, object, tuple[str, ...]], ...] = (
-    ("read", ShardReader, ("shard", "partitions")),
+    ("read", ShardReader, ("shard", "partitions", "whereabouts")),
     ("gates", move, ("refuse_partitions",)),
     ("copy", ColdCopies, ("make",)),
     ("verify", move, ("compare_copies",)),
@@ -47,20 +44,10 @@ _PHASES: tuple[tuple[str, object, tuple[str, ...]], ...] = (
     ("aftermath", Aftermath, ("check",)),
 )
 _CLIENT: tuple[tuple[object, tuple[str, ...]], ...] = (
-    (Reader, ("read", "children", "sync")),
+    (Reader, ("__init__", "read", "children", "sync", "close")),
     (ZooKeeperStore, ("commit", "members")),
 )
 _OTHER = "other"
-
-
-@dataclass(frozen=True)
-class Job:
-    """What to move: the addresses of the members of both ensembles, and the partitions."""
-
-    hot: tuple[str, ...]
-    cold: tuple[str, ...]
-    shard_path: str
-    partitions: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -73,12 +60,13 @@ class PhaseTime:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one move took; memory in MB (1024 * 1024 bytes)."""
+    """What one run of the module took, without the start of Python and its imports; memory in MiB."""
 
     parts: int
     seconds: float
     peak_rss_mb: float
     idle_rss_mb: float
+    """Before the run."""
     phases: dict[str, PhaseTime]
 
 
@@ -123,34 +111,41 @@ class Stopwatch:
 
 
 def main() -> None:
-    """Do the job that standard input describes."""
-    given = json.load(sys.stdin)
-    job = Job(tuple(given["hot"]), tuple(given["cold"]), given["shard_path"], tuple(given["partitions"]))
-    json.dump(asdict(measure(job)), sys.stdout)
+    """Run the module with the arguments that standard input gives."""
+    json.dump(asdict(measure(json.load(sys.stdin))), sys.stdout)
 
 
-def measure(job: Job) -> Measurement:
-    """Move everything.
+def measure(arguments: Mapping[str, Any]) -> Measurement:
+    """Run the module.
 
     Raises:
-        RuntimeError: a partition was not moved.
+        RuntimeError: it did not move every partition that it was given.
     """
     watch = Stopwatch()
     for phase, owner, functions in _PHASES:
         _time_calls(owner, functions, partial(watch.phase, phase))
     for owner, functions in _CLIENT:
         _time_calls(owner, functions, watch.client)
-    with (
-        connect(EnsembleOptions("hot", job.hot)) as hot,
-        connect(EnsembleOptions("cold", job.cold)) as cold,
-    ):
-        idle = _memory_mb("VmRSS")
-        begin = time.perf_counter()
-        report = move.move_shard(_world(hot, cold), job.shard_path, job.partitions, move.MoveOptions(0, 1))
-        seconds = time.perf_counter() - begin
-    _expect_all_moved(report, job.partitions)
-    parts = sum(each.parts for each in report.moved.values())
-    return Measurement(parts, seconds, _memory_mb("VmHWM"), idle, watch.result(seconds))
+    idle = _memory_mb("VmRSS")
+    begin = time.perf_counter()
+    result = _run_module(arguments)
+    seconds = time.perf_counter() - begin
+    if any(count for kind, count in result["counts"].items() if kind != "moved"):
+        raise RuntimeError(f"not every partition was moved: {result}")
+    return Measurement(result["totals"]["parts"], seconds, _memory_mb("VmHWM"), idle, watch.result(seconds))
+
+
+def _run_module(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    output = io.StringIO()
+    try:
+        with patch_module_args(dict(arguments)), redirect_stdout(output):
+            part_move.main()
+    except SystemExit as end:
+        result: dict[str, Any] = json.loads(output.getvalue())
+        if end.code:
+            raise RuntimeError(result["msg"]) from end
+        return result
+    raise RuntimeError("the module did not end the process")
 
 
 def _time_calls(
@@ -166,19 +161,6 @@ def _time_calls(
         setattr(owner, name, timed)
 
 
-def _world(hot: ZooKeeperStore, cold: ZooKeeperStore) -> move.World:
-    clock = _SystemClock()
-    leases = LeaseKeeper(hot, cold, clock, owner="benchmark")
-    return move.World(hot, cold, clock, _NoJournal(), leases, AssumePatched(), AssumeActive())
-
-
-def _expect_all_moved(report: ShardReport, partitions: Sequence[str]) -> None:
-    missed = {**report.deferred, **report.failed}
-    if report.moved.keys() != set(partitions):
-        samples = "; ".join(f"{each}: {refusal.reason}" for each, refusal in list(missed.items())[:3])
-        raise RuntimeError(f"{len(report.moved)} of {len(partitions)} partitions were moved: {samples}")
-
-
 def _memory_mb(field: str) -> float:
     """Return VmRSS or VmHWM of this process.
 
@@ -187,23 +169,6 @@ def _memory_mb(field: str) -> float:
     lines = Path("/proc/self/status").read_text().splitlines()
     (size,) = [line.split()[1] for line in lines if line.startswith(f"{field}:")]
     return int(size) / 1024
-
-
-class _SystemClock:
-    """Implements Clock."""
-
-    def now(self) -> float:
-        return time.time()
-
-    def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
-
-
-class _NoJournal:
-    """Implements Journal and keeps nothing."""
-
-    def record(self, event: str, **fields: str | int | float) -> None:
-        del event, fields
 
 
 if __name__ == "__main__":

@@ -12,13 +12,19 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kazoo.client import KazooClient
 
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import (
+    COLD,
+    PlanRow,
+    write_plan,
+)
 from benchmark.baseline import move_one_by_one
-from benchmark.measured_move import Job, Measurement, PhaseTime
+from benchmark.measured_move import Measurement, PhaseTime
 from support.tables import Table, TableOptions, build_table, days
 from support.zookeeper import Ensemble, EnsembleOptions
 
@@ -59,11 +65,9 @@ class Pair:
         Raises:
             RuntimeError: not every part went from hot to cold.
         """
-        hot, cold = (tuple(member.address for member in each.members) for each in (self.hot, self.cold))
-        job = Job(hot, cold, table.path, tuple(table.options.partitions))
         done = subprocess.run(
             [sys.executable, "-m", "benchmark.measured_move"],
-            input=json.dumps(asdict(job)),
+            input=json.dumps(self._module_arguments(table)),
             stdout=subprocess.PIPE,
             text=True,
             check=True,
@@ -75,6 +79,23 @@ class Pair:
         if found != [0, expected]:
             raise RuntimeError(f"{found[0]} parts in hot and {found[1]} in cold after a move of {expected}")
         return Measurement(**answer, phases=phases)
+
+    def _module_arguments(self, table: Table) -> dict[str, Any]:
+        plan = self.hot.folder.parent / "plan.jsonl"
+        rows = (
+            PlanRow(table.path, each, COLD, "measured", 0, len(REPLICAS), len(REPLICAS), 0)
+            for each in table.options.partitions
+        )
+        write_plan(plan, rows, policy_digest="0" * 64, source="benchmark", as_of=0)
+        return {
+            "hot": {"hosts": [member.address for member in self.hot.members]},
+            "cold": {"hosts": [member.address for member in self.cold.members]},
+            "plan": str(plan),
+            "min_age": "0",
+            "assume_patched": True,
+            "assume_active": True,
+            "max_listed": 1,
+        }
 
     def measure_baseline(self, table: Table, partitions: int) -> Baseline:
         """Move the parts of the table's first partitions one by one."""
