@@ -47,11 +47,11 @@ docs-check: setup ## Show that ansible-doc can read every plugin and role
 	@$(BIN)/python tests/check_docs.py
 
 .PHONY: demo
-demo: setup ## Move and reheat partitions of real servers on this machine
+demo: setup ## Classify and move partitions of real servers on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/demo/demo.py
 
 .PHONY: bench
-bench: setup ## Measure reading, classifying and moving on this machine
+bench: setup ## Measure the move on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
 
 .PHONY: build
