@@ -7,13 +7,18 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 import pytest
+from kazoo.client import KazooClient
 
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import ZnodeStore
 from support.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
+from support.moving import Mover, open_stores
 from support.proxy import ZooKeeperProxy
 from support.replicated import BY_DAY, Definition, ReplicatedTable, TableMaker
+from support.watch import Watch
 from support.zookeeper import Ensemble
 
 
@@ -44,3 +49,54 @@ def make_table(replicas: ClickHouseCluster, base: str) -> TableMaker:
         return ReplicatedTable(name, f"{base}/{name}", replicas.servers).create(definition)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def stores(hot_ensemble: Ensemble, cold_ensemble: Ensemble) -> Iterator[tuple[ZnodeStore, ZnodeStore]]:
+    """Sessions with both ensembles."""
+    with open_stores(hot_ensemble.connect_string, cold_ensemble.connect_string) as pair:
+        yield pair
+
+
+@pytest.fixture
+def mover(stores: tuple[ZnodeStore, ZnodeStore]) -> Mover:
+    """Moves partitions of any table."""
+    return Mover(*stores)
+
+
+@pytest.fixture(scope="module")
+def hot_client(hot_ensemble: Ensemble) -> Iterator[KazooClient]:
+    """A kazoo client of the hot ensemble."""
+    with connected(hot_ensemble.connect_string) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def cold_clients(cold_ensemble: Ensemble) -> Iterator[Sequence[KazooClient]]:
+    """A kazoo client of each member of the cold ensemble."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(connected(member.address)) for member in cold_ensemble.members]
+
+
+@pytest.fixture
+def watch(hot_ensemble: Ensemble, cold_ensemble: Ensemble) -> Callable[[ReplicatedTable], Watch]:
+    """Return a function that makes a watch of all the parts that a table has now."""
+
+    def make(table: ReplicatedTable) -> Watch:
+        parts = {name: table.active_parts(number) for number, name in enumerate(table.replicas)}
+        members = [member.address for member in cold_ensemble.members]
+        return Watch(hot_ensemble.connect_string, members, table.path, parts)
+
+    return make
+
+
+@contextmanager
+def connected(hosts: str) -> Iterator[KazooClient]:
+    """A kazoo client that has a session."""
+    client = KazooClient(hosts)
+    client.start()
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()

@@ -63,9 +63,9 @@ class ClickHouseOptions:
 
     def endpoint_of(self, replica: str) -> tuple[str, int] | None:
         """Host and port that were given for the replica; None where its own host counts."""
-        text = self.endpoints.get(replica)
-        if text is None:
+        if replica not in self.endpoints:
             return None
+        text = self.endpoints[replica]
         try:
             parts = urlsplit(f"//{text}")
             port = parts.port

@@ -1,0 +1,175 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Moves of real tables, with a look at what they do on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.probe import HttpProbe
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.coordination import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import (
+    MoveOptions,
+    World,
+    move_shard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import ZnodeReader, ZnodeStore
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import (
+    AskServers,
+    AssumePatched,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
+    Multi,
+    Outcome,
+    SetData,
+    Znode,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.runner_world import NullJournal, SystemClock
+from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.options import EnsembleOptions
+from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import connect
+from support.replicated import ReplicatedTable
+
+Before = Callable[[str, Sequence[Multi]], None]
+"""Told the name of an operation, and what it writes, before it is carried out."""
+
+
+class ObservedStore:
+    """The store of an ensemble that tells of each operation before it is carried out; one multi at a time."""
+
+    def __init__(self, store: ZnodeStore, before: Before) -> None:
+        """`before` may take its time, do something to the ensemble, or raise."""
+        self._store = store
+        self._before = before
+
+    @property
+    def name(self) -> str:
+        """As the store has it, as is all that follows."""
+        return self._store.name
+
+    @property
+    def server_id(self) -> int:
+        """The id of the server."""
+        return self._store.server_id
+
+    @property
+    def chroot(self) -> str:
+        """The chroot."""
+        return self._store.chroot
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses."""
+        return self._store.addresses
+
+    @property
+    def session_id(self) -> int:
+        """The session."""
+        return self._store.session_id
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        """Read znodes."""
+        self._before("read", ())
+        return self._store.read(paths, absolute=absolute)
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """Read names."""
+        self._before("children", ())
+        return self._store.children(paths)
+
+    def sync(self, path: str) -> None:
+        """Catch up with the leader."""
+        self._before("sync", ())
+        self._store.sync(path)
+
+    def members(self) -> Sequence[ZnodeReader]:
+        """Connect to the members."""
+        self._before("members", ())
+        return self._store.members()
+
+    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        """Write."""
+        outcomes: list[Outcome] = []
+        for multi in multis:
+            self._before("commit", [multi])
+            outcomes += self._store.commit([multi])
+        return outcomes
+
+
+def switches(multis: Sequence[Multi]) -> bool:
+    """Whether one of the multis takes a partition out of the hot ensemble."""
+    return any(isinstance(op, SetData) and op.data == b"COLD" for multi in multis for op in multi)
+
+
+def copies(multis: Sequence[Multi]) -> bool:
+    """Whether one of the multis writes to a part."""
+    return any("/parts/" in op.path for multi in multis for op in multi)
+
+
+def nothing(_operation: str, _multis: Sequence[Multi]) -> None:
+    """Watch an operation go by."""
+
+
+@contextmanager
+def open_stores(
+    hot: str, cold: str, session_timeout: float = 10.0
+) -> Iterator[tuple[ZnodeStore, ZnodeStore]]:
+    """Connect to both ensembles, given as host:port separated by commas."""
+    options = [
+        EnsembleOptions(name, tuple(hosts.split(",")), session_timeout=session_timeout)
+        for name, hosts in (("hot", hot), ("cold", cold))
+    ]
+    first = connect(options[0])
+    try:
+        second = connect(options[1])
+        try:
+            yield first, second
+        finally:
+            second.close()
+    finally:
+        first.close()
+
+
+@dataclass
+class Mover:
+    """Moves partitions of tables from one ensemble to another.
+
+    before_hot, before_cold: see ObservedStore.
+    """
+
+    hot: ZnodeStore
+    cold: ZnodeStore
+    before_hot: Before = nothing
+    before_cold: Before = nothing
+    options: MoveOptions = field(default_factory=lambda: MoveOptions(min_age=0.0, max_parts=1))
+    endpoints: dict[str, str] = field(default_factory=dict)
+
+    def move(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> ShardReport:
+        """Move the partitions, or all that the table has."""
+        wanted = sorted(table.active_parts()) if partitions is None else partitions
+        return move_shard(self.world(table), table.path, wanted, self.options)
+
+    def world(self, table: ReplicatedTable) -> World:
+        """All that a move of the table works with."""
+        hot = ObservedStore(self.hot, self.before_hot)
+        cold = ObservedStore(self.cold, self.before_cold)
+        clock = SystemClock()
+        return World(
+            hot=hot,
+            cold=cold,
+            clock=clock,
+            journal=NullJournal(),
+            leases=LeaseKeeper(hot, cold, clock, owner="test"),
+            readiness=AssumePatched(),
+            servers=AskServers(HttpProbe(ClickHouseOptions(endpoints=self.endpoints_of(table)))),
+        )
+
+    def endpoints_of(self, table: ReplicatedTable) -> dict[str, str]:
+        """Where the servers of the replicas are asked."""
+        servers = {name: f"127.0.0.1:{server.http_port}" for name, server in table.replicas.items()}
+        return servers | self.endpoints
