@@ -104,10 +104,10 @@ class OverlayReader:
             return self._base.read(paths, absolute=True)
         changed = self._changes.znodes
         missing = [path for path in paths if path not in changed]
-        found = dict(zip(missing, self._base.read(missing), strict=True)) if missing else {}
-        return [
-            self._with_child_count(changed[path] if path in changed else found[path], path) for path in paths
-        ]
+        read = dict(zip(missing, self._base.read(missing), strict=True)) if missing else {}
+        found = {path: changed[path] if path in changed else read[path] for path in paths}
+        counts = self._changed_counts(path for path, znode in found.items() if znode is not None)
+        return [_with_children(found[path], counts.get(path)) for path in paths]
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """Names of the children of each path, sorted, as remembered over what is read."""
@@ -123,11 +123,17 @@ class OverlayReader:
         kept = {name for name in names or () if changed.get(name, True)}
         return tuple(sorted(kept | {name for name, there in changed.items() if there}))
 
-    def _with_child_count(self, znode: Znode | None, path: str) -> Znode | None:
-        if znode is None or path not in self._changes.children:
-            return znode
-        names = self.children([path])[0] or ()
-        return znode._replace(stat=znode.stat._replace(num_children=len(names)))
+    def _changed_counts(self, paths: Iterable[str]) -> dict[str, int]:
+        """Path → number of children, of those of the paths whose children were written to."""
+        changed = [path for path in paths if path in self._changes.children]
+        names = self.children(changed) if changed else []
+        return {path: len(each or ()) for path, each in zip(changed, names, strict=True)}
+
+
+def _with_children(znode: Znode | None, count: int | None) -> Znode | None:
+    if znode is None or count is None:
+        return znode
+    return znode._replace(stat=znode.stat._replace(num_children=count))
 
 
 class OverlayStore(OverlayReader):
@@ -164,20 +170,26 @@ class OverlayStore(OverlayReader):
 
     def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
         """Remember the multis that an ensemble would apply now; one outcome each, in order."""
-        self._load(op.path for multi in multis for op in multi)
+        self._load([op for multi in multis for op in multi])
         return [self._apply(multi) for multi in multis]
 
-    def _load(self, paths: Iterable[str]) -> None:
-        """Read all that the multis touch in one go, into the overlay's own view."""
-        wanted = set(paths) | {"/"}
+    def _load(self, ops: Sequence[Op]) -> None:
+        """Read all that the operations depend on in one go."""
+        wanted = {op.path for op in ops}
         wanted |= {parent_of(path) for path in wanted}
         unknown = sorted(wanted - self._changes.znodes.keys())
         self._known = dict(zip(unknown, self._base.read(unknown), strict=True))
+        deleted = sorted({op.path for op in ops if isinstance(op, Delete)})
+        parents = [path for path in deleted if self._may_have_children(path)]
+        names = self._base.children(parents) if parents else []
+        self._known_children = dict(zip(parents, names, strict=True))
+
+    def _may_have_children(self, path: str) -> bool:
+        znode = self._current(path)
+        return znode is not None and (znode.stat.num_children > 0 or path in self._changes.children)
 
     def _current(self, path: str) -> Znode | None:
-        if path in self._changes.znodes:
-            return self._with_child_count(self._changes.znodes[path], path)
-        return self._with_child_count(self._known[path], path)
+        return self._changes.znodes[path] if path in self._changes.znodes else self._known[path]
 
     def _apply(self, multi: Multi) -> Outcome:
         touched = {op.path for op in multi}
@@ -205,15 +217,18 @@ class OverlayStore(OverlayReader):
             stat = znode.stat._replace(mzxid=zxid, version=op.version + 1, data_length=len(op.data))
             self._changes.put(Znode(op.path, op.data, stat), op.path)
         elif isinstance(op, Delete):
-            if znode.stat.num_children:
+            if self._changed_children(op.path, self._known_children.get(op.path)):
                 raise _Rejection(Reason.NOT_EMPTY)
             self._changes.put(None, op.path)
 
     def _create(self, op: Create, znode: Znode | None, zxid: int) -> None:
         if znode is not None:
             raise _Rejection(Reason.NODE_EXISTS)
-        if self._current(parent_of(op.path)) is None:
+        parent = self._current(parent_of(op.path))
+        if parent is None:
             raise _Rejection(Reason.NO_NODE)
+        if parent.stat.ephemeral_owner:
+            raise _Rejection(Reason.OTHER)
         owner = self.session_id if op.ephemeral else 0
         stat = Stat(zxid, zxid, 0, 0, 0, 0, 0, owner, len(op.data), 0, zxid)
         self._changes.put(Znode(op.path, op.data, stat), op.path)

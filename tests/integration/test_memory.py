@@ -1,0 +1,146 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The overlay of check mode, and the ensembles in memory made of it, answer as a real ensemble does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+from kazoo.client import KazooClient
+
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.overlay import OverlayStore
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import ZnodeStore
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
+    Check,
+    Create,
+    Delete,
+    Multi,
+    Op,
+    Outcome,
+    Rejected,
+    SetData,
+    Znode,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.options import (
+    EnsembleOptions as ConnectionOptions,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import (
+    ZooKeeperStore,
+    connect as open_store,
+)
+from support.memory import MemoryEnsemble
+from support.zookeeper import Ensemble
+
+PATHS = ("/a", "/a/b", "/a/b/c", "/a/d", "/e", "/e/f")
+
+paths = st.sampled_from(PATHS)
+versions = st.sampled_from((0, 0, 0, 1, 2))
+data = st.binary(max_size=3)
+operations: st.SearchStrategy[Op] = st.one_of(
+    st.builds(Create, paths, data, st.sampled_from((False, False, False, True))),
+    st.builds(SetData, paths, data, versions),
+    st.builds(Delete, paths, versions),
+    st.builds(Check, paths, versions),
+)
+# Mostly of one operation, or else next to nothing would ever be there.
+multis: st.SearchStrategy[Multi] = st.one_of(
+    st.builds(Create, paths, data).map(lambda op: (op,)),
+    st.builds(Delete, paths, st.just(0)).map(lambda op: (op,)),
+    st.lists(operations, min_size=1, max_size=5).map(tuple),
+)
+batches = st.lists(st.lists(multis, min_size=1, max_size=4), min_size=1, max_size=6)
+
+ROOTS = (f"/{number}" for number in count())
+EXAMPLES = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+class Seen(NamedTuple):
+    """What is compared of a znode; its transactions as numbers in the order of their first appearance."""
+
+    data: bytes
+    version: int
+    ephemeral: bool
+    data_length: int
+    num_children: int
+    children: tuple[str, ...] | None
+    created_and_written: tuple[int, int]
+
+
+@pytest.fixture
+def real(hot: Ensemble, connect: Callable[[str], KazooClient], base: str) -> Iterator[ZooKeeperStore]:
+    connect(hot.connect_string).create(base)
+    with open_store(ConnectionOptions("hot", (hot.connect_string,), chroot=base)) as store:
+        yield store
+
+
+def below(root: str, multi: Multi) -> Multi:
+    return tuple(op._replace(path=f"{root}{op.path}") for op in multi)
+
+
+def told(outcomes: list[Outcome]) -> list[object]:
+    """All of the outcomes but the error codes, which an overlay does not have."""
+    return [each._replace(code=0) if isinstance(each, Rejected) else each for each in outcomes]
+
+
+def seen(store: ZnodeStore, root: str) -> dict[str, Seen]:
+    every = [root, *(f"{root}{path}" for path in PATHS)]
+    numbers: dict[int, int] = {}
+
+    def of(znode: Znode, children: tuple[str, ...] | None) -> Seen:
+        stat = znode.stat
+        created, written = (numbers.setdefault(zxid, len(numbers)) for zxid in (stat.czxid, stat.mzxid))
+        return Seen(
+            znode.data,
+            stat.version,
+            bool(stat.ephemeral_owner) and stat.ephemeral_owner == store.session_id,
+            stat.data_length,
+            stat.num_children,
+            children,
+            (created, written),
+        )
+
+    found = zip(store.read(every), store.children(every), strict=True)
+    return {znode.path: of(znode, children) for znode, children in found if znode is not None}
+
+
+@EXAMPLES
+@given(batches=batches)
+def test_memory_answers_as_zookeeper(real: ZooKeeperStore, batches: list[list[Multi]]) -> None:
+    root = next(ROOTS)
+    memory = MemoryEnsemble("memory").open()
+    for store in (real, memory):
+        store.commit([(Create(root, b""),)])
+
+    for batch in batches:
+        commits = [below(root, multi) for multi in batch]
+        assert told(memory.commit(commits)) == told(real.commit(commits))
+        assert seen(memory, root) == seen(real, root)
+
+
+@EXAMPLES
+@given(first=batches, later=batches)
+def test_an_overlay_sees_its_writes_over_what_is_really_there(
+    real: ZooKeeperStore, first: list[list[Multi]], later: list[list[Multi]]
+) -> None:
+    root, overlay = next(ROOTS), OverlayStore(real)
+    memory = MemoryEnsemble("memory").open()
+    for store in (real, memory):
+        store.commit([(Create(root, b""),)])
+        for batch in first:
+            store.commit([below(root, multi) for multi in batch])
+    before = seen(real, root)
+
+    for batch in later:
+        commits = [below(root, multi) for multi in batch]
+        assert told(overlay.commit(commits)) == told(memory.commit(commits))
+        assert seen(overlay, root) == seen(memory, root)
+
+    assert seen(real, root) == before
