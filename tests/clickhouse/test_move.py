@@ -221,7 +221,9 @@ def registration(tree: Tree, table: ReplicatedTable, partitions: Collection[str]
     active = table.active_parts()
     names = {name for partition in partitions for name in active[partition]}
     return {
-        path: znode[0] for path, znode in tree.items() if path.partition("/parts/")[2].split("/")[0] in names
+        path: data_of(znode)
+        for path, znode in tree.items()
+        if path.partition("/parts/")[2].split("/")[0] in names
     }
 
 
@@ -229,9 +231,8 @@ def parts_in(client: KazooClient, table: ReplicatedTable) -> dict[str, bytes]:
     """Path → data of every znode of a part that the ensemble has of the table."""
     if client.exists(table.path) is None:
         return {}
-    return {
-        path: data_of(znode) for path, znode in read_tree(client, table.path).items() if "/parts/" in path
-    }
+    tree = read_tree(client, table.path)
+    return {path: data_of(znode) for path, znode in tree.items() if "/parts/" in path}
 
 
 def data_of(znode: tuple[object, ...]) -> bytes:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,17 +14,22 @@ from dataclasses import dataclass, field
 from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.probe import HttpProbe
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.coordination import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.gate import GateOptions
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import (
     MoveOptions,
     World,
     move_shard,
 )
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.partition_gates import PARTITION_GATES
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import ZnodeReader, ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import (
     AskServers,
     AssumePatched,
 )
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_gates import SHARD_GATES
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
     Multi,
     Outcome,
@@ -153,6 +159,17 @@ class Mover:
         """Move the partitions, or all that the table has."""
         wanted = sorted(table.active_parts()) if partitions is None else partitions
         return move_shard(self.world(table), table.path, wanted, self.options)
+
+    def gates(self, table: ReplicatedTable, partition: str) -> set[str]:
+        """Names of all the gates that stop the partition now; a report tells the first only."""
+        self.hot.sync(table.path)
+        reader = ShardReader(self.hot, self.cold, ShardLayout(table.path))
+        shard = reader.shard()
+        facts = reader.partitions(shard, [partition])[partition]
+        options = GateOptions(time.time(), self.options.min_age, self.options.max_parts)
+        return {gate.name for gate in SHARD_GATES if gate.refusal(shard)} | {
+            gate.name for gate in PARTITION_GATES if gate.refusal(shard, facts, options)
+        }
 
     def world(self, table: ReplicatedTable) -> World:
         """All that a move of the table works with."""
