@@ -143,7 +143,7 @@ def _decode(line: bytes, where: str) -> dict[str, Any]:
         problem = "the file is empty" if not line else "the last line has no line end, the file was cut short"
         raise PlanError(f"{where}: {problem}", remedy=_AGAIN)
     try:
-        values = json.loads(line.decode(), object_pairs_hook=_without_duplicates)
+        values = _DECODER.decode(line.decode())
     except (ValueError, RecursionError) as error:
         raise PlanError(f"{where}: the line is no JSON object: {error}", remedy=_AGAIN) from error
     if not isinstance(values, dict):
@@ -158,14 +158,18 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
+# Made once: json.loads makes a new one for each line.
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_duplicates)
+
+
 def _fields(
     values: Mapping[str, Any], checks: Mapping[str, Callable[[object, str], Any]], where: str
 ) -> dict[str, Any]:
-    unknown = sorted(values.keys() - checks.keys())
-    if unknown:
-        raise PlanError(f"{where}: unknown field {unknown[0]!r}", remedy=_AGAIN)
-    missing = [name for name in checks if name not in values]
-    if missing:
+    if values.keys() != checks.keys():
+        unknown = sorted(values.keys() - checks.keys())
+        if unknown:
+            raise PlanError(f"{where}: unknown field {unknown[0]!r}", remedy=_AGAIN)
+        missing = [name for name in checks if name not in values]
         raise PlanError(f"{where}: field {missing[0]!r} is missing", remedy=_AGAIN)
     return {name: check(values[name], where) for name, check in checks.items()}
 
