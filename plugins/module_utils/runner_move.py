@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .partmove.durations import parse_duration
@@ -60,9 +60,9 @@ class MovePartitions:
     def run(self, resources: Resources) -> None:
         """Check everything that can be checked beforehand, then move one shard path at a time."""
         self._check_mode = resources.check_mode
-        self._tally.expected = sum(len(partitions) for _path, partitions in self._work.by_shard_path())
+        shard_paths, self._tally.expected = self._work.survey()
         hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
-        self._check(hot, cold)
+        self._check(hot, cold, shard_paths)
         journal = resources.open_journal(self._params["journal"])
         world = World(
             hot,
@@ -83,15 +83,14 @@ class MovePartitions:
         finally:
             journal.record("ended", **self.result()["counts"])
 
-    def _check(self, hot: ZnodeStore, cold: ZnodeStore) -> None:
+    def _check(self, hot: ZnodeStore, cold: ZnodeStore, shard_paths: Sequence[str]) -> None:
         """Refuse what would go wrong later, before anything is written."""
         check_distinct(hot, cold)
-        first = next(self._work.by_shard_path(), None)
-        if first is not None:
-            check_unlike(hot, cold, first[0])
-        check_tables(hot, (path for path, _partitions in self._work.by_shard_path()))
+        if shard_paths:
+            check_unlike(hot, cold, shard_paths[0])
+        check_tables(hot, shard_paths)
         cold.members()
-        if first is not None and not self._check_mode:
+        if shard_paths and not self._check_mode:
             check_invisible(hot, cold, uuid.uuid4().hex, root=self._locks.root)
 
     def _move(self, world: World, shard_path: str, partitions: list[str]) -> None:
@@ -115,6 +114,15 @@ class _Work:
             plan = read_plan(path)
             self.name = f"{path}, rows_digest {plan.header.rows_digest}"
             self._rows = plan.rows
+
+    def survey(self) -> tuple[list[str], int]:
+        """The shard paths with partitions that are to become cold, and how many partitions that are."""
+        shard_paths: list[str] = []
+        partitions = 0
+        for shard_path, ids in self.by_shard_path():
+            shard_paths.append(shard_path)
+            partitions += len(ids)
+        return shard_paths, partitions
 
     def by_shard_path(self) -> Iterator[tuple[str, list[str]]]:
         """Each shard path with the partitions that are to become cold."""
