@@ -9,6 +9,7 @@ This file and argspec.py are all that knows of Ansible.
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,8 @@ from ansible.module_utils.basic import AnsibleModule
 
 from .partmove.errors import PartMoveError
 from .runner_world import Resources
+
+_GC_THRESHOLDS = (100_000, 50, 100)
 
 
 class Task(Protocol):
@@ -41,6 +44,9 @@ class Stopped(BaseException):
 
 def run(module: AnsibleModule, make_task: Callable[[Mapping[str, Any]], Task]) -> None:
     """Make the task of the module's parameters, run it, and end the module with its result."""
+    # What a run reads it keeps until it ends. To look for garbage in it again and again, as Python does by
+    # default, would take a fifth of the time.
+    gc.set_threshold(*_GC_THRESHOLDS)
     task: Task | None = None
     try:
         with _stopping_on_signals(), ExitStack() as stack:
