@@ -91,7 +91,8 @@ def _mutation_unfinished(shard: ShardFacts, partition: PartitionFacts, _options:
 
 def _too_young(_shard: ShardFacts, partition: PartitionFacts, options: GateOptions) -> str | None:
     newest = max((part.znode.stat.mtime for part in partition.hot_parts), default=0) / 1000
-    age = options.now - newest
+    # A part that was registered after the run began, or by a clock that is ahead, has no age at all.
+    age = max(0.0, options.now - newest)
     if age >= options.min_age:
         return None
     return f"its newest part was registered {age:.0f} s ago, less than {options.min_age:.0f} s"
