@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as F  # noqa: N812 - what everyone calls it
 
-from olap_partmove.partmove.errors import EnsembleError, PartMoveError
+from olap_partmove.partmove.errors import EnsembleError, PartMoveError, PlanError
 from olap_partmove.partmove.plan import COLD, HOT, PlanHeader, read_header
 from olap_partmove.zookeeper.settings import options_of
 
@@ -31,6 +31,8 @@ from .transforms import MOVE, REHEAT, plan_rows
 
 ENSEMBLES = ("hot", "cold")
 _QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+# Spark's default of 200 is meant for a cluster: on one machine most of the time would go into starting tasks.
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 class Totals(NamedTuple):
@@ -65,6 +67,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     policy = read_policy(arguments.policy)
     connections = _connections(arguments.connections)
     as_of = arguments.as_of
+    _check_folder(arguments.plan)
     before = _header_of(arguments.previous or arguments.plan)
     spark = _session()
     try:
@@ -148,6 +151,15 @@ def _connections(path: Path) -> dict[str, Mapping[str, Any]]:
     return connections
 
 
+def _check_folder(plan: Path) -> None:
+    """Now, rather than after everything was read."""
+    if not os.access(plan.parent, os.W_OK | os.X_OK):
+        raise PlanError(
+            f"{plan}: the plan cannot be written, this user cannot write to {plan.parent}",
+            remedy="Make the folder, or give another path",
+        )
+
+
 def _header_of(path: Path) -> PlanHeader | None:
     """The header of the plan that is there already; a file that is no plan is not written over."""
     return read_header(path) if path.exists() else None
@@ -159,6 +171,9 @@ def _session() -> SparkSession:
     for key, value in _QUIET.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
+    context = spark.sparkContext
+    if context.master.startswith("local") and not context.getConf().contains(_SHUFFLE_PARTITIONS):
+        spark.conf.set(_SHUFFLE_PARTITIONS, 2 * context.defaultParallelism)
     spark.dataSource.register(ZooKeeperSource)
     return spark
 

@@ -47,15 +47,15 @@ _BATCH_ROWS = 5000
 
 INVENTORY_SCHEMA = StructType(
     [
-        StructField("shard_path", StringType(), nullable=False),
-        StructField("replica", StringType(), nullable=False),
-        StructField("part", StringType(), nullable=False),
-        StructField("partition_id", StringType(), nullable=False),
-        StructField("mtime", LongType(), nullable=False),
-        StructField("bytes", LongType(), nullable=False),
-        StructField("znodes", LongType(), nullable=False),
-        StructField("ensemble", StringType(), nullable=False),
-        StructField("state", StringType(), nullable=False),
+        StructField("shard_path", StringType()),
+        StructField("replica", StringType()),
+        StructField("part", StringType()),
+        StructField("partition_id", StringType()),
+        StructField("mtime", LongType()),
+        StructField("bytes", LongType()),
+        StructField("znodes", LongType()),
+        StructField("ensemble", StringType()),
+        StructField("state", StringType()),
     ]
 )
 """The columns of InventoryRow, in its order."""
@@ -115,7 +115,7 @@ class InventoryReader(DataSourceReader):
                 )
             if cold is not None:
                 check_unlike(hot, cold, paths[0])
-        tell(f"found {len(paths)} shard paths at or below {self.root}")
+        tell(f"shard paths at or below {self.root}: {len(paths)}")
         return [ShardPaths(tuple(paths[start :: self.tasks])) for start in range(min(self.tasks, len(paths)))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -31,11 +31,10 @@ from typing import Any
 
 import yaml
 
-from olap_partmove.partmove.errors import PartMoveError
+from olap_partmove.partmove.durations import SECONDS, parse_duration
+from olap_partmove.partmove.errors import FormatError, PartMoveError
 
 VERSION = 1
-_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-_DURATION = re.compile(r"([1-9][0-9]{0,8})([smhdw])", re.ASCII)
 _WILDCARDS = re.compile(r"\*\*|\*|\?")
 _WILDCARD_PATTERNS = {"**": "(?s:.*)", "*": "[^/]*", "?": "[^/]"}
 
@@ -77,7 +76,7 @@ class Policy:
     """SHA-256 of the file, in hex."""
 
 
-BUILT_IN = Settings(cold_after_ms=_UNITS_MS["d"], keep_newest=0)
+BUILT_IN = Settings(cold_after_ms=1000 * SECONDS["d"], keep_newest=0)
 """What the defaults of a policy start from."""
 
 
@@ -111,12 +110,11 @@ def parse_policy(content: bytes, where: str) -> Policy:
 
 def duration_text(milliseconds: int) -> str:
     """A duration in words, in the largest unit that leaves no remainder: ``36 hours``, ``1 day``."""
-    for name, unit in (("day", "d"), ("hour", "h"), ("minute", "m")):
-        count, remainder = divmod(milliseconds, _UNITS_MS[unit])
-        if not remainder:
-            return f"{count} {name}{'' if count == 1 else 's'}"
-    seconds = milliseconds // _UNITS_MS["s"]
-    return f"{seconds} second{'' if seconds == 1 else 's'}"
+    seconds = milliseconds // 1000
+    units = (("day", "d"), ("hour", "h"), ("minute", "m"), ("second", "s"))
+    name, unit = next((name, unit) for name, unit in units if seconds % SECONDS[unit] == 0)
+    count = seconds // SECONDS[unit]
+    return f"{count} {name}{'' if count == 1 else 's'}"
 
 
 class _Keys:
@@ -186,7 +184,7 @@ def _settings(values: _Keys, base: Settings) -> Settings:
         cold_after_ms=values.take(
             "cold_after",
             _duration,
-            "a whole number above 0 with one of s, m, h, d, w, such as 36h or 7d",
+            "a duration above 0 such as 90m, 36h, 7d or 2w",
             base.cold_after_ms,
         ),
         keep_newest=values.take("keep_newest", _count, "a whole number, 0 or more", base.keep_newest),
@@ -208,8 +206,11 @@ def _pattern(value: Any) -> str | None:
 
 
 def _duration(value: Any) -> int | None:
-    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    return int(found[1]) * _UNITS_MS[found[2]] if found else None
+    try:
+        seconds = parse_duration(value, "cold_after") if isinstance(value, str) else 0
+    except FormatError:
+        return None
+    return 1000 * seconds or None
 
 
 def _count(value: Any) -> int | None:

@@ -57,12 +57,13 @@ def parts(inventory: DataFrame) -> DataFrame:
     """One row a part of a replica, with what each ensemble has of it; null where it has nothing."""
     in_hot = F.col("ensemble") == "hot"
     in_cold = F.col("ensemble") == "cold"
-    # Keyed by less than what is grouped by, so that the next grouping needs no second exchange.
+    # All that follows works inside of a shard path: brought together once here, its rows need no other
+    # exchange, neither for the two groupings nor for the window.
     return (
-        inventory.repartition(*PARTITION)
+        inventory.repartition("shard_path")
         .groupBy(*PART)
         .agg(
-            F.max("state").alias("marker"),
+            F.bool_or(F.col("state") == COLD).alias("is_marked_cold"),
             F.max(F.when(in_hot, F.col("mtime"))).alias("hot_mtime"),
             F.max(F.when(in_hot, F.col("bytes"))).alias("hot_bytes"),
             F.max(F.when(in_hot, F.col("znodes"))).alias("hot_znodes"),
@@ -74,7 +75,7 @@ def parts(inventory: DataFrame) -> DataFrame:
 
 
 def partitions(parts: DataFrame) -> DataFrame:
-    """One row a partition: its State, and what is registered of it over all replicas.
+    """One row a partition: whether its State is COLD, and what is registered of it over all replicas.
 
     The time and the counts are those of the hot ensemble; of a partition with no part there, those of
     the cold one.
@@ -83,7 +84,7 @@ def partitions(parts: DataFrame) -> DataFrame:
     in_cold = F.col("cold_mtime").isNotNull()
     has_hot = F.col("hot_parts") > 0
     totals = parts.groupBy(*PARTITION).agg(
-        F.max("marker").alias("marker"),
+        F.bool_or("is_marked_cold").alias("is_marked_cold"),
         F.count_if(in_hot).alias("hot_parts"),
         F.count_if(in_hot & ~in_cold).alias("parts_in_hot_only"),
         F.count_if(in_cold).alias("cold_parts"),
@@ -93,7 +94,7 @@ def partitions(parts: DataFrame) -> DataFrame:
     )
     return totals.select(
         *PARTITION,
-        (F.col("marker") == COLD).alias("is_marked_cold"),
+        "is_marked_cold",
         has_hot.alias("has_hot"),
         "parts_in_hot_only",
         F.coalesce("hot_mtime", "cold_mtime").alias("last_modified"),

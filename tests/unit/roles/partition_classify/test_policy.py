@@ -55,6 +55,7 @@ def test_without_anything_a_partition_is_cold_after_a_day() -> None:
     [
         ("1s", 1000, "1 second"),
         ("90s", 90_000, "90 seconds"),
+        ('"90"', 90_000, "90 seconds"),
         ("60m", HOUR, "1 hour"),
         ("36h", 36 * HOUR, "36 hours"),
         ("24h", DAY, "1 day"),

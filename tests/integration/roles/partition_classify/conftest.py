@@ -1,0 +1,11 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Fixtures for tests of the classification."""
+
+from __future__ import annotations
+
+from support.spark import spark
+
+__all__ = ["spark"]

@@ -1,0 +1,171 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The job as a person starts it: ``python classify.py``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from kazoo.client import KazooClient
+
+import build_package
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
+from support.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
+from support.zookeeper import Ensemble
+
+Connect = Callable[[str], KazooClient]
+
+SCRIPT = build_package.HERE / "classify.py"
+LEGACY_BYTES = sum(len(data) for data in LEGACY.values())
+LATER = "2100-01-01T00:00:00Z"
+
+
+class Run(NamedTuple):
+    """What a run of the job gave."""
+
+    status: int
+    summary: dict[str, Any] | None
+    errors: list[str]
+    """Lines on stderr that are the job's own."""
+
+
+class Job:
+    """The files of one classification, and the way to run it."""
+
+    def __init__(self, folder: Path, root: str) -> None:
+        self.policy = folder / "policy.yml"
+        self.connections = folder / "connections.json"
+        self.plan = folder / "plan.jsonl"
+        self.root = root
+
+    def run(self, *options: str) -> Run:
+        """Run the job with further options."""
+        files = {"policy": self.policy, "connections": self.connections, "plan": self.plan, "root": self.root}
+        given = [f"--{name}={value}" for name, value in files.items()]
+        command = [sys.executable, str(SCRIPT), *given, *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        own = [line.split(": ", 1)[1] for line in done.stderr.splitlines() if line.startswith("partition_cl")]
+        assert "\tat " not in done.stderr, "a Java stack"
+        assert "Traceback" not in done.stderr
+        return Run(done.returncode, json.loads(done.stdout) if done.stdout else None, own)
+
+
+@pytest.fixture
+def job(tmp_path: Path, hot: Ensemble, cold: Ensemble, base: str) -> Job:
+    """A job that finds everything cold after a day."""
+    job = Job(tmp_path, base)
+    job.policy.write_text("version: 1\n")
+    connections = {
+        name: {"hosts": each.connect_string.split(",")} for name, each in (("hot", hot), ("cold", cold))
+    }
+    job.connections.write_text(json.dumps(connections))
+    return job
+
+
+def test_plan_says_what_there_is_to_do(
+    job: Job, hot: Ensemble, cold: Ensemble, connect: Connect, base: str
+) -> None:
+    hot_client, cold_client = connect(hot.connect_string), connect(cold.connect_string)
+    table = SyntheticTable(hot_client, f"{base}/01/hits").create()
+    table.add_legacy_part("r1", "202601_0_0_0")
+    table.add_legacy_part("r2", "202601_0_0_0")
+    table.add_part("r1", "202603_0_0_0")
+    copies = SyntheticTable(cold_client, table.path)
+    for partition in ("202512", "202603"):
+        table.set_state(partition, b"COLD")
+        copies.add_part("r2", f"{partition}_1_1_0")
+
+    first = job.run(f"--as-of={LATER}", f"--parquet={job.plan.parent}/rows")
+
+    assert first.status == 0, first.errors
+    assert first.summary == {
+        "plan": str(job.plan),
+        "changed": True,
+        "rows": 3,
+        "cold": 2,
+        "hot": 1,
+        "to_move": {"partitions": 1, "parts": 2, "znodes": 6, "bytes": 2 * LEGACY_BYTES},
+        "to_reheat": {"partitions": 1, "parts": 1, "znodes": 1, "bytes": len(MINIMALISTIC)},
+    }
+    assert first.errors[0] == f"shard paths at or below {base}: 1"
+    plan = read_plan(job.plan)
+    assert plan.header.source == (
+        f"zookeeper hot={hot.connect_string} cold={cold.connect_string} root={base}"
+    )
+    assert [(row.shard_path, row.partition, row.state, row.parts) for row in plan.rows()] == [
+        (table.path, "202512", "COLD", 1),
+        (table.path, "202601", "COLD", 2),
+        (table.path, "202603", "HOT", 1),
+    ]
+    assert list((job.plan.parent / "rows").glob("*.parquet"))
+
+    before = job.plan.read_bytes()
+    second = job.run(f"--as-of={LATER}")
+    assert second.summary is not None
+    assert second.summary["changed"] is False
+    assert job.plan.read_bytes() == before
+
+
+def test_ensemble_that_does_not_answer_ends_the_job_with_one_sentence(job: Job) -> None:
+    job.connections.write_text('{"hot": {"hosts": ["127.0.0.1:1"], "connect_timeout": 0.5}}')
+    run = job.run()
+    assert run.status == 1
+    assert len(run.errors) == 1
+    assert "127.0.0.1:1" in run.errors[0]
+    assert not job.plan.exists()
+
+
+def test_wrong_policy_is_refused(job: Job) -> None:
+    job.policy.write_text("version: 1\ndefaults: {cold_after: soon}\n")
+    sentences = "defaults.cold_after is 'soon'. Write a duration above 0 such as 90m, 36h, 7d or 2w."
+    assert job.run() == (1, None, [f"{job.policy}: {sentences}"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "the connections are not JSON"),
+        ("[]", "the connections are not those of hot and cold"),
+        ('{"cold": {"hosts": ["zk1"]}}', "the connections are not those of hot and cold"),
+        ('{"hot": {"hosts": ["zk1"]}, "warm": {}}', "the connections are not those of hot and cold"),
+        ('{"hot": {"hosts": ["zk1"], "pasword": "hunter2"}}', "Unknown setting pasword of ensemble hot"),
+        ('{"hot": {"hosts": ["zk1"]}, "cold": {"hosts": []}}', "Ensemble cold has no hosts"),
+    ],
+)
+def test_wrong_connections_are_refused(job: Job, text: str, message: str) -> None:
+    job.connections.write_text(text)
+    run = job.run()
+    assert run.status == 1
+    assert message in run.errors[0]
+    assert "hunter2" not in run.errors[0]
+
+
+def test_file_that_is_no_plan_is_not_written_over(job: Job) -> None:
+    job.plan.write_text("my notes\n")
+    run = job.run()
+    assert run.status == 1
+    assert run.errors[0].startswith(f"{job.plan}:1: the line is no JSON object")
+    assert job.plan.read_text() == "my notes\n"
+
+
+def test_plan_in_a_folder_that_is_not_there_is_refused(job: Job) -> None:
+    job.plan = job.plan.parent / "none" / "plan.jsonl"
+    run = job.run()
+    assert run.status == 1
+    assert f"{job.plan}: the plan cannot be written, this user cannot write to" in run.errors[0]
+
+
+@pytest.mark.parametrize("moment", ["yesterday", "2026-11-20T22:15:00"])
+def test_moment_without_a_meaning_is_refused(job: Job, moment: str) -> None:
+    command = [sys.executable, str(SCRIPT), "--policy=x", "--connections=x", "--plan=x", "--root=/"]
+    run = subprocess.run([*command, f"--as-of={moment}"], capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert f"argument --as-of: '{moment}'" in run.stderr

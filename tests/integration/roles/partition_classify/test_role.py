@@ -1,0 +1,148 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The role, run by ansible-playbook on this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient
+
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
+from support.ansible import PlaybookRun, run_playbook, write_playbook
+from support.synthetic import SyntheticTable
+from support.zookeeper import Ensemble
+
+Connect = Callable[[str], KazooClient]
+
+CREDENTIAL = "mover:hunter2"
+LATER = "2100-01-01T00:00:00Z"
+
+
+class Role:
+    """A playbook that runs the role and keeps the facts that it sets."""
+
+    def __init__(self, folder: Path, variables: dict[str, Any]) -> None:
+        self.folder = folder
+        self.variables = variables
+        self.plan = folder / "plan.jsonl"
+
+    def run(self, *options: str, **variables: Any) -> PlaybookRun:
+        """Run it with options of ansible-playbook, and variables besides its own."""
+        role = {"name": "olap.partmove.partition_classify"}
+        given = self.variables | {f"partition_classify_{name}": value for name, value in variables.items()}
+        facts = "{{ [partition_classify_plan, partition_classify_result] | to_json }}"
+        keep = {"content": facts, "dest": str(self.folder / "facts.json")}
+        tasks: list[dict[str, Any]] = [
+            {"ansible.builtin.include_role": role, "vars": given},
+            {"ansible.builtin.copy": keep, "check_mode": False, "changed_when": False},
+        ]
+        return run_playbook(write_playbook(self.folder, tasks), *options)
+
+    def facts(self) -> tuple[str, dict[str, Any]]:
+        """The path of the plan and the result of the last run."""
+        path, result = json.loads((self.folder / "facts.json").read_text())
+        return path, result
+
+
+@pytest.fixture
+def role(tmp_path: Path, hot: Ensemble, cold: Ensemble, connect: Connect, base: str) -> Role:
+    """The role for one table with two partitions."""
+    table = SyntheticTable(connect(hot.connect_string), f"{base}/hits").create()
+    table.add_part("r1", "202610_0_0_0")
+    table.add_part("r1", "202611_0_0_0")
+    variables = {
+        "hot": {
+            "hosts": hot.connect_string.split(","),
+            "auth": {"scheme": "digest", "credential": CREDENTIAL},
+        },
+        "cold": {"hosts": cold.connect_string.split(",")},
+        "root": base,
+        "policy": {"version": 1, "defaults": {"keep_newest": 1}},
+        "as_of": LATER,
+        "plan_dest": str(tmp_path / "plan.jsonl"),
+        "spark_submit": str(Path(sys.executable).with_name("spark-submit")),
+        "spark_master": "local[2]",
+        "spark_conf": {"spark.driver.memory": "512m", "spark.ui.enabled": "false"},
+        "python": sys.executable,
+    }
+    return Role(tmp_path, {f"partition_classify_{name}": value for name, value in variables.items()})
+
+
+def changed(run: PlaybookRun) -> int:
+    assert run.status == 0, run.output
+    found = re.search(r"changed=(\d+)", run.output)
+    assert found, run.output
+    return int(found[1])
+
+
+def left_behind(run: PlaybookRun) -> list[list[str]]:
+    """The files in each folder that the run made for itself and did not remove."""
+    folders = {
+        Path(found) for found in re.findall(r'"path": "(/[^"]*/partition_classify\.\w{8})"', run.output)
+    }
+    assert len(folders) == 2, "one on the host and one on the controller"
+    return [sorted(file.name for file in folder.iterdir()) for folder in folders if folder.exists()]
+
+
+@pytest.mark.timeout(600)
+def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role) -> None:
+    first = role.run()
+    assert changed(first) == 1
+    assert CREDENTIAL not in first.output
+    assert left_behind(first) == []
+    path, result = role.facts()
+    assert path == str(role.plan)
+    assert (result["cold"], result["hot"], result["to_move"]["znodes"]) == (1, 1, 1)
+    assert [(row.partition, row.state) for row in read_plan(path).rows()] == [
+        ("202610", "COLD"),
+        ("202611", "HOT"),
+    ]
+
+    before = role.plan.read_bytes()
+    assert changed(role.run()) == 0
+    assert role.plan.read_bytes() == before
+
+    checked = role.run("--check", policy={"version": 1})
+    assert changed(checked) == 1
+    assert role.plan.read_bytes() == before
+    path, result = role.facts()
+    assert path != str(role.plan)
+    assert left_behind(checked) == [["plan.jsonl"]]
+    assert {row.state for row in read_plan(path).rows()} == {"COLD"}
+
+
+def test_refusal_of_the_job_is_shown(role: Role) -> None:
+    run = role.run(policy={"version": 1, "defaults": {"cold_after": "soon"}})
+    assert run.status != 0
+    assert "defaults.cold_after is 'soon'" in run.output
+    assert CREDENTIAL not in run.output
+    assert left_behind(run) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("root", "hits"),
+        ("plan_dest", "plan.jsonl"),
+        ("parquet_dest", "rows"),
+        ("spark_conf", {"spark.submit.deployMode": "cluster"}),
+        ("hot", {"chroot": "/ch"}),
+        ("cold", {"hosts": ["zk1"], "pasword": "x"}),
+        ("tasks", "many"),
+    ],
+)
+def test_variables_that_cannot_be_are_refused_before_anything_runs(
+    role: Role, name: str, value: object
+) -> None:
+    run = role.run("--check", **{name: value})
+    assert run.status != 0
+    assert "Make the folder" not in run.output
