@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 from .errors import AccessDenied, EnsembleError, LeaseHeld, LeaseLost
 from .overlay import parent_of
-from .ports import Clock, ZnodeStore
+from .ports import Clock, ZnodeReader, ZnodeStore
 from .znodes import Check, Committed, Create, Delete, Op, Outcome, Reason, Rejected, SetData
 
 DEFAULT_ROOT = "/partmove"
@@ -51,11 +51,25 @@ class Lease(NamedTuple):
 
 def raise_if_lease_lost(rejected: Rejected, checks: int, shard_path: str) -> None:
     """Raise LeaseLost when the multi failed in one of its leading lease checks."""
-    if rejected.op_index < checks:
-        raise LeaseLost(
-            f"{shard_path}: the lock or epoch of this run is no longer valid",
-            remedy="Another run took the shard path over, or our session ended; run again",
-        )
+    if rejected.op_index < checks and rejected.reason in (Reason.NO_NODE, Reason.BAD_VERSION):
+        raise _lost(shard_path)
+
+
+def confirm_lease(hot: ZnodeReader, lease: Lease, shard_path: str) -> None:
+    """Raise LeaseLost when another run may have written between the reads before this call.
+
+    To be called before anything but a multi, which checks the lease itself, follows from what was read.
+    """
+    lock, epoch = hot.read([lease.lock_path, lease.epoch_path])
+    if lock is None or epoch is None or epoch.stat.version != lease.hot_epoch:
+        raise _lost(shard_path)
+
+
+def _lost(shard_path: str) -> LeaseLost:
+    return LeaseLost(
+        f"{shard_path}: the lock or epoch of this run is no longer valid",
+        remedy="Another run took the shard path over, or our session ended; run again",
+    )
 
 
 def refuse_unwritable(store: ZnodeStore, path: str, rejected: Rejected) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from .aftermath import Aftermath
-from .coordination import Lease, LeaseKeeper
+from .coordination import Lease, LeaseKeeper, confirm_lease
 from .copies import ColdCopies
 from .errors import EnsembleError, FormatError, LeaseHeld, LeaseLost
 from .facts import PartitionFacts, ShardFacts
@@ -190,8 +190,10 @@ class _ShardMove:
         self._world.hot.sync(self._layout.path)
         self._world.cold.sync(self._layout.path)
         shard = self._reader.shard()
+        found = self._reader.partitions(shard, partition_ids)
+        confirm_lease(self._world.hot, self._lease, self._layout.path)
         movable: dict[str, PartitionFacts] = {}
-        for each, partition in self._reader.partitions(shard, partition_ids).items():
+        for each, partition in found.items():
             whereabouts = partition.whereabouts
             location = locate(whereabouts)
             if location is Location.HOT:

@@ -37,6 +37,8 @@ class _Fence(NamedTuple):
     log: Znode
     mutations: Znode
     replicas: Znode
+    columns: Znode
+    metadata: Znode
 
 
 class _ReplicaZnodes(NamedTuple):
@@ -67,16 +69,16 @@ class ShardReader:
         layout = self._layout
         fence = self._read_fence()
         replicas = self._read_replicas()
-        shard_znode, columns, metadata_znode = self._hot.read([layout.path, layout.columns, layout.metadata])
-        if shard_znode is None or metadata_znode is None or columns is None:
+        shard_znode = self._hot.read([layout.path])[0]
+        if shard_znode is None:
             raise self._no_table()
-        metadata = parse_table_metadata(metadata_znode.data, layout.metadata)
+        metadata = parse_table_metadata(fence.metadata.data, layout.metadata)
         children = self._hot.children([layout.path])[0] or ()
         pending, table_wide = self._read_pending(replicas, metadata.format_version)
         return ShardFacts(
             layout=layout,
             metadata=metadata,
-            columns=columns.data,
+            columns=fence.columns.data,
             czxid=shard_znode.stat.czxid,
             cold_marker=self._read_cold_marker(replicas),
             replicas=tuple(self._replica_facts(replicas)),
@@ -115,8 +117,13 @@ class ShardReader:
         }
 
     def whereabouts(self, shard: ShardFacts, partition_ids: Sequence[str]) -> dict[str, Whereabouts]:
-        """Where the partitions are registered; no payloads are read."""
-        states = self._hot.read([self._layout.state(each) for each in partition_ids])
+        """Where the partitions are registered; no payloads are read.
+
+        Without the lease another run may move a partition between two reads, which also writes its
+        State: such a partition is left out.
+        """
+        states = [self._layout.state(each) for each in partition_ids]
+        before = self._hot.read(states)
         hot, cold = self.names_in_hot(shard), self.names_in_cold(shard)
         return {
             each: Whereabouts(
@@ -124,7 +131,8 @@ class ShardReader:
                 {replica: parts.get(each, ()) for replica, parts in hot.items()},
                 {replica: parts.get(each, ()) for replica, parts in cold.items()},
             )
-            for each, state in zip(partition_ids, states, strict=True)
+            for each, state, after in zip(partition_ids, before, self._hot.read(states), strict=True)
+            if state == after
         }
 
     def names_in_hot(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
@@ -151,10 +159,11 @@ class ShardReader:
 
     def _read_fence(self) -> _Fence:
         layout = self._layout
-        log, mutations, replicas = self._hot.read([layout.log, layout.mutations, layout.replicas])
-        if log is None or mutations is None or replicas is None:
+        paths = [layout.log, layout.mutations, layout.replicas, layout.columns, layout.metadata]
+        found = [znode for znode in self._hot.read(paths) if znode is not None]
+        if len(found) != len(paths):
             raise self._no_table()
-        return _Fence(log, mutations, replicas)
+        return _Fence(*found)
 
     def _read_replicas(self) -> list[_ReplicaZnodes]:
         names = self._hot.children([self._layout.replicas])[0] or ()
@@ -327,7 +336,8 @@ def _fence_ops(fence: _Fence, replicas: Sequence[_ReplicaZnodes]) -> tuple[Op, .
 
     Servers from 20.x on raise the data version of ``/log`` whenever they assign a merge, a mutation
     or a drop. Older ones never do: there the version stays 0, and the log pointers of the replicas
-    stand in, which also move with every insert.
+    stand in, which also move with every insert. An ALTER of the columns writes to the shard path first,
+    and then to every part.
     """
     ops: list[Op] = [Check(znode.path, znode.stat.version) for znode in fence]
     if fence.log.stat.version == 0:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .batches import Batch, fits, pack
-from .coordination import Lease, raise_if_lease_lost, refuse_unwritable
+from .coordination import Lease, confirm_lease, raise_if_lease_lost, refuse_unwritable
 from .facts import COLD, HOT, PartitionFacts, ShardFacts
 from .gate import GateOptions, Refusal
 from .gates import refuse_partitions
@@ -108,6 +108,7 @@ class Switch:
         self._hot.sync(self._layout.path)
         shard = self._reader.shard()
         fresh = self._reader.partitions(shard, sorted(verified), with_cold=False)
+        confirm_lease(self._hot, self._lease, self._layout.path)
         refused = refuse_partitions(shard, list(fresh.values()), options)
         result.refused.update(refused)
         checks = (*self._lease.hot_checks, *shard.fence)

@@ -1,0 +1,243 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs something else between two operations of a mover, and checks the invariants after every step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.names import parse_part_name
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
+    Committed,
+    Create,
+    Delete,
+    Multi,
+    Outcome,
+    SetData,
+    Unknown,
+    Znode,
+)
+from support.memory import MemoryEnsemble, MemoryStore
+from support.simulated import SimulatedServers
+
+_PART = re.compile(r"(?P<path>.*/replicas/(?P<replica>[^/]+)/parts/(?P<name>[^/]+))(/[^/]+)?")
+_STATE = re.compile(r".*/block_numbers/([^/]+)/State")
+
+Action = Callable[[], None]
+
+
+class Died(BaseException):
+    """The process of the mover is gone; nothing of it may catch this."""
+
+
+class Lost(Enum):
+    """What became of a multi whose answer was lost."""
+
+    APPLIED = "applied"
+    NOT_APPLIED = "not applied"
+
+
+class Script:
+    """Counts the operations of one run, and says what happens before which of them.
+
+    actions: number of an operation → what is done before it.
+    lost: number of a multi → what becomes of it while its answer is lost.
+    """
+
+    def __init__(self, lost: Mapping[int, Lost] | None = None) -> None:
+        self.trace: list[str] = []
+        self.actions: dict[int, Action] = {}
+        self.lost = lost or {}
+        self._dead = False
+
+    def step(self, operation: str) -> int:
+        """Note an operation that is about to be done, and return its number. Raises Died."""
+        number = len(self.trace)
+        self.trace.append(operation)
+        action = self.actions.get(number)
+        if action is not None:
+            action()
+        if self._dead:
+            raise Died
+        return number
+
+    def die(self) -> None:
+        """Let this operation and every later one fail: the process is gone."""
+        self._dead = True
+
+    @property
+    def last_look(self) -> int:
+        """Number of the last operation that listed the parts in hot."""
+        looks = [number for number, each in enumerate(self.trace) if re.match("hot children .*/parts$", each)]
+        return looks[-1] if looks else -1
+
+
+class Violation(AssertionError):
+    """An invariant of the protocol does not hold."""
+
+
+class Watch:
+    """Checks the invariants: after each multi of a mover, and whenever `check` is called."""
+
+    def __init__(self, servers: SimulatedServers, hot: MemoryEnsemble, cold: MemoryEnsemble) -> None:
+        self._servers = servers
+        self._hot = hot
+        self._cold = cold
+        self._read: dict[str, int] = {}
+        self._states_created: set[tuple[int, str]] = set()
+        self._disks: dict[str, tuple[int, frozenset[str]]] = {}
+        self._always_in_hot: dict[str, frozenset[str]] = {}
+        self.check()
+
+    def note_read(self, znode: Znode) -> None:
+        """Remember which creation of a znode of hot the mover has seen last."""
+        self._read[znode.path] = znode.stat.czxid
+
+    def commit(self, store: MemoryStore, multi: Multi) -> Outcome:
+        """Apply a multi of a mover and check that it was allowed to."""
+        before = self._hot.tree(self._servers.table.path), self._cold.tree(self._servers.table.path)
+        outcome = store.ensemble.commit(store.session_id, multi)
+        if isinstance(outcome, Committed):
+            judge = self._judge_hot if store.ensemble is self._hot else self._judge_cold
+            judge(multi, *before)
+            self.check()
+        return outcome
+
+    def check(self) -> None:
+        """I1, I3 and I4."""
+        for replica, disk in self._servers.disk.items():
+            hot, cold = (self._names(each, replica) for each in (self._hot, self._cold))
+            for name in hot | cold:
+                parse_part_name(name, 1, replica)  # I4
+            self._check_starting_server(replica, frozenset(disk), hot, cold)
+            for name in disk & cold - hot:
+                if self._state(name.split("_")[0]) != b"COLD":
+                    raise Violation(f"I3: {name} of {replica} is in cold only, and State is not COLD")
+
+    def _check_starting_server(
+        self, replica: str, disk: frozenset[str], hot: frozenset[str], cold: frozenset[str]
+    ) -> None:
+        """I1, for a server that reads hot at any moment since its disk changed, and cold now."""
+        current = self._servers.times_made, disk
+        if self._disks.get(replica) != current:
+            self._disks[replica] = current
+            self._always_in_hot[replica] = hot
+        self._always_in_hot[replica] &= hot
+        missing = disk - cold - self._always_in_hot[replica]
+        if missing:
+            raise Violation(f"I1: {sorted(missing)} of {replica} can be found neither in hot nor in cold")
+
+    def _judge_hot(self, multi: Multi, hot: Mapping[str, Znode], cold: Mapping[str, Znode]) -> None:
+        """I2, I3, I5 and I9, and that nothing else of the table is written to."""
+        made_cold = {
+            match[1]
+            for op in multi
+            if isinstance(op, SetData) and op.data == b"COLD" and (match := _STATE.fullmatch(op.path))
+        }
+        for op in multi:
+            part, state = _PART.fullmatch(op.path), _STATE.fullmatch(op.path)
+            if isinstance(op, Delete) and part:
+                if part["name"].split("_")[0] not in made_cold:
+                    raise Violation(f"I3: {op.path} was deleted without State=COLD")
+                if cold.get(op.path) is None or cold[op.path].data != hot[op.path].data:
+                    raise Violation(f"I2: {op.path} was deleted, but cold has not the same bytes")
+                if self._read.get(op.path) != hot[op.path].stat.czxid:
+                    raise Violation(f"I5: {op.path} was deleted without having been read")
+            elif state and isinstance(op, Create):
+                creation = hot[self._servers.table.path].stat.czxid, op.path
+                if creation in self._states_created:
+                    raise Violation(f"I9: {op.path} was created twice")
+                self._states_created.add(creation)
+            elif isinstance(op, Delete) and op.path.startswith(self._servers.table.path):
+                raise Violation(f"{op.path} was deleted")
+
+    def _judge_cold(self, multi: Multi, hot: Mapping[str, Znode], _cold: Mapping[str, Znode]) -> None:
+        """I6."""
+        for op in multi:
+            part = _PART.fullmatch(op.path)
+            if isinstance(op, Delete) and part:
+                on_disk = part["name"] in self._servers.disk.get(part["replica"], ())
+                if on_disk and part["path"] not in hot:
+                    raise Violation(f"I6: {op.path} was deleted, and hot has it not")
+
+    def _names(self, ensemble: MemoryEnsemble, replica: str) -> frozenset[str]:
+        return frozenset(ensemble.children([self._servers.table.parts_path(replica)])[0] or ())
+
+    def _state(self, partition: str) -> bytes | None:
+        znode = self._hot.read([self._servers.table.state_path(partition)])[0]
+        return None if znode is None else znode.data
+
+
+class WatchedStore:
+    """Implements ZnodeStore: every operation is a step of the script, every multi is watched."""
+
+    chroot = ""
+    server_id = 1
+
+    def __init__(self, store: MemoryStore, script: Script, watch: Watch) -> None:
+        self._store = store
+        self._script = script
+        self._watch = watch
+
+    @property
+    def name(self) -> str:
+        """As of the store below."""
+        return self._store.name
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """As of the store below."""
+        return self._store.addresses
+
+    @property
+    def session_id(self) -> int:
+        """As of the store below."""
+        return self._store.session_id
+
+    def expire(self) -> None:
+        """End the session; the next request begins a new one."""
+        self._store.expire()
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        """One step."""
+        self._step("read", paths)
+        found = self._store.read(paths)
+        if self.name == "hot":
+            for znode in found:
+                if znode is not None:
+                    self._watch.note_read(znode)
+        return found
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """One step."""
+        self._step("children", paths)
+        return self._store.children(paths)
+
+    def sync(self, path: str) -> None:
+        """One step."""
+        self._step("sync", [path])
+
+    def members(self) -> Sequence[WatchedStore]:
+        """The one member."""
+        return [self]
+
+    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        """One step a multi; after a lost answer nothing more is sent."""
+        outcomes: list[Outcome] = []
+        for multi in multis:
+            number = self._step("commit", [op.path for op in multi[-1:]])
+            lost = self._script.lost.get(number)
+            if lost is Lost.NOT_APPLIED:
+                break
+            outcome = self._watch.commit(self._store, multi)
+            if lost is Lost.APPLIED:
+                break
+            outcomes.append(outcome)
+        return outcomes + [Unknown("the answer was lost")] * (len(multis) - len(outcomes))
+
+    def _step(self, kind: str, paths: Sequence[str]) -> int:
+        return self._script.step(f"{self.name} {kind} {paths[0] if paths else ''}")

@@ -1,0 +1,42 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A world to move partitions in, with patched servers that have on disk what is registered."""
+
+from __future__ import annotations
+
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.coordination import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import MoveOptions, World
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import Clock, ZnodeStore
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import (
+    AssumeActive,
+    AssumePatched,
+)
+
+ANY = MoveOptions(min_age=0.0, max_parts=1)
+"""Options of a move that lets partitions of one part of any age pass."""
+
+
+class ListJournal:
+    """Implements Journal; keeps the events."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, dict[str, str | int | float]]] = []
+
+    def record(self, event: str, **fields: str | int | float) -> None:
+        """Keep one event."""
+        self.events.append((event, fields))
+
+
+def make_world(hot: ZnodeStore, cold: ZnodeStore, clock: Clock, *, lock_wait: float = 30.0) -> World:
+    """Return a world where the operator vouches for the servers."""
+    return World(
+        hot,
+        cold,
+        clock,
+        ListJournal(),
+        LeaseKeeper(hot, cold, clock, owner="a test", wait_seconds=lock_wait),
+        AssumePatched(),
+        AssumeActive(),
+    )

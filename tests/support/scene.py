@@ -1,0 +1,112 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A table in a pair of ensembles in memory, ready to be moved while things happen to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import MoveOptions, move_shard
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
+from support.interleaving import Script, Watch, WatchedStore
+from support.memory import ManualClock, MemoryClient, MemoryEnsemble
+from support.moves import make_world
+from support.simulated import SimulatedServers
+from support.tables import TableOptions, build_table, days
+
+PATH = "/clickhouse/tables/01/hits"
+TARGET, OTHER, COLD = WANTED = days(3)
+"""The partition that things happen to, another one, and one that is cold already."""
+
+
+class Kind(NamedTuple):
+    """What the table and its servers are like."""
+
+    options: TableOptions = TableOptions(partitions=WANTED)
+    raises_log_version: bool = True
+
+
+MODERN = Kind()
+OLD = Kind(TableOptions(partitions=WANTED, legacy=True), raises_log_version=False)
+TWO_PARTS = Kind(TableOptions(partitions=WANTED, parts=2))
+
+
+class Where(NamedTuple):
+    """Where a partition is: its State, what each ensemble registers, what is on the disks; by replica."""
+
+    state: bytes | None
+    hot: Mapping[str, frozenset[str]]
+    cold: Mapping[str, frozenset[str]]
+    disk: Mapping[str, frozenset[str]]
+
+    def covered_by(self, ensemble: Mapping[str, frozenset[str]]) -> bool:
+        """Whether the ensemble registers all that is on the disks."""
+        return all(names <= ensemble[replica] for replica, names in self.disk.items())
+
+    @property
+    def stale(self) -> bool:
+        """Whether cold registers what neither hot registers nor a disk has."""
+        return any(names - self.hot[replica] - self.disk[replica] for replica, names in self.cold.items())
+
+
+class Scene:
+    """A table with two partitions in hot and one in cold, and what watches over it."""
+
+    def __init__(self, kind: Kind = MODERN) -> None:
+        self.clock = ManualClock()
+        self.hot, self.cold = (MemoryEnsemble(name, self.clock) for name in ("hot", "cold"))
+        hot, cold = MemoryClient(self.hot.open()), MemoryClient(self.cold.open())
+        table = build_table(hot, PATH, kind.options)
+        self.servers = SimulatedServers(table, hot, cold, raises_log_version=kind.raises_log_version)
+        self.options = MoveOptions(0.0, kind.options.parts)
+        clean = make_world(self.hot.open(), self.cold.open(), self.clock)
+        assert move_shard(clean, PATH, [COLD], self.options).moved.keys() == {COLD}
+        self.watch = Watch(self.servers, self.hot, self.cold)
+
+    def run(self, script: Script | None = None) -> ShardReport:
+        """Move the partitions in a process of its own."""
+        script = script or Script()
+        hot, cold = (WatchedStore(each.open(), script, self.watch) for each in (self.hot, self.cold))
+        self._last = hot
+        return move_shard(make_world(hot, cold, self.clock), PATH, WANTED, self.options)
+
+    def expire(self) -> None:
+        """End the session that the last run has with hot."""
+        self._last.expire()
+
+    def tables(self) -> tuple[Mapping[str, bytes], Mapping[str, bytes]]:
+        """The data of both ensembles, without the coordination of the runs."""
+        hot, cold = (
+            {path: data for path, data in each.data().items() if not path.startswith("/partmove")}
+            for each in (self.hot, self.cold)
+        )
+        return hot, cold
+
+    def where(self, partition: str) -> Where:
+        """Where a partition is now."""
+        disk = {
+            replica: frozenset(self.servers.parts_of(partition, replica)) for replica in self.servers.disk
+        }
+        state = self.hot.read([self.servers.table.state_path(partition)])[0]
+        hot, cold = (
+            {
+                replica: frozenset(
+                    name
+                    for name in ensemble.children([self.servers.table.parts_path(replica)])[0] or ()
+                    if name.split("_")[0] == partition
+                )
+                for replica in disk
+            }
+            for ensemble in (self.hot, self.cold)
+        )
+        return Where(None if state is None else state.data, hot, cold, disk)
+
+
+def trace_of(kind: Kind) -> list[str]:
+    """The operations of a run that nothing disturbs."""
+    script = Script()
+    assert Scene(kind).run(script).moved.keys() == {TARGET, OTHER}
+    return script.trace
