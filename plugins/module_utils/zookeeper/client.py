@@ -32,7 +32,7 @@ else:
 _Socket: TypeAlias = socket.socket
 
 _RECONNECT_DELAY = 0.05
-_RECONNECT_MAX_DELAY = 2.0
+_RECONNECT_MAX_DELAY = 0.5
 _GREETING_SECONDS = 1.0
 
 _NO_ANSWER = "no answer"

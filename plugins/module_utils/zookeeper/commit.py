@@ -31,6 +31,7 @@ class Commit:
         self._session = session
         self._timeout = timeout
         self._breaks = 0
+        self._deadline = 0.0
         self._stopped = False
         self._waiting: deque[tuple[MultiWrite, Any]] = deque()
         self._bytes = 0
@@ -38,7 +39,8 @@ class Commit:
     def run(self, payloads: Sequence[bytes]) -> list[Outcome]:
         """One outcome for each payload, in order."""
         outcomes: list[Outcome] = []
-        self._stopped = not self._session.wait_connected(time.monotonic() + self._timeout)
+        self._deadline = time.monotonic() + self._timeout
+        self._stopped = not self._session.wait_connected(self._deadline)
         self._breaks = self._session.breaks
         for payload in payloads:
             while self._waiting and self._full(len(payload)):
@@ -62,7 +64,9 @@ class Commit:
     def _next_outcome(self) -> Outcome:
         request, result = self._waiting.popleft()
         self._bytes -= request.size
-        answer = self._session.wait(result, time.monotonic() + self._timeout)
+        if not self._stopped:
+            self._deadline = time.monotonic() + self._timeout
+        answer = self._session.wait(result, self._deadline)
         if answer.error in LOST:
             self._stopped = True
         return request.decode(answer)

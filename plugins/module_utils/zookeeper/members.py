@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from ..partmove.errors import AccessDenied, EnsembleError
@@ -34,10 +34,16 @@ def connect_members(store: Reader, options: EnsembleOptions) -> tuple[Reader, ..
             future.result()
         _check(members, _listed_servers(store), options)
     except BaseException:
-        for member in members:
-            member.close()
+        close_all(members)
         raise
     return tuple(members)
+
+
+def close_all(members: Sequence[Reader]) -> None:
+    """End the sessions with the members; those that do not answer are waited for together."""
+    if members:
+        with ThreadPoolExecutor(max_workers=len(members)) as pool:
+            list(pool.map(Reader.close, members))
 
 
 def _connect(host: str, options: EnsembleOptions) -> Reader:
@@ -65,8 +71,8 @@ def _check(members: list[Reader], listed: Mapping[int, str], options: EnsembleOp
         number = member.server_id
         if number in named:
             raise EnsembleError(
-                f"{named[number]} and {member.name} of ensemble {options.name} are one server (id {number})",
-                remedy="Name each member once in hosts",
+                f"{named[number]} and {member.name} of ensemble {options.name} are both server {number}",
+                remedy="Name each member once in hosts, and members of one ensemble only",
             )
         if listed and number not in listed:
             raise EnsembleError(

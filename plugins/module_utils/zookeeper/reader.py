@@ -137,12 +137,12 @@ class Reader:
         """Try it: a server that has none says so, drops the connection, or both."""
         for _ in range(2):
             answer = self._session.try_once(MultiRead(DATA, "", ("/",)))
-            if answer.error not in (*LOST, *_NOT_KNOWN):
-                return True
-            # Not to be in the way of a commit, the connection must be dropped and made again now.
-            self._session.ask(Exists(b"/"))
             if answer.error in _NOT_KNOWN:
                 return False
+            if answer.error not in LOST:
+                return True
+            # Raises when it is not for the multiRead that the connection is lost.
+            self._session.ask(Exists(b"/"))
         return False
 
     def _refuse(self, path: str, code: int) -> NoReturn:

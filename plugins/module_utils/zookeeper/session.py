@@ -18,6 +18,7 @@ from .options import EnsembleOptions
 from .wire import (
     AUTH_FAILED,
     CONNECTION_LOSS,
+    MARSHALLING_ERROR,
     NO_NODE,
     OPERATION_TIMEOUT,
     REQUEST_TIMEOUT,
@@ -101,20 +102,15 @@ class Session:
         return result
 
     def wait(self, result: Any, deadline: float) -> Answer:
-        """Return the answer, or an error code in its place: OPERATION_TIMEOUT when the deadline passes.
-
-        Raises:
-            EnsembleError: kazoo could not understand what the server sent.
-        """
+        """Return the answer, or an error code in its place: OPERATION_TIMEOUT when the deadline passes."""
         if not result.wait(max(0.0, deadline - time.monotonic())):
             return Answer(b"", 0, OPERATION_TIMEOUT)
         error = result.exception
         if error is None:
             # kazoo gives None for an Exists of no znode, and makes a list of the answer to a multi.
             return Answer(b"", 0, NO_NODE) if result.value is None else Answer(*result.value)
-        if not isinstance(getattr(error, "code", None), int):
-            raise EnsembleError(f"An answer of {self.label} is not understood: {error!r}")
-        return Answer(b"", 0, error.code)
+        # An answer that kazoo does not understand raises something without a code.
+        return Answer(b"", 0, getattr(error, "code", MARSHALLING_ERROR))
 
     def try_once(self, request: Request) -> Answer:
         """Return the answer to a request that is not sent again when it is lost."""

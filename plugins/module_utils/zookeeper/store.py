@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ..partmove.errors import EnsembleError
 from ..partmove.znodes import Multi, Outcome
 from .commit import Commit
-from .members import connect_members
+from .members import close_all, connect_members
 from .options import EnsembleOptions
 from .reader import Reader
 from .wire import Exists, MultiEncoder, wire_path
@@ -91,7 +91,6 @@ class ZooKeeperStore(Reader):
 
     def close(self) -> None:
         """End the sessions with the members and with the ensemble."""
-        for member in self._members or ():
-            member.close()
+        close_all(self._members or ())
         self._members = None
         super().close()

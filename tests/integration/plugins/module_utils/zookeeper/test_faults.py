@@ -106,22 +106,22 @@ def test_a_sync_is_sent_again(distant: ZooKeeperStore, proxy: ZooKeeperProxy) ->
 
 @pytest.mark.usefixtures("filled")
 def test_reads_in_vain_end(open_store: StoreMaker, proxy: ZooKeeperProxy, chroot: str) -> None:
-    store = open_store(proxy.address, chroot=chroot, operation_timeout=1.5)
+    store = open_store(proxy.address, chroot=chroot, operation_timeout=2.0)
     proxy.cut()
     began = time.monotonic()
     with pytest.raises(
-        EnsembleUnreachable, match=f"No answer from ensemble hot .*{proxy.address}.* within 1.5 s"
+        EnsembleUnreachable, match=f"No answer from ensemble hot .*{proxy.address}.* within 2 s"
     ):
         store.read(PATHS)
     with pytest.raises(EnsembleUnreachable):
         store.sync("/")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 8
     proxy.restore()
     assert store.read(PATHS[:1])[0] is not None
 
 
 def test_a_silent_server_is_not_waited_for_long(open_store: StoreMaker, hot: Ensemble, chroot: str) -> None:
-    store = open_store(hot.members[0].address, chroot=chroot, operation_timeout=1.0)
+    store = open_store(hot.members[0].address, chroot=chroot, operation_timeout=2.0)
     hot.members[0].pause()
     began = time.monotonic()
     with pytest.raises(EnsembleUnreachable):
@@ -173,7 +173,7 @@ def test_the_next_commit_goes_over_the_new_connection(distant: ZooKeeperStore, p
 def test_a_commit_without_a_connection_sends_nothing(
     open_store: StoreMaker, proxy: ZooKeeperProxy, chroot: str
 ) -> None:
-    store = open_store(proxy.address, chroot=chroot, operation_timeout=1.0)
+    store = open_store(proxy.address, chroot=chroot, operation_timeout=2.0)
     proxy.cut()
     with pytest.raises(EnsembleUnreachable):
         store.sync("/")

@@ -82,7 +82,7 @@ def test_a_member_that_is_not_named(open_store: StoreMaker, cold: Ensemble) -> N
 def test_a_member_with_two_names(open_store: StoreMaker, cold: Ensemble) -> None:
     alias = cold.members[0].address.replace("127.0.0.1", "localhost")
     store = open_store(*addresses(cold), alias, name="cold")
-    with pytest.raises(EnsembleError, match=f"127.* and {alias} of ensemble cold are one server .id 1."):
+    with pytest.raises(EnsembleError, match=f"127.* and {alias} of ensemble cold are both server 1"):
         store.members()
 
 

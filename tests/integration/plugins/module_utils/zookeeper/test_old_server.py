@@ -37,6 +37,7 @@ class OldServer:
         self._target = (host, int(port))
         self._answers = answers
         self.refused = 0
+        self.modern = False
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._sockets: list[socket.socket] = []
         self._threads = [threading.Thread(target=self._accept)]
@@ -74,7 +75,7 @@ class OldServer:
         with suppress(OSError), client.makefile("rb") as stream:
             while head := stream.read(4):
                 request = stream.read(*struct.unpack("!i", head))
-                if not first and request[4:8] == struct.pack("!i", MULTI_READ):
+                if not (first or self.modern) and request[4:8] == struct.pack("!i", MULTI_READ):
                     self._refuse(client, request[:4])
                     break
                 first = False
@@ -134,6 +135,23 @@ def test_a_znode_that_may_not_be_read(
     store = open_store(old.address, chroot=chroot)
     with pytest.raises(AccessDenied, match="may not read /secret"):
         store.read(["/", "/secret"])
+
+
+def test_a_member_of_an_older_version_takes_over(
+    open_store: StoreMaker, hot: Ensemble, kazoo: KazooClient, chroot: str
+) -> None:
+    server = OldServer(hot.members[0].address, answers=True)
+    server.modern = True
+    kazoo.create(f"{chroot}/a", b"data")
+    paths = ["/a", "/missing"] * 1_000
+    store = open_store(server.address, chroot=chroot)
+    assert server.refused == 0
+    server.modern = False
+    for _ in range(2):
+        assert [znode and znode.data for znode in store.read(paths)] == [b"data", None] * 1_000
+    store.close()
+    server.close()
+    assert server.refused == 1
 
 
 def test_it_is_asked_through_members_too(open_store: StoreMaker, old: OldServer) -> None:

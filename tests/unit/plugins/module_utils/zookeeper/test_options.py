@@ -39,8 +39,11 @@ def test_hosts(host: str) -> None:
         "zk1:2181/chroot",
         "zk1:2181,zk2:2181",
         "zk1 :2181",
-    ]
-    + ["::1:2181", "zk://zk1:2181", "user@zk1:2181", "zk1:2181 "],
+        "::1:2181",
+        "zk://zk1:2181",
+        "user@zk1:2181",
+        "zk1:2181 ",
+    ],
 )
 def test_what_is_no_host(host: str) -> None:
     with pytest.raises(EnsembleError, match="is not host:port"):
