@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from kazoo.client import KazooClient
 
 import build_package
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
+from support.spark import SMALL_JVM
 from support.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
 from support.zookeeper import Ensemble
 
@@ -51,7 +53,8 @@ class Job:
         files = {"policy": self.policy, "connections": self.connections, "plan": self.plan, "root": self.root}
         given = [f"--{name}={value}" for name, value in files.items()]
         command = [sys.executable, str(SCRIPT), *given, *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        environment = os.environ | {"SPARK_SUBMIT_OPTS": SMALL_JVM}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         own = [line.split(": ", 1)[1] for line in done.stderr.splitlines() if line.startswith("partition_cl")]
         assert "\tat " not in done.stderr, "a Java stack"
         assert "Traceback" not in done.stderr

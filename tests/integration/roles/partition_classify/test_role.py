@@ -18,6 +18,7 @@ from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
 from support.ansible import PlaybookRun, run_playbook, write_playbook
+from support.spark import SMALL_JVM
 from support.synthetic import SyntheticTable
 from support.zookeeper import Ensemble
 
@@ -71,7 +72,11 @@ def role(tmp_path: Path, hot: Ensemble, cold: Ensemble, connect: Connect, base: 
         "plan_dest": str(tmp_path / "plan.jsonl"),
         "spark_submit": str(Path(sys.executable).with_name("spark-submit")),
         "spark_master": "local[2]",
-        "spark_conf": {"spark.driver.memory": "512m", "spark.ui.enabled": "false"},
+        "spark_conf": {
+            "spark.driver.memory": "512m",
+            "spark.driver.extraJavaOptions": SMALL_JVM,
+            "spark.ui.enabled": "false",
+        },
         "python": sys.executable,
     }
     return Role(tmp_path, {f"partition_classify_{name}": value for name, value in variables.items()})
