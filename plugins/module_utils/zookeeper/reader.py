@@ -19,6 +19,7 @@ from .wire import (
     BAD_ARGUMENTS,
     CHILDREN,
     DATA,
+    MAX_REQUEST_BYTES,
     NO_AUTH,
     UNIMPLEMENTED,
     Exists,
@@ -160,5 +161,9 @@ def _batches(
     begin = 0
     while begin < len(paths):
         end = begin + size.batch()
-        yield MultiRead(kind, chroot, paths[begin:end])
+        request = MultiRead(kind, chroot, paths[begin:end])
+        while request.size > MAX_REQUEST_BYTES and len(request.paths) > 1:
+            end = begin + len(request.paths) // 2
+            request = MultiRead(kind, chroot, paths[begin:end])
+        yield request
         begin = end

@@ -98,6 +98,11 @@ class Request:
     def __init__(self, payload: bytes) -> None:
         self._payload = payload
 
+    @property
+    def size(self) -> int:
+        """Bytes of the payload."""
+        return len(self._payload)
+
     def serialize(self) -> bytes:
         """The request without its length, xid and type."""
         return self._payload
@@ -214,11 +219,6 @@ class MultiWrite(Request):
         """The operations, or none when they may not be sent any more."""
         self.sent = self._may_send()
         return self._payload if self.sent else _END
-
-    @property
-    def size(self) -> int:
-        """Bytes of the payload."""
-        return len(self._payload)
 
     def decode(self, answer: Answer) -> Outcome:
         """Tell what became of the operations."""

@@ -88,6 +88,13 @@ def test_large_znodes_among_small_ones(store: ZooKeeperStore) -> None:
     assert [len(znode.data) for znode in found(store.read(paths))] == sizes
 
 
+def test_requests_for_long_paths_stay_below_the_limit_of_the_server(store: ZooKeeperStore) -> None:
+    """500 of these paths are 2 MB; a server drops the connection for requests above 1 MB."""
+    paths = ["/" + "x" * 4_000 + str(number) for number in range(1_000)]
+    assert store.read(["/missing"] * 5_000) == [None] * 5_000
+    assert store.read(paths) == [None] * len(paths)
+
+
 def test_the_root_is_the_chroot(store: ZooKeeperStore, kazoo: KazooClient, base: str) -> None:
     kazoo.set(base, b"at the chroot")
     (znode,) = found(store.read(["/"]))
