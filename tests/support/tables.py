@@ -12,6 +12,7 @@ from datetime import date, timedelta
 from itertools import islice
 
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoAuthError
 
 from support.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
 
@@ -115,7 +116,7 @@ def apply(client: KazooClient, znodes: Iterable[tuple[str, bytes]]) -> None:
 def read_tree(client: KazooClient, path: str = "/") -> Mapping[str, tuple[object, ...]]:
     """Return every znode at and below `path`: data, then what changes whenever it is written to.
 
-    Leaves out what ZooKeeper keeps itself.
+    Leaves out what ZooKeeper keeps itself, and what lies below a znode that may not be read.
     """
     tree: dict[str, tuple[object, ...]] = {}
     level = [path]
@@ -123,7 +124,11 @@ def read_tree(client: KazooClient, path: str = "/") -> Mapping[str, tuple[object
         answers = [(each, client.get_async(each), client.get_children_async(each)) for each in level]
         below = []
         for each, znode, children in answers:
-            data, stat = znode.get()
+            try:
+                data, stat = znode.get()
+            except NoAuthError:
+                tree[each] = ("not readable",)
+                continue
             tree[each] = (data, stat.czxid, stat.mzxid, stat.pzxid, stat.ephemeralOwner)
             prefix = each.rstrip("/")
             below += [f"{prefix}/{name}" for name in sorted(children.get())]

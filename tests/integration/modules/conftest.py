@@ -1,0 +1,37 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Fixtures: the two ensembles that modules are called for, and a table in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from kazoo.client import KazooClient
+
+from support.modules import Pair
+from support.tables import Table, build_table
+from support.zookeeper import Ensemble
+
+
+@pytest.fixture
+def pair(
+    hot: Ensemble, cold: Ensemble, connect: Callable[[str], KazooClient], tmp_path: Path, base: str
+) -> Pair:
+    """Both ensembles, with clients and with the options that modules take."""
+    options = {
+        "hot": {"hosts": [member.address for member in hot.members]},
+        "cold": {"hosts": [member.address for member in cold.members]},
+        # A root of its own keeps the locks of this test apart from those of others.
+        "coordination_root": f"{base}-partmove",
+    }
+    return Pair(connect(hot.connect_string), connect(cold.connect_string), options, tmp_path, base)
+
+
+@pytest.fixture
+def table(pair: Pair) -> Table:
+    """A table with three partitions that every gate lets pass."""
+    return build_table(pair.hot, f"{pair.base}/hits")

@@ -1,0 +1,184 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""part_move on synthetic tables: check mode, the run, the run again, and what it tells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import PlanRow, write_plan
+from support.modules import ASSUMED, Pair, partitions_of
+from support.synthetic import MINIMALISTIC
+from support.tables import Table, TableOptions, build_table, days
+
+FIRST, SECOND, THIRD = days(3)
+
+
+def without_time(result: dict[str, Any]) -> dict[str, Any]:
+    """Drop what no two runs have in common."""
+    kept = {name: value for name, value in result.items() if name not in ("msg", "invocation")}
+    kept["totals"] = {name: value for name, value in result["totals"].items() if name != "seconds"}
+    return kept
+
+
+@pytest.mark.parametrize("legacy", [False, True], ids=["minimalistic", "legacy"])
+def test_check_then_run_then_run_again_then_check_again(pair: Pair, legacy: bool) -> None:
+    table = build_table(pair.hot, f"{pair.base}/hits", TableOptions(legacy=legacy))
+    move = {"partitions": partitions_of(table), **ASSUMED}
+    before = pair.trees()
+
+    checked = pair.call("part_move", check=True, **move)
+    assert pair.trees() == before
+
+    moved = pair.call("part_move", **move)
+    assert checked["msg"] == "3 would be moved, 0 deferred, 0 failed, 0 unchanged"
+    assert moved["msg"] == "3 moved, 0 deferred, 0 failed, 0 unchanged"
+    assert without_time(checked) == without_time(moved)
+    assert moved["changed"]
+    znodes = 18 if legacy else 6
+    assert (moved["totals"]["parts"], moved["totals"]["znodes"]) == (6, znodes)
+    for partition in table.options.partitions:
+        assert table.state(partition) == b"COLD"
+        assert table.registered(pair.hot, partition) == {"r1": [], "r2": []}
+        assert table.registered(pair.cold, partition) == dict.fromkeys(
+            ("r1", "r2"), table.part_names(partition)
+        )
+
+    after = pair.trees_below(table.path)
+    again, checked_again = pair.call_all(
+        pair.task("part_move", **move), pair.task("part_move", check=True, **move)
+    )
+    assert [result["changed"] for result in (again, checked_again)] == [False, False]
+    assert again["unchanged"] == move["partitions"]
+    assert again["diff"] == {"before": "", "after": ""}
+    assert pair.trees_below(table.path) == after
+
+
+def test_diff_tells_state_and_parts_of_each_partition(pair: Pair, table: Table) -> None:
+    pair.hot.create(table.state_path(SECOND), b"HOT")
+    result = pair.call("part_move", check=True, partitions=partitions_of(table, SECOND, FIRST), **ASSUMED)
+    assert result["diff"] == {
+        "before": f"{table.path} {FIRST}: State absent, 2 parts in hot\n"
+        f"{table.path} {SECOND}: State HOT, 2 parts in hot\n",
+        "after": f"{table.path} {FIRST}: State COLD, 0 parts in hot, 2 parts in cold\n"
+        f"{table.path} {SECOND}: State COLD, 0 parts in hot, 2 parts in cold\n",
+    }
+
+
+def test_partitions_that_may_not_move_are_deferred_with_gate_and_remedy(pair: Pair, table: Table) -> None:
+    pair.hot.create(f"{table.parts_path('r1')}/{SECOND}_5_5_0", MINIMALISTIC)
+    checked, moved = pair.call_all(
+        *(
+            pair.task("part_move", check=check, partitions=partitions_of(table), **ASSUMED)
+            for check in (True, False)
+        )
+    )
+    assert without_time(checked) == without_time(moved)
+    assert moved["counts"] == {
+        "moved": 2,
+        "deferred": 1,
+        "failed": 0,
+        "unchanged": 0,
+        "other_state": 0,
+        "not_reached": 0,
+    }
+    (deferred,) = moved["deferred"]
+    assert (deferred["shard_path"], deferred["partition"], deferred["gate"]) == (
+        table.path,
+        SECOND,
+        "equal_parts",
+    )
+    assert deferred["reason"] == f"the replicas have different parts: {SECOND}_5_5_0 is not on r2"
+    assert moved["gates"] == [
+        {"gate": "equal_parts", "deferred": 1, "failed": 0, "remedy": deferred["remedy"]}
+    ]
+    assert not moved["failed"]
+
+
+def test_nothing_moves_until_somebody_vouches_for_the_servers(pair: Pair, table: Table) -> None:
+    before = pair.hot.get_children(table.parts_path("r1"))
+    wanted = partitions_of(table, FIRST)
+    results = pair.call_all(
+        pair.task("part_move", partitions=wanted, min_age="0", assume_active=True),
+        pair.task("part_move", partitions=wanted, min_age="0", assume_patched=True),
+        pair.task("part_move", partitions=wanted, assume_patched=True, assume_active=True),
+    )
+    gates = [result["deferred"][0]["gate"] for result in results]
+    assert gates == ["patched_replicas", "active_on_disk", "old_enough"]
+    assert pair.hot.get_children(table.parts_path("r1")) == before
+
+
+def test_servers_are_asked_when_the_module_is_told_where_they_are(pair: Pair, table: Table) -> None:
+    result = pair.call(
+        "part_move",
+        partitions=partitions_of(table, FIRST),
+        min_age="0",
+        assume_patched=True,
+        clickhouse={"endpoints": {"r1": "127.0.0.1:9", "r2": "127.0.0.1:9"}},
+    )
+    (deferred,) = result["deferred"]
+    assert deferred["gate"] == "active_on_disk"
+    assert "ClickHouse at 127.0.0.1:9 cannot be reached" in deferred["reason"]
+
+
+def test_plan_is_carried_out_and_rows_for_the_other_state_are_told(pair: Pair, table: Table) -> None:
+    other = build_table(pair.hot, f"{pair.base}/visits")
+    plan = pair.folder / "plan.jsonl"
+    rows = [
+        PlanRow(path, partition, state, "test", 0, 2, 2, 192)
+        for path, partition, state in (
+            (table.path, FIRST, "COLD"),
+            (table.path, SECOND, "HOT"),
+            (other.path, THIRD, "COLD"),
+        )
+    ]
+    write_plan(plan, rows, policy_digest="0" * 64, source="test", as_of=0)
+    journal = pair.folder / "journal.jsonl"
+
+    result = pair.call("part_move", plan=str(plan), journal=str(journal), **ASSUMED)
+
+    assert [(each["shard_path"], each["partition"]) for each in result["moved"]] == [
+        (table.path, FIRST),
+        (other.path, THIRD),
+    ]
+    assert result["other_state"] == [{"shard_path": table.path, "partition": SECOND, "state": "HOT"}]
+    assert table.state(SECOND) is None
+    events = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [event["event"] for event in events] == ["started", "moved", "moved", "ended"]
+    assert [event.get("partition") for event in events] == [None, FIRST, THIRD, None]
+
+
+def test_journal_is_not_touched_in_check_mode(pair: Pair, table: Table) -> None:
+    journal = pair.folder / "journal.jsonl"
+    pair.call("part_move", check=True, partitions=partitions_of(table), journal=str(journal), **ASSUMED)
+    assert not journal.exists()
+
+
+def test_lists_are_bounded_and_counts_are_not(pair: Pair, table: Table) -> None:
+    result = pair.call("part_move", check=True, partitions=partitions_of(table), max_listed=2, **ASSUMED)
+    assert [each["partition"] for each in result["moved"]] == [FIRST, SECOND]
+    assert (result["counts"]["moved"], result["totals"]["parts"]) == (3, 6)
+    assert result["diff"]["after"].splitlines()[2:] == ["and 1 more"]
+
+
+def test_partition_that_is_nowhere_is_deferred(pair: Pair, table: Table) -> None:
+    result = pair.call("part_move", partitions=partitions_of(table, "20190199"), **ASSUMED)
+    assert [each["gate"] for each in result["deferred"]] == ["partition_exists"]
+    assert not result["changed"]
+
+
+def test_journal_that_cannot_be_written_is_refused_before_anything_moves(pair: Pair, table: Table) -> None:
+    path = Path(pair.folder, "nowhere", "journal")
+    result = pair.call("part_move", partitions=partitions_of(table, FIRST), journal=str(path), **ASSUMED)
+    assert result["failed"]
+    assert result["msg"] == (
+        f"The journal {path} cannot be written: No such file or directory."
+        " Give a path in a folder that exists and that this user may write to."
+    )
+    assert table.state(FIRST) is None

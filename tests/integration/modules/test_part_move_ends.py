@@ -1,0 +1,141 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A run that ends early, by a signal or because an ensemble is gone, tells what it did and tidies up."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient
+
+from support.ansible import COLLECTIONS
+from support.modules import ASSUMED, Pair, partitions_of
+from support.tables import Table, build_table, days
+from support.zookeeper import Ensemble
+
+MODULE = "ansible_collections.olap.partmove.plugins.modules.part_move"
+FIRST = days(1)[0]
+
+
+@pytest.fixture
+def second(pair: Pair) -> Table:
+    """A table whose shard path comes after that of `table`."""
+    return build_table(pair.hot, f"{pair.base}/visits")
+
+
+def hold_lock(client: KazooClient, pair: Pair, table: Table) -> str:
+    """Take the lock of the table's shard path, as another run does."""
+    path = f"{pair.options['coordination_root']}/locks/{table.path.replace('/', '%2F')}"
+    client.create(path, b"another run", ephemeral=True, makepath=True)
+    return path
+
+
+@contextmanager
+def running(args: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
+    """Run the module as Ansible does, with its arguments on the standard input."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", MODULE],
+        env={**os.environ, "PYTHONPATH": str(COLLECTIONS)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": args}))
+    process.stdin.close()
+    process.stdin = None
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def answer(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Return the result of a module that is about to end."""
+    output, errors = process.communicate(timeout=60)
+    assert errors == ""
+    result: dict[str, Any] = json.loads(output)
+    return result
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda each: each.name)
+def test_signal_ends_the_run_with_what_it_did(
+    pair: Pair, table: Table, second: Table, number: signal.Signals
+) -> None:
+    hold_lock(pair.hot, pair, second)
+    wanted = [*partitions_of(table, FIRST), *partitions_of(second)]
+    sessions = len(sessions_of(pair))
+    with running({**pair.options, **ASSUMED, "partitions": wanted, "lock_wait": "10m"}) as process:
+        wait_until(lambda: table.state(FIRST) == b"COLD")
+        process.send_signal(number)
+        result = answer(process)
+    assert result["failed"]
+    assert result["msg"] == (
+        f"The run was stopped by {number.name}. What it did so far holds; run again to go on."
+    )
+    assert result["changed"]
+    assert [each["partition"] for each in result["moved"]] == [FIRST]
+    assert result["counts"]["not_reached"] == 3
+    assert len(sessions_of(pair)) == sessions
+    locks = pair.hot.get_children(f"{pair.options['coordination_root']}/locks")
+    assert locks == [second.path.replace("/", "%2F")]
+
+    again = pair.call("part_move", partitions=partitions_of(table, FIRST), **ASSUMED)
+    assert (again["changed"], again["counts"]["unchanged"]) == (False, 1)
+
+
+def sessions_of(pair: Pair) -> list[str]:
+    """Return the sessions that the hot ensemble knows of."""
+    report = pair.hot.command(b"dump")
+    return [line for line in report.splitlines() if line.startswith("0x")]
+
+
+def test_locked_shard_path_is_deferred_after_the_wait(pair: Pair, table: Table, second: Table) -> None:
+    hold_lock(pair.hot, pair, table)
+    result = pair.call(
+        "part_move",
+        partitions=[*partitions_of(table, FIRST), *partitions_of(second, FIRST)],
+        lock_wait="1s",
+        **ASSUMED,
+    )
+    assert [(each["shard_path"], each["gate"]) for each in result["deferred"]] == [(table.path, "lock_free")]
+    assert result["deferred"][0]["reason"] == f"{table.path} is locked by another run: another run"
+    assert [each["shard_path"] for each in result["moved"]] == [second.path]
+
+
+def test_ensemble_that_goes_away_leaves_a_partial_result(
+    pair: Pair, table: Table, second: Table, hot: Ensemble, connect: Callable[[str], KazooClient]
+) -> None:
+    other = connect(hot.connect_string)
+    lock = hold_lock(other, pair, second)
+    options = json.loads(json.dumps(pair.options))
+    options["hot"] |= {"operation_timeout": 3.0, "session_timeout": 4.0}
+    wanted = [*partitions_of(table, FIRST), *partitions_of(second)]
+    with running({**options, **ASSUMED, "partitions": wanted, "lock_wait": "10m"}) as process:
+        wait_until(lambda: table.state(FIRST) == b"COLD" and other.exists(lock) is not None)
+        hot.members[0].pause()
+        result = answer(process)
+    assert result["failed"]
+    assert result["msg"].startswith(f"No answer from ensemble hot ({hot.connect_string}) within 3 s")
+    assert [each["partition"] for each in result["moved"]] == [FIRST]
+    assert result["counts"]["not_reached"] == 3

@@ -1,0 +1,161 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""partition_state on synthetic tables: the marker says what is true, or is not set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient
+
+from support.ansible import Call
+from support.modules import ASSUMED, Pair, partitions_of
+from support.tables import Table, days, read_tree, register
+from support.zookeeper import Ensemble
+
+FIRST, SECOND, _THIRD = days(3)
+
+
+def state_task(pair: Pair, table: Table, state: str, *, check: bool = False, **args: Any) -> Call:
+    given = {"shard_path": table.path, "partition": FIRST, "state": state}
+    return pair.task("partition_state", check=check, **given | args)
+
+
+def take_out_of_hot(pair: Pair, table: Table) -> None:
+    """Leave the first partition registered in cold only, without touching State."""
+    for replica in table.options.replicas:
+        register(pair.cold, table, replica, [FIRST])
+        for name in table.part_names(FIRST):
+            pair.hot.delete(f"{table.parts_path(replica)}/{name}")
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted"),
+    [(None, "COLD"), (b"HOT", "COLD"), (b"COLD\n", "COLD"), (b"", "COLD")],
+    ids=["absent", "HOT", "line end", "empty"],
+)
+def test_cold_is_set_where_only_cold_has_the_parts(
+    pair: Pair, table: Table, before: bytes | None, wanted: str
+) -> None:
+    take_out_of_hot(pair, table)
+    if before is not None:
+        pair.hot.create(table.state_path(FIRST), before)
+    changes(pair, table, before, wanted)
+
+
+@pytest.mark.parametrize("before", [None, b"COLD", b"COLD\n", b"MOVING"])
+def test_hot_is_set_where_hot_has_the_parts(pair: Pair, table: Table, before: bytes | None) -> None:
+    register(pair.cold, table, "r1", [FIRST])
+    if before is not None:
+        pair.hot.create(table.state_path(FIRST), before)
+    changes(pair, table, before, "HOT")
+
+
+def changes(pair: Pair, table: Table, before: bytes | None, wanted: str) -> None:
+    """Set State in check mode, for real, and again."""
+    trees = pair.trees()
+    checked = pair.call_all(state_task(pair, table, wanted, check=True))[0]
+    assert pair.trees() == trees
+
+    changed = pair.call_all(state_task(pair, table, wanted))[0]
+    assert checked == changed
+    text = "" if before is None else before.decode()
+    assert (changed["changed"], changed["state_before"], changed["state"]) == (True, text, wanted)
+    assert changed["diff"] == {
+        "before": f"{table.path} {FIRST}: State {text or 'absent'}\n",
+        "after": f"{table.path} {FIRST}: State {wanted}\n",
+    }
+    assert table.state(FIRST) == wanted.encode()
+    version = pair.hot.get(table.state_path(FIRST))[1].version
+    assert version == (0 if before is None else 1)
+
+    trees = pair.trees()
+    again = pair.call_all(state_task(pair, table, wanted), state_task(pair, table, wanted, check=True))
+    assert [(result["changed"], result["state"]) for result in again] == [(False, wanted)] * 2
+    assert pair.trees() == trees
+
+
+def test_refusals(pair: Pair, table: Table) -> None:
+    register(pair.cold, table, "r1", [SECOND])
+    pair.hot.delete(f"{table.parts_path('r1')}/{table.part_names(SECOND)[0]}")
+    pair.hot.create(f"{table.path}/block_numbers/empty", b"")
+    refused(
+        pair,
+        (
+            state_task(pair, table, "COLD"),
+            (
+                rf"State of partition {FIRST} of {table.path} cannot be COLD: parts of it are registered in"
+                rf" hot \(r1: {FIRST}_0_0_0, r2: {FIRST}_0_0_0\)\. Move it with part_move, .*"
+            ),
+        ),
+        (
+            state_task(pair, table, "COLD", partition="empty"),
+            r".* cannot be COLD: no part of it is registered in cold\. Check that cold .*",
+        ),
+        (
+            state_task(pair, table, "HOT", partition=SECOND),
+            rf".* cannot be HOT: parts of it are registered in cold only \(r1: {SECOND}_0_0_0\)\. .*",
+        ),
+        (
+            state_task(pair, table, "HOT", partition="20190199"),
+            rf"The table at {table.path} has no partition 20190199\. Give the id as system\.parts has .*",
+        ),
+        (
+            state_task(pair, table, "HOT", shard_path=f"{pair.base}/none"),
+            rf"There is no replicated table at {pair.base}/none in the hot ensemble\. .*",
+        ),
+        (state_task(pair, table, "HOT", shard_path="hits"), r"The shard path 'hits' does not begin .*"),
+        (
+            state_task(pair, table, "HOT", cold=pair.options["hot"]),
+            r"Hot and cold are one ensemble: both were given the address .*",
+        ),
+    )
+
+
+def test_replicas_that_differ_in_cold_are_refused(pair: Pair, table: Table) -> None:
+    take_out_of_hot(pair, table)
+    pair.cold.delete(f"{table.parts_path('r2')}/{table.part_names(FIRST)[0]}")
+    sentence = (
+        r".* cannot be COLD: the replicas have different parts of it in cold\."
+        r" Audit the partition and repair it first\."
+    )
+    refused(pair, (state_task(pair, table, "COLD"), sentence))
+
+
+def test_another_ensemble_given_as_cold_does_not_make_a_cold_partition_hot(
+    pair: Pair, table: Table, cold: Ensemble, connect: Callable[[str], KazooClient]
+) -> None:
+    pair.call("part_move", partitions=partitions_of(table, FIRST), **ASSUMED)
+    chroot = f"{pair.base}-other"
+    connect(cold.connect_string).create(chroot)
+    wrong = pair.options["cold"] | {"chroot": chroot}
+    sentence = (
+        r".* cannot be HOT: it is COLD, and the ensemble given as cold knows nothing of the table\."
+        r" Check the hosts and the chroot of cold\."
+    )
+    refused(pair, (state_task(pair, table, "HOT", cold=wrong), sentence))
+
+
+def refused(pair: Pair, *cases: tuple[Call, str]) -> None:
+    """Make the calls; each fails with its sentence (a pattern), and nothing is written."""
+    before = pair.trees()
+    results = pair.call_all(*(call for call, _sentence in cases))
+    for (_call, sentence), result in zip(cases, results, strict=True):
+        assert result["failed"], result
+        assert re.fullmatch(sentence, result["msg"]), result["msg"]
+    assert pair.trees() == before
+
+
+def test_locked_shard_path_is_left_alone(pair: Pair, table: Table) -> None:
+    lock = f"{pair.options['coordination_root']}/locks/{table.path.replace('/', '%2F')}"
+    pair.hot.create(lock, b"another run", ephemeral=True, makepath=True)
+    before = read_tree(pair.hot, table.path)
+    (result,) = pair.call_all(state_task(pair, table, "HOT", lock_wait="1"))
+    assert result["failed"]
+    assert result["msg"].startswith(f"{table.path} is locked by another run: another run. Wait until")
+    assert read_tree(pair.hot, table.path) == before
