@@ -14,7 +14,7 @@ from .commit import Commit
 from .members import close_all, connect_members
 from .options import EnsembleOptions
 from .reader import Reader
-from .wire import Exists, MultiEncoder, wire_path
+from .wire import NO_NODE, Exists, MultiEncoder, wire_path
 
 
 def connect(options: EnsembleOptions) -> ZooKeeperStore:
@@ -60,7 +60,10 @@ class ZooKeeperStore(Reader):
 
     def check_chroot(self) -> None:
         """Refuse a chroot that does not exist: everything below it would look empty."""
-        if self._session.ask(Exists(wire_path(self.chroot, "/"))).error:
+        error = self._session.ask(Exists(wire_path(self.chroot, "/"))).error
+        if error and error != NO_NODE:
+            self._refuse("/", error)
+        if error:
             raise EnsembleError(
                 f"The chroot {self.chroot} does not exist in ensemble {self.name}",
                 remedy="Correct the chroot, or create its znode if this ensemble is meant to be new",
