@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.gate import (
+    PartitionGate,
+    ShardGate,
+)
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.partition_gates import (
     PARTITION_GATES,
 )
@@ -35,11 +39,10 @@ def literal_gates() -> set[str]:
 
 
 @pytest.mark.parametrize("gate", [*SHARD_GATES, *PARTITION_GATES], ids=lambda gate: str(gate.name))
-def test_a_gate_is_described_as_in_the_code(gate: object) -> None:
-    name, protects, remedy = (getattr(gate, field) for field in ("name", "protects", "remedy"))
-    assert ROWS[name] == f"{protects} | {remedy}."
+def test_a_gate_is_described_as_in_the_code(gate: ShardGate | PartitionGate) -> None:
+    assert ROWS[gate.name] == f"{gate.protects} | {gate.remedy}."
 
 
 def test_the_page_has_every_gate_and_no_other() -> None:
-    in_tables = {gate.name for gate in (*SHARD_GATES, *PARTITION_GATES)}
+    in_tables = {gate.name for gate in SHARD_GATES} | {gate.name for gate in PARTITION_GATES}
     assert set(ROWS) == in_tables | literal_gates()

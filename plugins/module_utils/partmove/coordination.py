@@ -76,17 +76,17 @@ def refuse_unwritable(store: ZnodeStore, path: str, rejected: Rejected) -> None:
     """Raise the error that a person can act on when the ensemble does not let us write at all."""
     if rejected.reason is Reason.NO_AUTH:
         raise AccessDenied(
-            f"Writing {path} is denied to this identity by {store.name}",
+            f"Writing {path} is denied to this identity by the {store.name} ensemble",
             remedy="Give the identity create, write and delete permission there, or use another one",
         )
     if rejected.reason is Reason.READ_ONLY:
         raise EnsembleError(
-            f"{path} cannot be written, {store.name} is read-only",
+            f"{path} cannot be written, the {store.name} ensemble is read-only",
             remedy="Wait until the ensemble has a quorum again",
         )
     if rejected.reason is Reason.OTHER:
         raise EnsembleError(
-            f"A write to {path} was rejected by {store.name} with ZooKeeper error {rejected.code}",
+            f"Writing {path} was rejected by the {store.name} ensemble with error {rejected.code}",
             remedy="See the log of the server for the error",
         )
 
@@ -102,7 +102,7 @@ def ensure_path(store: ZnodeStore, path: str) -> None:
         if isinstance(outcome, Rejected):
             refuse_unwritable(store, missing[outcome.op_index], outcome)
     raise EnsembleError(
-        f"{path} does not stay in {store.name} after it was created",
+        f"{path} does not stay in the {store.name} ensemble after it was created",
         remedy="See whether something else deletes it, then run again",
     )
 
@@ -203,6 +203,6 @@ class LeaseKeeper:
             if isinstance(outcome, Rejected):
                 refuse_unwritable(store, path, outcome)
         raise EnsembleError(
-            f"The epoch {path} could not be raised in {_ATTEMPTS} tries in {store.name}",
+            f"The epoch {path} could not be raised in {_ATTEMPTS} tries in the {store.name} ensemble",
             remedy="See whether another run works on the same shard path, then run again",
         )

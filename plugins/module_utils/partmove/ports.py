@@ -22,7 +22,7 @@ class ZnodeReader(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call the ensemble or the member, with its address."""
+        """``hot``, ``cold`` or the address of a member, for messages."""
 
     @property
     def server_id(self) -> int:

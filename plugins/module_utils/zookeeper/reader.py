@@ -11,6 +11,7 @@ from functools import partial
 from types import TracebackType
 from typing import NoReturn, Self, TypeVar
 
+from ..partmove.batches import MAX_BYTES
 from ..partmove.errors import AccessDenied, EnsembleError
 from ..partmove.znodes import Znode
 from .options import EnsembleOptions
@@ -19,7 +20,6 @@ from .wire import (
     BAD_ARGUMENTS,
     CHILDREN,
     DATA,
-    MAX_REQUEST_BYTES,
     NO_AUTH,
     UNIMPLEMENTED,
     Exists,
@@ -162,7 +162,7 @@ def _batches(
     while begin < len(paths):
         end = begin + size.batch()
         request = MultiRead(kind, chroot, paths[begin:end])
-        while request.size > MAX_REQUEST_BYTES and len(request.paths) > 1:
+        while request.size > MAX_BYTES and len(request.paths) > 1:
             end = begin + len(request.paths) // 2
             request = MultiRead(kind, chroot, paths[begin:end])
         yield request

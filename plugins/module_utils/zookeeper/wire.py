@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Generic, NamedTuple, NoReturn, TypeAlias, TypeVar
 
+from ..partmove.batches import MAX_BYTES, MAX_OPS
 from ..partmove.errors import PartMoveError
 from ..partmove.znodes import (
     Check,
@@ -30,9 +31,6 @@ from ..partmove.znodes import (
     Unknown,
     Znode,
 )
-
-MAX_OPERATIONS = 1_000
-MAX_REQUEST_BYTES = 512 * 1024
 
 CONNECTION_LOSS = -4
 MARSHALLING_ERROR = -5
@@ -255,15 +253,15 @@ class MultiEncoder:
         Raises:
             PartMoveError: more operations or bytes than servers accept.
         """
-        if len(multi) > MAX_OPERATIONS:
+        if len(multi) > MAX_OPS:
             raise PartMoveError(
-                f"A multi of {len(multi)} operations is above the limit of {MAX_OPERATIONS}",
+                f"A multi of {len(multi)} operations is above the limit of {MAX_OPS}",
                 remedy="Split it before it is committed",
             )
         payload = self._pack(multi)
-        if len(payload) > MAX_REQUEST_BYTES:
+        if len(payload) > MAX_BYTES:
             raise PartMoveError(
-                f"A multi of {len(payload)} bytes is above the limit of {MAX_REQUEST_BYTES}: {multi[0].path}",
+                f"A multi of {len(payload)} bytes is above the limit of {MAX_BYTES}: {multi[0].path}",
                 remedy="Split it before it is committed",
             )
         return payload

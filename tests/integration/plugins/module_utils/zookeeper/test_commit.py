@@ -10,6 +10,7 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
 
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.batches import MAX_BYTES, MAX_OPS
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
     Check,
@@ -23,10 +24,6 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes impo
     SetData,
 )
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import ZooKeeperStore
-from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.wire import (
-    MAX_OPERATIONS,
-    MAX_REQUEST_BYTES,
-)
 from support.zookeeper import Ensemble
 
 from .conftest import StoreMaker
@@ -121,16 +118,16 @@ def test_no_multis_no_outcomes(store: ZooKeeperStore) -> None:
 
 
 def test_a_multi_at_the_limits_is_applied(store: ZooKeeperStore) -> None:
-    many: Multi = tuple(Create(f"/n{number}", b"") for number in range(MAX_OPERATIONS))
-    large: Multi = (Create("/large", b"x" * (MAX_REQUEST_BYTES - 500)),)
+    many: Multi = tuple(Create(f"/n{number}", b"") for number in range(MAX_OPS))
+    large: Multi = (Create("/large", b"x" * (MAX_BYTES - 500)),)
     assert store.commit([many, large]) == [Committed(), Committed()]
 
 
 @pytest.mark.parametrize(
     "multi",
     [
-        tuple(Check("/", -1) for _ in range(MAX_OPERATIONS + 1)),
-        (Create("/large", b"x" * MAX_REQUEST_BYTES),),
+        tuple(Check("/", -1) for _ in range(MAX_OPS + 1)),
+        (Create("/large", b"x" * MAX_BYTES),),
     ],
 )
 def test_a_multi_above_the_limits_is_refused_before_anything_is_sent(
