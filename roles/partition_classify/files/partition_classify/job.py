@@ -172,7 +172,9 @@ def _session() -> SparkSession:
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     context = spark.sparkContext
-    if context.master.startswith("local") and not context.getConf().contains(_SHUFFLE_PARTITIONS):
+    settings = context.getConf()
+    on_one_machine = settings.get("spark.master", "").startswith("local")
+    if on_one_machine and not settings.contains(_SHUFFLE_PARTITIONS):
         spark.conf.set(_SHUFFLE_PARTITIONS, 2 * context.defaultParallelism)
     spark.dataSource.register(ZooKeeperSource)
     return spark

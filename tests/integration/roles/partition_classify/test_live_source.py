@@ -104,11 +104,9 @@ def test_no_plan_shows_a_credential(spark: SparkSession, hot: Ensemble, base: st
     found = load(spark, base, hot=with_identity)
     assert found.count() == 3
     query: Any = found._jdf.queryExecution()
-    shown = (
-        query.toString()
-        + found._jdf.logicalPlan().toJSON()
-        + query.explainString(spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted"))
-    )
+    jvm: Any = spark._jvm
+    formatted = jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")
+    shown = query.toString() + query.logical().toJSON() + query.explainString(formatted)
     assert "zookeeper" in shown
     assert "hunter2" not in shown
 

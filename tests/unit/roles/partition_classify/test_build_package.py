@@ -1,0 +1,71 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The zip that goes to the executors."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from build_package import MODULE_UTILS, build
+
+MODULES = (
+    "olap_partmove.zookeeper.store",
+    "olap_partmove.partmove.plan",
+    "partition_classify.job",
+    "partition_classify.live_source",
+)
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    path = tmp_path / "package.zip"
+    build(path)
+    return path
+
+
+def test_same_files_give_the_same_bytes(package: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again.zip"
+    build(again, module_utils=shutil.copytree(MODULE_UTILS, tmp_path / "copy", copy_function=shutil.copyfile))
+    assert again.read_bytes() == package.read_bytes()
+
+
+def test_packages_are_complete_and_nothing_else_is_in_it(package: Path) -> None:
+    names = zipfile.ZipFile(package).namelist()
+    assert names == sorted(set(names))
+    assert {name.rpartition("/")[0] for name in names} == {
+        "olap_partmove",
+        "olap_partmove/partmove",
+        "olap_partmove/zookeeper",
+        "partition_classify",
+    }
+    assert {name.rpartition(".")[2] for name in names} == {"py"}
+    for folder in ("partmove", "zookeeper"):
+        expected = {path.name for path in (MODULE_UTILS / folder).glob("*.py")} | {"__init__.py"}
+        assert {name.rpartition("/")[2] for name in names if f"/{folder}/" in name} == expected
+
+
+def test_modules_import_from_the_zip_alone(package: Path, tmp_path: Path) -> None:
+    program = f"import {', '.join(MODULES)}; print(partition_classify.job.__file__)"
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": str(package)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.startswith(str(package))
+
+
+def test_collection_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=str(tmp_path)):
+        build(tmp_path / "package.zip", module_utils=tmp_path)

@@ -1,0 +1,61 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the job writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import TimestampType
+
+from olap_partmove.partmove.plan import PlanRow, read_plan
+from partition_classify.plan_output import write_parquet, write_plan_file
+
+SCHEMA = (
+    "shard_path string, partition string, state string, reason string, last_modified bigint, "
+    "parts bigint, znodes bigint, bytes bigint, action string"
+)
+# As Java compares text, U+1D11E would come before U+FFEE: plan files have them by code point.
+PATHS = ["/ch/a", "/ch/a-b", "/ch/a/b", "/ch/Z", "/ch/é", "/ch/\uffee", "/ch/\U0001d11e"]
+ROWS = [
+    PlanRow(path, partition, "COLD", "old", 1_790_000_000_123, 1, 3, 10**12)
+    for path in PATHS
+    for partition in ("10", "9", "2019--1", "all")
+]
+
+
+def frame(spark: SparkSession, rows: list[PlanRow]) -> DataFrame:
+    return spark.createDataFrame([(*row, "move") for row in rows], SCHEMA)
+
+
+def write(rows: DataFrame, path: Path) -> bytes:
+    write_plan_file(rows, path, policy_digest="0" * 64, source="test", as_of=0)
+    return path.read_bytes()
+
+
+def test_plan_is_sorted_whatever_the_order_of_the_rows(spark: SparkSession, tmp_path: Path) -> None:
+    first = write(frame(spark, ROWS), tmp_path / "first.jsonl")
+    second = write(frame(spark, ROWS[::-1]).repartition(5), tmp_path / "second.jsonl")
+    assert first == second
+    assert list(read_plan(tmp_path / "first.jsonl").rows()) == sorted(ROWS)
+
+
+def test_plan_without_rows_can_be_read(spark: SparkSession, tmp_path: Path) -> None:
+    write(frame(spark, []), tmp_path / "plan.jsonl")
+    assert read_plan(tmp_path / "plan.jsonl").header.rows == 0
+
+
+def test_parquet_has_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+    folder = str(tmp_path / "rows")
+    write_parquet(frame(spark, ROWS[:3]), folder)
+    write_parquet(frame(spark, ROWS), folder)
+    found = spark.read.parquet(folder)
+    assert found.columns == list(PlanRow._fields)
+    assert found.schema["last_modified"].dataType == TimestampType()
+    in_milliseconds = found.selectExpr(
+        *(f"unix_millis({name})" if name == "last_modified" else name for name in found.columns)
+    )
+    assert sorted(PlanRow(*row) for row in in_milliseconds.collect()) == sorted(ROWS)
