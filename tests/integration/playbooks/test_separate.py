@@ -1,0 +1,93 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The playbook separate.yml: classification on Spark, then the move, on real ensembles."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.ansible import ROOT, PlaybookRun, run_playbook
+from support.modules import Pair
+from support.spark import SMALL_JVM
+from support.tables import Table, build_table, days
+
+FIRST, SECOND, THIRD = days(3)
+PASSWORD = "Tr0ub4dor-and-3"
+PLAYBOOK = ROOT / "playbooks" / "separate.yml"
+
+
+@pytest.fixture
+def variables(pair: Pair) -> dict[str, Any]:
+    """What the playbook needs for the tables below the base path, the newest partition being hot."""
+    ensembles = {name: dict(pair.options[name]) for name in ("hot", "cold")}
+    ensembles["cold"]["auth"] = {"scheme": "digest", "credential": f"mover:{PASSWORD}"}
+    of_role = {
+        "partition_classify": {
+            **ensembles,
+            "root": pair.base,
+            "policy": {"version": 1, "defaults": {"keep_newest": 1, "cold_after": "1s"}},
+            "as_of": "2100-01-01T00:00:00Z",
+            "plan_dest": str(pair.folder / "plan.jsonl"),
+            "spark_submit": str(Path(sys.executable).with_name("spark-submit")),
+            "spark_master": "local[2]",
+            "spark_conf": {
+                "spark.driver.memory": "512m",
+                "spark.driver.extraJavaOptions": SMALL_JVM,
+                "spark.ui.enabled": "false",
+            },
+            "python": sys.executable,
+        },
+        "part_move": {
+            **ensembles,
+            "coordination_root": pair.options["coordination_root"],
+            "min_age": "0",
+            "assume_patched": True,
+            "assume_active": True,
+        },
+    }
+    return {f"{role}_{name}": value for role, given in of_role.items() for name, value in given.items()}
+
+
+def run_separate(pair: Pair, variables: dict[str, Any], *options: str) -> PlaybookRun:
+    """Run the playbook as a user does, from a folder of theirs."""
+    extra = pair.folder / "vars.json"
+    extra.write_text(json.dumps(variables))
+    playbook = pair.folder / "site.yml"
+    playbook.write_text(json.dumps([{"ansible.builtin.import_playbook": "olap.partmove.separate"}]))
+    return run_playbook(playbook, "-e", f"@{extra}", *options)
+
+
+@pytest.mark.timeout(600)
+def test_check_then_separate_then_again(pair: Pair, table: Table, variables: dict[str, Any]) -> None:
+    other = build_table(pair.hot, f"{pair.base}/visits")
+    before = pair.trees()
+
+    checked = run_separate(pair, variables, "--check", "--diff")
+    assert checked.status == 0, checked.output
+    assert "Would be moved to cold: 4 partitions, 8 parts, 8 znodes" in checked.output
+    assert f"+{other.path} {SECOND}: State COLD, 0 parts in hot, 2 parts in cold" in checked.output
+    assert pair.trees() == before
+    assert not Path(variables["partition_classify_plan_dest"]).exists()
+    left = {Path(each) for each in re.findall(r"(/[^\s\"']*/partition_classify\.\w{8})\b", checked.output)}
+    assert left
+    assert not [each for each in left if each.exists()]
+
+    done = run_separate(pair, variables)
+    assert done.status == 0, done.output
+    assert "Moved to cold: 4 partitions, 8 parts, 8 znodes" in done.output
+    for each in (table, other):
+        assert [each.state(partition) for partition in (FIRST, SECOND, THIRD)] == [b"COLD", b"COLD", None]
+
+    again = run_separate(pair, variables)
+    assert again.status == 0, again.output
+    assert "Moved to cold: 0 partitions" in again.output
+    for run in (checked, done, again):
+        assert PASSWORD not in run.output
