@@ -36,8 +36,14 @@ def main() -> int:
 
 
 def _run() -> int:
-    from partition_classify.job import main as run_job  # noqa: PLC0415 - found only now
-
+    try:
+        from partition_classify.job import main as run_job  # noqa: PLC0415 - found only now
+    except ModuleNotFoundError as error:
+        sys.stderr.write(
+            f"partition_classify: {sys.executable} has no Python package {error.name}. "
+            "Install pyspark, pyarrow, pandas, kazoo and PyYAML for it, or use a Python that has them.\n"
+        )
+        return 1
     return run_job(sys.argv[1:])
 
 

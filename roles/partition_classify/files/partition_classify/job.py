@@ -68,7 +68,8 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     connections = _connections(arguments.connections)
     as_of = arguments.as_of
     _check_folder(arguments.plan)
-    before = _header_of(arguments.previous or arguments.plan)
+    replaced = _header_of(arguments.plan)
+    before = _header_of(arguments.previous) if arguments.previous else replaced
     spark = _session()
     try:
         rows = plan_rows(_inventory(spark, connections, arguments), policy, as_of).persist()
@@ -82,7 +83,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
             as_of=as_of,
         )
         if arguments.parquet:
-            write_parquet(rows, arguments.parquet)
+            write_parquet(rows, arguments.parquet, as_of)
     finally:
         spark.stop()
     tell(f"wrote {header.rows} rows to {arguments.plan}")
@@ -103,7 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--root", required=True, metavar="PATH", help="where the shard paths are")
     parser.add_argument("--plan", type=Path, required=True, metavar="FILE", help="the plan file to write")
-    parser.add_argument("--parquet", metavar="FOLDER", help="write the rows there too, as Parquet")
+    parser.add_argument("--parquet", metavar="FOLDER", help="add the rows there too, as Parquet")
     parser.add_argument(
         "--previous",
         type=Path,

@@ -21,13 +21,18 @@ def write_plan_file(
     return write_plan(path, _sorted(rows), policy_digest=policy_digest, source=source, as_of=as_of)
 
 
-def write_parquet(rows: DataFrame, folder: str) -> None:
-    """Write the columns of the plan, ``last_modified`` as a timestamp; replaces what is in the folder."""
+def write_parquet(rows: DataFrame, folder: str, as_of: int) -> None:
+    """Add the rows to a Parquet data set with the partition column ``as_of``, in milliseconds since 1970.
+
+    The columns are those of the plan, ``last_modified`` as a timestamp. Only rows of the same moment are
+    replaced.
+    """
     columns = [
         F.timestamp_millis("last_modified").alias(name) if name == "last_modified" else F.col(name)
         for name in PlanRow._fields
     ]
-    rows.select(*columns).orderBy("shard_path", "partition").write.mode("overwrite").parquet(folder)
+    ordered = rows.select(*columns).orderBy("shard_path", "partition")
+    ordered.write.mode("overwrite").parquet(f"{folder.rstrip('/')}/as_of={as_of}")
 
 
 def _sorted(rows: DataFrame) -> Iterator[PlanRow]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -108,7 +109,7 @@ def test_plan_says_what_there_is_to_do(
         (table.path, "202601", "COLD", 2),
         (table.path, "202603", "HOT", 1),
     ]
-    assert list((job.plan.parent / "rows").glob("*.parquet"))
+    assert list((job.plan.parent / "rows").glob("as_of=4102444800000/*.parquet"))
 
     before = job.plan.read_bytes()
     second = job.run(f"--as-of={LATER}")
@@ -118,7 +119,7 @@ def test_plan_says_what_there_is_to_do(
 
 
 def test_ensemble_that_does_not_answer_ends_the_job_with_one_sentence(job: Job) -> None:
-    job.connections.write_text('{"hot": {"hosts": ["127.0.0.1:1"], "connect_timeout": 0.5}}')
+    job.connections.write_text('{"hot": {"hosts": ["127.0.0.1:1"], "connect_timeout": 0.5}, "cold": null}')
     run = job.run()
     assert run.status == 1
     assert len(run.errors) == 1
@@ -151,9 +152,10 @@ def test_wrong_connections_are_refused(job: Job, text: str, message: str) -> Non
     assert "hunter2" not in run.errors[0]
 
 
-def test_file_that_is_no_plan_is_not_written_over(job: Job) -> None:
+@pytest.mark.parametrize("options", [[], ["--previous=/none/plan.jsonl"]])
+def test_file_that_is_no_plan_is_not_written_over(job: Job, options: list[str]) -> None:
     job.plan.write_text("my notes\n")
-    run = job.run()
+    run = job.run(*options)
     assert run.status == 1
     assert run.errors[0].startswith(f"{job.plan}:1: the line is no JSON object")
     assert job.plan.read_text() == "my notes\n"
@@ -172,3 +174,12 @@ def test_moment_without_a_meaning_is_refused(job: Job, moment: str) -> None:
     run = subprocess.run([*command, f"--as-of={moment}"], capture_output=True, text=True, check=False)
     assert run.returncode == 2
     assert f"argument --as-of: '{moment}'" in run.stderr
+
+
+def test_python_without_the_packages_is_told_what_is_missing(tmp_path: Path) -> None:
+    """-S leaves out the installed packages of this Python."""
+    run = subprocess.run(
+        [sys.executable, "-S", str(SCRIPT)], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert run.returncode == 1
+    assert re.fullmatch(r"partition_classify: \S+ has no Python package \w+\. Install [^\n]+\n", run.stderr)

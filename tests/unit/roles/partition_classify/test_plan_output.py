@@ -50,10 +50,13 @@ def test_plan_without_rows_can_be_read(spark: SparkSession, tmp_path: Path) -> N
 
 def test_parquet_has_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     folder = str(tmp_path / "rows")
-    write_parquet(frame(spark, ROWS[:3]), folder)
-    write_parquet(frame(spark, ROWS), folder)
-    found = spark.read.parquet(folder)
-    assert found.columns == list(PlanRow._fields)
+    write_parquet(frame(spark, ROWS[:3]), folder, 2)
+    write_parquet(frame(spark, ROWS), folder, 2)
+    write_parquet(frame(spark, ROWS[:1]), folder, 1)
+    everything = spark.read.parquet(folder)
+    assert everything.columns == [*PlanRow._fields, "as_of"]
+    assert everything.where("as_of = 1").count() == 1
+    found = everything.where("as_of = 2").drop("as_of")
     assert found.schema["last_modified"].dataType == TimestampType()
     in_milliseconds = found.selectExpr(
         *(f"unix_millis({name})" if name == "last_modified" else name for name in found.columns)
