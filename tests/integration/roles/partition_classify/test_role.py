@@ -46,7 +46,8 @@ class Role:
             {"ansible.builtin.include_role": role, "vars": given},
             {"ansible.builtin.copy": keep, "check_mode": False, "changed_when": False},
         ]
-        return run_playbook(write_playbook(self.folder, tasks), *options)
+        # The folder that check mode leaves goes with the test.
+        return run_playbook(write_playbook(self.folder, tasks), *options, TMPDIR=str(self.folder))
 
     def facts(self) -> tuple[str, dict[str, Any]]:
         """The path of the plan and the result of the last run."""
