@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .coordination import Lease, LeaseKeeper, raise_if_lease_lost, refuse_unwritable
 from .errors import EnsembleError, PartMoveError
-from .facts import COLD, PartitionFacts, Whereabouts
+from .facts import COLD, PartitionFacts, ShardFacts, Whereabouts
 from .gate import few
 from .layout import ShardLayout
 from .ports import ZnodeStore
@@ -57,14 +57,13 @@ class StateSetter:
         self._leases = leases
         self._layout = layout
         self._reader = ShardReader(hot, cold, layout)
-        self._fence: tuple[Op, ...] = ()
 
     def set(self, partition_id: str, wanted: bytes) -> StateChange:
         """Make the marker say ``COLD`` or ``HOT``; nothing is written when it does already.
 
         Raises NoSuchTable, NoSuchPartition, StateRefused, LeaseHeld, LeaseLost, EnsembleError and kin.
         """
-        before = self._look(partition_id, wanted)
+        _shard, before = self._look(partition_id, wanted)
         if _says(before, wanted):
             return StateChange(before.state_text, before.state_text)
         lease = self._leases.acquire(self._layout.path)
@@ -77,7 +76,7 @@ class StateSetter:
     def _write(self, partition_id: str, wanted: bytes, lease: Lease) -> PartitionFacts:
         """Write until a look shows that the marker is as wanted, and that it is still true."""
         for _attempt in range(_ATTEMPTS):
-            partition = self._look(partition_id, wanted)
+            shard, partition = self._look(partition_id, wanted)
             if _says(partition, wanted):
                 return partition
             path = self._layout.state(partition_id)
@@ -87,7 +86,7 @@ class StateSetter:
                 else SetData(path, wanted, partition.state.stat.version)
             )
             checks = lease.hot_checks
-            multi = (*checks, *self._fence, op)
+            multi = (*checks, *shard.fence, op)
             outcome = self._hot.commit([multi])[0]
             if isinstance(outcome, Rejected):
                 raise_if_lease_lost(outcome, len(checks), self._layout.path)
@@ -97,11 +96,11 @@ class StateSetter:
             remedy="Run again at a quieter time",
         )
 
-    def _look(self, partition_id: str, wanted: bytes) -> PartitionFacts:
+    def _look(self, partition_id: str, wanted: bytes) -> tuple[ShardFacts, PartitionFacts]:
+        """What is so now. Raises StateRefused when the marker wanted would not be true."""
         self._hot.sync(self._layout.path)
         self._cold.sync(self._layout.path)
         shard = self._reader.shard()
-        self._fence = shard.fence
         partition = self._reader.partitions(shard, [partition_id])[partition_id]
         if not partition.exists:
             raise NoSuchPartition(
@@ -112,7 +111,7 @@ class StateSetter:
             self._refuse_cold(partition_id, partition.whereabouts)
         else:
             self._refuse_hot(partition_id, partition.whereabouts)
-        return partition
+        return shard, partition
 
     def _refuse_cold(self, partition_id: str, where: Whereabouts) -> None:
         in_hot = [f"{replica}: {few(names)}" for replica, names in sorted(where.hot.items()) if names]
