@@ -30,7 +30,22 @@ def test_seconds_of_a_duration(text: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "d", "1 d", "1D", "-1", "+1", "1.5h", "1d12h", "1y", "1_0", "١", "1\n", "9999999999"]
+    "text",
+    [
+        "",
+        "d",
+        "1 d",
+        "1D",
+        "-1",
+        "+1",
+        "1.5h",
+        "1d12h",
+        "1y",
+        "1_0",
+        "\N{ARABIC-INDIC DIGIT ONE}",
+        "1\n",
+        "9999999999",
+    ],
 )
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(

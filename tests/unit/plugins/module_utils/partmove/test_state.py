@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Setting State while the table goes on: what was read still holds when it is written, or it is not written."""
+"""Setting State while the table goes on: it is only written while what was read still holds."""
 
 from __future__ import annotations
 
