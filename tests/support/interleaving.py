@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.names import parse_part_name
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.overlay import parent_of
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
     Committed,
     Create,
@@ -69,11 +70,9 @@ class Script:
         """Let this operation and every later one fail: the process is gone."""
         self._dead = True
 
-    @property
-    def last_look(self) -> int:
-        """Number of the last operation that listed the parts in hot."""
-        looks = [number for number, each in enumerate(self.trace) if re.match("hot children .*/parts$", each)]
-        return looks[-1] if looks else -1
+    def last(self, pattern: str) -> int:
+        """Number of the last operation that the pattern is found in; -1 for none."""
+        return max((number for number, each in enumerate(self.trace) if re.search(pattern, each)), default=-1)
 
 
 class Violation(AssertionError):
@@ -99,11 +98,17 @@ class Watch:
 
     def commit(self, store: MemoryStore, multi: Multi) -> Outcome:
         """Apply a multi of a mover and check that it was allowed to."""
-        before = self._hot.tree(self._servers.table.path), self._cold.tree(self._servers.table.path)
+        paths = [self._servers.table.path, *(path for op in multi for path in (op.path, parent_of(op.path)))]
+        hot, cold = (
+            {znode.path: znode for znode in each.read(paths) if znode is not None}
+            for each in (self._hot, self._cold)
+        )
         outcome = store.ensemble.commit(store.session_id, multi)
         if isinstance(outcome, Committed):
-            judge = self._judge_hot if store.ensemble is self._hot else self._judge_cold
-            judge(multi, *before)
+            if store.ensemble is self._hot:
+                self._judge_hot(multi, hot, cold)
+            else:
+                self._judge_cold(multi, hot)
             self.check()
         return outcome
 
@@ -155,7 +160,7 @@ class Watch:
             elif isinstance(op, Delete) and op.path.startswith(self._servers.table.path):
                 raise Violation(f"{op.path} was deleted")
 
-    def _judge_cold(self, multi: Multi, hot: Mapping[str, Znode], _cold: Mapping[str, Znode]) -> None:
+    def _judge_cold(self, multi: Multi, hot: Mapping[str, Znode]) -> None:
         """I6."""
         for op in multi:
             part = _PART.fullmatch(op.path)

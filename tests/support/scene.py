@@ -47,6 +47,12 @@ class Where(NamedTuple):
         return all(names <= ensemble[replica] for replica, names in self.disk.items())
 
     @property
+    def is_cold(self) -> bool:
+        """Whether cold alone registers the partition, the same on every replica, as State says."""
+        same = len(set(self.cold.values())) == 1
+        return self.state == b"COLD" and not any(self.hot.values()) and same and self.covered_by(self.cold)
+
+    @property
     def stale(self) -> bool:
         """Whether cold registers what neither hot registers nor a disk has."""
         return any(names - self.hot[replica] - self.disk[replica] for replica, names in self.cold.items())

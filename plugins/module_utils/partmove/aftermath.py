@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""After the switch: did a part arrive that nothing could keep out? Then the switch is undone.
+"""After the switch: did a part or a replica arrive that nothing could keep out? Then the switch is undone.
 
 An insert takes no lock that a move could check, so one can be committed between the last look and
 the switch. Its part is found here, and the partition is registered in hot again in one multi, before
@@ -13,21 +13,24 @@ starting right now may have read hot before that and must still find them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from .batches import fits
-from .coordination import Lease, raise_if_lease_lost, refuse_unwritable
-from .facts import HOT, PartitionFacts, ShardFacts
+from .coordination import Lease, confirm_lease, raise_if_lease_lost, refuse_unwritable
+from .copies import restoring
+from .facts import PartitionFacts, ShardFacts
 from .gate import Refusal, few
 from .layout import ShardLayout
 from .log_entry import EntryKind
+from .partition_gates import is_registered_or_replaced
 from .ports import ZnodeStore
 from .report import ShardReport
 from .server_gates import ServerCheck
 from .shard_reader import ShardReader
-from .znodes import Committed, Create, Op, Rejected, SetData
+from .znodes import Committed, Rejected
 
-_ATTEMPTS = 5
+_ATTEMPTS = 100
+"""To undo a switch: each insert into the table that comes in between makes one fail."""
 _DETACHED = re.compile(r"[a-z-]+_(.+?)(?:_try[0-9]+)?")
 
 
@@ -56,18 +59,31 @@ class Aftermath:
     ) -> None:
         """Move what is not as it must be from ``report.moved`` to deferred (undone) or failed.
 
-        ``switched`` holds the facts as of before the switch. Raises LeaseLost, EnsembleError.
+        ``switched`` holds the facts as of before the switch. Looks at what is in ``report.moved`` only,
+        so that it can be called again. Raises LeaseLost, EnsembleError.
         """
         self._hot.sync(self._layout.path)
+        moved = [switched[each] for each in sorted(switched.keys() & report.moved.keys())]
+        # Before hot is read: a part that a server has made active is in hot by then, and so is found late.
+        failures = self._server_failures(self._reader.shard(), moved, detached_before)
+        self._hot.sync(self._layout.path)
         shard = self._reader.shard()
-        for each, reason in sorted(self._late(shard, switched).items()):
+        late = self._late(shard, switched)
+        gone = self._gone(shard, switched)
+        confirm_lease(self._hot, self._lease, self._layout.path)
+        for each in sorted(switched.keys() & report.moved.keys() & late.keys()):
+            undone = self._undo(each, switched[each])
             del report.moved[each]
-            if self._undo(each, switched[each]):
-                report.deferred[each] = _late_insert(reason)
+            if undone:
+                report.deferred[each] = _late_insert(late[each])
             else:
-                report.failed[each] = _not_undone(reason)
-        self._check_copies(shard, switched, report)
-        self._check_servers(shard, switched, detached_before, report)
+                report.failed[each] = _not_undone(late[each])
+        for each in sorted(report.moved.keys() & gone.keys()):
+            del report.moved[each]
+            report.failed[each] = _copies_gone(gone[each])
+        for each in sorted(report.moved.keys() & failures.keys()):
+            del report.moved[each]
+            report.failed[each] = failures[each]
 
     def _late(self, shard: ShardFacts, switched: Mapping[str, PartitionFacts]) -> dict[str, str]:
         """Partition id → what is in hot, or on its way there, although the partition is cold."""
@@ -78,7 +94,24 @@ class Aftermath:
         for each in shard.pending.keys() & switched.keys():
             entries = few(entry.where for entry in shard.pending[each])
             late.setdefault(each, f"entries for the partition wait: {entries}")
+        for each, before in switched.items():
+            added = [replica.name for replica in shard.replicas if replica.name not in before.hot]
+            if added:
+                late.setdefault(each, f"replica {few(added)} was added, which does not get cold parts")
         return late
+
+    def _gone(self, shard: ShardFacts, switched: Mapping[str, PartitionFacts]) -> dict[str, list[str]]:
+        """Partition id → paths of copies that are not there any more, of replicas that still are."""
+        cold = self._reader.names_in_cold(shard)
+        gone = {
+            each: [
+                part.znode.path
+                for part in before.hot_parts
+                if part.replica in cold and part.name.text not in cold[part.replica].get(each, ())
+            ]
+            for each, before in switched.items()
+        }
+        return {each: paths for each, paths in gone.items() if paths}
 
     def _undo(self, partition_id: str, before: PartitionFacts) -> bool:
         """Register the parts in hot again and set State to HOT, in one multi.
@@ -95,15 +128,11 @@ class Aftermath:
             now = self._reader.partitions(shard, [partition_id], with_cold=False)[partition_id]
             if now.state is None:
                 return False
+            parts = [part for part in before.hot_parts if part.replica in now.hot]
             if not now.is_cold:
-                return True
+                return all(is_registered_or_replaced(part, now.hot[part.replica]) for part in parts)
             checks = (*self._lease.hot_checks, *shard.fence)
-            ops: list[Op] = [
-                Create(znode.path, znode.data)
-                for part in before.hot_parts
-                for znode in (part.znode, *part.children)
-            ]
-            ops.append(SetData(now.state.path, HOT, now.state.stat.version))
+            ops = restoring(parts, now.state)
             if not fits(checks, ops):
                 return False
             multi = (*checks, *ops)
@@ -115,43 +144,29 @@ class Aftermath:
                 refuse_unwritable(self._hot, multi[outcome.op_index].path, outcome)
         return False
 
-    def _check_copies(
-        self, shard: ShardFacts, switched: Mapping[str, PartitionFacts], report: ShardReport
-    ) -> None:
-        cold = self._reader.names_in_cold(shard)
-        for each in sorted(switched.keys() & report.moved.keys()):
-            missing = [
-                part.znode.path
-                for part in switched[each].hot_parts
-                if part.name.text not in cold[part.replica].get(each, ())
-            ]
-            if missing:
-                del report.moved[each]
-                report.failed[each] = Refusal(
-                    "copies_kept",
-                    f"copies that were verified are gone from the cold ensemble: {few(missing)}",
-                    "Find out what deleted them and repair the partition now, before a server restarts",
-                )
-
-    def _check_servers(
+    def _server_failures(
         self,
         shard: ShardFacts,
-        switched: Mapping[str, PartitionFacts],
+        moved: Sequence[PartitionFacts],
         detached_before: Mapping[str, frozenset[str]],
-        report: ShardReport,
-    ) -> None:
-        moved = [switched[each] for each in sorted(switched.keys() & report.moved.keys())]
+    ) -> dict[str, Refusal]:
+        """Partition id → what is wrong with it on disk."""
         failures = dict(self._servers.refusals(shard, moved))
-        detached_now = self._servers.detached(shard) if detached_before else {}
         owners = {part.name.text: part.name.partition_id for each in moved for part in each.hot_parts}
-        for replica, names in detached_now.items():
-            for name in sorted(names - detached_before.get(replica, frozenset())):
-                partition_id = owners.get(name) or owners.get(_part_of(name))
-                if partition_id is not None:
-                    failures.setdefault(partition_id, _detached(replica, name))
-        for each, refusal in failures.items():
-            del report.moved[each]
-            report.failed[each] = refusal
+        for replica, name in self._newly_detached(shard, detached_before):
+            partition_id = owners.get(name) or owners.get(_part_of(name))
+            if partition_id is not None:
+                failures.setdefault(partition_id, _detached(replica, name))
+        return failures
+
+    def _newly_detached(
+        self, shard: ShardFacts, before: Mapping[str, frozenset[str]]
+    ) -> Iterator[tuple[str, str]]:
+        """Replica and name of each folder that was not in ``detached`` before."""
+        now = self._servers.detached(shard) if before else {}
+        for replica in now.keys() & before.keys():
+            for name in sorted(now[replica] - before[replica]):
+                yield replica, name
 
 
 def _part_of(folder: str) -> str:
@@ -160,11 +175,19 @@ def _part_of(folder: str) -> str:
     return folder if match is None else match[1]
 
 
+def _copies_gone(paths: Sequence[str]) -> Refusal:
+    return Refusal(
+        "copies_kept",
+        f"copies that were verified are gone from the cold ensemble: {few(paths)}",
+        "Find out what deleted them and repair the partition now, before a server restarts",
+    )
+
+
 def _late_insert(reason: str) -> Refusal:
     return Refusal(
         "late_insert",
         f"while it was switched, {reason}; it is registered in hot again",
-        "Run again once the partition gets no inserts any more",
+        "Run again once the partition gets no inserts any more and every replica has its parts",
     )
 
 

@@ -43,9 +43,10 @@ def size_of(ops: Iterable[Op]) -> int:
     return total
 
 
-def fits(checks: Sequence[Op], ops: Sequence[Op]) -> bool:
-    """Whether the checks and one group of operations fit one multi."""
-    return len(checks) + len(ops) <= MAX_OPS and size_of(checks) + size_of(ops) <= MAX_BYTES
+def fits(checks: Sequence[Op], ops: Sequence[Op], more_bytes: int = 0) -> bool:
+    """Whether the checks and one group of operations fit one multi, with so many bytes to spare."""
+    used = size_of(checks) + size_of(ops) + more_bytes
+    return len(checks) + len(ops) <= MAX_OPS and used <= MAX_BYTES
 
 
 def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> list[Batch]:

@@ -6,29 +6,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from .batches import Batch, pack
 from .coordination import Lease, ensure_path, raise_if_lease_lost, refuse_unwritable
 from .errors import EnsembleError
-from .facts import PartitionFacts, RegisteredPart, ShardFacts
+from .facts import COLD, HOT, PartitionFacts, RegisteredPart, ShardFacts
 from .layout import ShardLayout
+from .names import PartName
 from .partition_gates import is_registered_or_replaced
 from .ports import ZnodeStore
 from .shard_reader import read_parts
-from .znodes import Committed, Create, Delete, Op, Rejected, SetData
+from .znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
 
 _ATTEMPTS = 5
+_STARTING_SECONDS = 600
+"""More than a session of a server that is gone may last."""
 
 
 class ColdCopies:
-    """The copies of one shard path, written under one lease."""
+    """The copies of one shard path, written under one lease.
 
-    def __init__(self, cold: ZnodeStore, layout: ShardLayout, lease: Lease) -> None:
+    ``created`` has the copies that this run created, by path, under whatever lease; it is added to.
+    """
+
+    def __init__(
+        self, cold: ZnodeStore, layout: ShardLayout, lease: Lease, created: dict[str, PartName]
+    ) -> None:
         self._cold = cold
         self._layout = layout
         self._lease = lease
-        self._created: set[str] = set()
+        self._created = created
 
     def make(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> None:
         """Bring the copies of the partitions to what hot registers; hot is authoritative.
@@ -38,22 +46,21 @@ class ColdCopies:
         self._prepare_parents(shard)
         wanted = {part.znode.path: part for each in partitions for part in each.hot_parts}
         existing = {part.znode.path: part for each in partitions for part in each.cold_parts}
+        names = {path: part.name for path, part in (*wanted.items(), *existing.items())}
+        # Before they are written: some may be there even where the answer never comes.
+        self._created.update({path: names[path] for path in wanted.keys() - existing.keys()})
         for _attempt in range(_ATTEMPTS):
             groups = list(_differences(wanted, existing))
             if self._commit(groups):
-                self._created |= wanted.keys() - existing.keys()
                 return
-            paths = sorted(wanted.keys() | existing.keys())
-            names = {path: part.name for path, part in (*wanted.items(), *existing.items())}
-            found = read_parts(self._cold, [(path, names[path]) for path in paths])
-            existing = {part.znode.path: part for part in found}
+            existing = self._read(names)
         raise EnsembleError(
             f"The copies under {self._layout.path} did not stay as written in the cold ensemble",
             remedy="See what else writes there, then run again",
         )
 
-    def take_back(self, partitions: Iterable[PartitionFacts]) -> set[str]:
-        """Remove copies of partitions that are not switched; each was read just now.
+    def take_back(self, shard: ShardFacts, partitions: Iterable[PartitionFacts], now: float) -> set[str]:
+        """Remove copies of partitions that are not switched; all was read just now.
 
         Only what hot still registers, or has replaced, or what this run created itself. Returns the
         ids of the partitions that had copies to remove; read them again to be sure that these are gone.
@@ -64,10 +71,34 @@ class ColdCopies:
             if not partition.is_cold
             for replica, parts in partition.cold.items()
             for part in parts
-            if part.znode.path in self._created or is_registered_or_replaced(part, partition.hot[replica])
+            if (
+                _nobody_needs_copies(shard, partition, now)
+                if is_registered_or_replaced(part, partition.hot[replica])
+                else part.znode.path in self._created
+            )
         ]
         self._commit(groups)
         return {partition_id for partition_id, _ops in groups}
+
+    def withdraw(self, partition_ids: Collection[str]) -> None:
+        """Remove what this run created of partitions that never were cold, whatever else is there.
+
+        Raises LeaseLost, EnsembleError, AccessDenied.
+        """
+        names = {path: name for path, name in self._created.items() if name.partition_id in partition_ids}
+        for _attempt in range(_ATTEMPTS):
+            existing = self._read(names)
+            if self._commit([(path, _removal(part)) for path, part in existing.items()]):
+                return
+
+    @property
+    def created_partitions(self) -> list[str]:
+        """Ids of the partitions that this run created copies of, sorted."""
+        return sorted({name.partition_id for name in self._created.values()})
+
+    def _read(self, names: Mapping[str, PartName]) -> dict[str, RegisteredPart]:
+        self._cold.sync(self._layout.path)
+        return {part.znode.path: part for part in read_parts(self._cold, sorted(names.items()))}
 
     def _commit(self, groups: Sequence[tuple[str, Sequence[Op]]]) -> bool:
         """Whether everything was applied; if not, the copies have to be looked at again."""
@@ -96,6 +127,25 @@ class ColdCopies:
         )
 
 
+def _nobody_needs_copies(shard: ShardFacts, partition: PartitionFacts, now: float) -> bool:
+    """Whether no server that is starting can have read hot before hot registered the parts.
+
+    When the partition was cold, a server that read hot then, and has not read cold yet, needs the
+    copies. It is not active yet, and the ephemeral znode of its former process has gone by the end of
+    the time that is waited here.
+    """
+    state = partition.state
+    if state is None or never_was_cold(state):
+        return True
+    active = all(replica.is_active is not None for replica in shard.replicas)
+    return active and now - state.stat.mtime / 1000 >= _STARTING_SECONDS
+
+
+def never_was_cold(state: Znode) -> bool:
+    """Whether the State, which only a switch changes after it was created, tells that there was none."""
+    return state.stat.version == 0 and state.data != COLD
+
+
 def _differences(
     wanted: Mapping[str, RegisteredPart], existing: Mapping[str, RegisteredPart]
 ) -> Iterable[tuple[str, Sequence[Op]]]:
@@ -107,6 +157,12 @@ def _differences(
             yield path, _creation(part)
         elif copy.payload != part.payload:
             yield path, [*_removal(copy), *_creation(part)]
+
+
+def restoring(parts: Iterable[RegisteredPart], state: Znode) -> list[Op]:
+    """What registers the parts in hot again and makes the partition hot."""
+    creations = [op for part in parts for op in _creation(part)]
+    return [*creations, SetData(state.path, HOT, state.stat.version)]
 
 
 def _creation(part: RegisteredPart) -> list[Op]:

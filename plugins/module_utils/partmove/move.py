@@ -15,16 +15,17 @@ from typing import NamedTuple
 
 from .aftermath import Aftermath
 from .coordination import Lease, LeaseKeeper, confirm_lease
-from .copies import ColdCopies
+from .copies import ColdCopies, never_was_cold
 from .errors import EnsembleError, FormatError, LeaseHeld, LeaseLost
 from .facts import PartitionFacts, ShardFacts
 from .gates import GateOptions, Refusal, refuse_partitions, refuse_shard
 from .layout import ShardLayout
 from .location import Location, locate, refusal_of
+from .names import PartName
 from .ports import Clock, Journal, ZnodeStore
 from .report import MovedPartition, ShardReport
 from .server_gates import Readiness, ServerCheck
-from .shard_reader import ShardReader
+from .shard_reader import NoSuchTable, ShardReader
 from .switch import Switch, SwitchResult
 from .verify import compare_copies
 
@@ -67,21 +68,30 @@ def move_shard(
     Raises EnsembleError and its kin when an ensemble cannot be used, and NoSuchTable; nothing is
     half done then, and running again goes on. Give an empty report to keep what was done until then.
     """
-    layout = ShardLayout(shard_path)
     report = ShardReport(shard_path) if report is None else report
+    progress = _Progress(ShardReader(world.hot, world.cold, ShardLayout(shard_path)), {}, {}, {})
     wanted = sorted(set(partition_ids))
-    reader = ShardReader(world.hot, world.cold, layout)
-    switched: dict[str, PartitionFacts] = {}
     try:
-        _first_look(world, reader, wanted, report)
+        _first_look(world, progress.reader, wanted, report)
+        if report.open(wanted):
+            _move_under_lease(world, wanted, options, report, progress)
     except FormatError as error:
-        _give_up(report, wanted, (), Refusal("readable", error.message, error.remedy))
-    if not report.open(wanted):
-        return report
-    refusal = Refusal("lock_kept", "", "")
+        refusal = Refusal("readable", error.message, error.remedy)
+        report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
+    finally:
+        for each in sorted(progress.switched.keys() & report.moved.keys()):
+            del report.moved[each]
+            report.failed[each] = _not_looked_at_again()
+    return report
+
+
+def _move_under_lease(
+    world: World, wanted: Sequence[str], options: MoveOptions, report: ShardReport, progress: _Progress
+) -> None:
+    """Take the lease, again where it was lost, and move; defer what is open after the last of them."""
     for _lease in range(_LEASES):
         try:
-            lease = world.leases.acquire(shard_path)
+            lease = world.leases.acquire(report.shard_path)
         except LeaseHeld as error:
             refusal = Refusal("lock_free", error.message, error.remedy)
             break
@@ -89,18 +99,13 @@ def move_shard(
             refusal = Refusal("lock_kept", error.message, error.remedy)
             continue
         try:
-            move = _ShardMove(world, reader, lease, options, report, switched)
-            move.run(report.open(wanted))
-            return report
+            _ShardMove(world, lease, options, report, progress).run(report.open(wanted))
+            return
         except LeaseLost as error:
             refusal = Refusal("lock_kept", error.message, error.remedy)
-        except FormatError as error:
-            refusal = Refusal("readable", error.message, error.remedy)
-            break
         finally:
             world.leases.release(lease)
-    _give_up(report, wanted, switched.keys(), refusal)
-    return report
+    report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
 
 
 def _first_look(world: World, reader: ShardReader, wanted: Sequence[str], report: ShardReport) -> None:
@@ -119,59 +124,68 @@ def _first_look(world: World, reader: ShardReader, wanted: Sequence[str], report
         report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
 
 
-def _give_up(
-    report: ShardReport, wanted: Sequence[str], unchecked: Collection[str], refusal: Refusal
-) -> None:
-    """Defer what was not reached; what was switched and not looked at again is for a person to see."""
-    for each in sorted(report.moved.keys() & unchecked):
-        del report.moved[each]
-        reason = f"it was switched, but not looked at again: {refusal.reason}"
-        report.failed[each] = Refusal(refusal.gate, reason, refusal.remedy)
-    report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
+class _Progress(NamedTuple):
+    """What a run knows of a shard path, under whatever lease."""
+
+    reader: ShardReader
+    switched: dict[str, PartitionFacts]
+    """Partitions that were switched and not looked at again, as they were before."""
+    created: dict[str, PartName]
+    """Paths of the copies that were created."""
+    detached: dict[str, frozenset[str]]
+    """Replica → names in its ``detached`` folder before anything was switched."""
 
 
 class _ShardMove:
     """One pass over a shard path under one lease."""
 
     def __init__(
-        self,
-        world: World,
-        reader: ShardReader,
-        lease: Lease,
-        options: MoveOptions,
-        report: ShardReport,
-        switched: dict[str, PartitionFacts],
+        self, world: World, lease: Lease, options: MoveOptions, report: ShardReport, progress: _Progress
     ) -> None:
         self._world = world
         self._layout = layout = ShardLayout(report.shard_path)
         self._lease = lease
         self._options = GateOptions(world.clock.now(), options.min_age, options.max_parts)
         self._report = report
-        self._switched = switched
-        self._detached: Mapping[str, frozenset[str]] = {}
-        self._reader = reader
-        self._copies = ColdCopies(world.cold, layout, lease)
+        self._progress = progress
+        self._reader = progress.reader
+        self._copies = ColdCopies(world.cold, layout, lease, progress.created)
 
     def run(self, partition_ids: Sequence[str]) -> None:
-        """Fill the report. Raises LeaseLost, FormatError, EnsembleError."""
-        pending = list(partition_ids)
-        for _round in range(_ROUNDS):
-            if not pending:
-                break
-            pending = self._round(pending)
-        self._defer({each: _keeps_changing() for each in pending})
-        if self._switched:
+        """Fill the report. Raises LeaseLost, FormatError, NoSuchTable, EnsembleError."""
+        try:
+            pending = list(partition_ids)
+            for _round in range(_ROUNDS):
+                if not pending:
+                    break
+                pending = self._round(pending)
+            self._defer({each: _keeps_changing() for each in pending})
+        except (FormatError, NoSuchTable):
+            self._withdraw()
+            raise
+        switched = self._progress.switched
+        if switched:
             world = self._world
             aftermath = Aftermath(world.hot, self._reader, self._layout, self._lease, world.servers)
-            aftermath.check(self._switched, self._detached, self._report)
-            self._switched.clear()
+            aftermath.check(switched, self._progress.detached, self._report)
+            switched.clear()
+
+    def _withdraw(self) -> None:
+        """Remove the copies that this run made, without a look at what cannot be read any more."""
+        self._world.hot.sync(self._layout.path)
+        copied = self._copies.created_partitions
+        states = self._world.hot.read([self._layout.state(each) for each in copied])
+        pairs = zip(copied, states, strict=True)
+        never = [each for each, state in pairs if state is None or never_was_cold(state)]
+        self._copies.withdraw([each for each in never if each not in self._report.moved])
 
     def _round(self, partition_ids: Sequence[str]) -> list[str]:
         """Gates, copy, verify, switch; returns the partitions that changed after they were copied."""
         shard, passed = self._gated(partition_ids)
         if not passed:
             return []
-        self._detached = self._detached or self._world.servers.detached(shard)
+        if not self._progress.detached:
+            self._progress.detached.update(self._world.servers.detached(shard))
         verified = self._copied(shard, passed)
         switch = Switch(self._world.hot, self._reader, self._layout, self._lease, self._world.clock)
         result = SwitchResult()
@@ -179,9 +193,7 @@ class _ShardMove:
             switch.run(verified, self._options, result)
         finally:
             # What was switched is known even where the lease or the ensemble was lost on the way.
-            for each in sorted(result.switched):
-                self._record_moved(verified[each])
-                self._switched[each] = verified[each]
+            self._record_moved([verified[each] for each in sorted(result.switched)])
         self._defer(result.refused)
         return sorted(result.changed)
 
@@ -238,17 +250,20 @@ class _ShardMove:
             self._report.failed.update(failed)
         return {each: passed[each] for each in passed if each not in comparison.failed_partitions}
 
-    def _record_moved(self, partition: PartitionFacts) -> None:
-        moved = MovedPartition.to_cold(partition, partition.state_text)
-        self._report.moved[partition.partition_id] = moved
-        self._world.journal.record(
-            "moved",
-            shard_path=self._layout.path,
-            partition=moved.partition,
-            parts=moved.parts,
-            znodes=moved.znodes,
-            bytes=moved.data_bytes,
-        )
+    def _record_moved(self, partitions: Sequence[PartitionFacts]) -> None:
+        rows = [MovedPartition.to_cold(each, each.state_text) for each in partitions]
+        # All of them in the report first: writing the journal may fail.
+        self._report.moved.update({row.partition: row for row in rows})
+        self._progress.switched.update({each.partition_id: each for each in partitions})
+        for row in rows:
+            self._world.journal.record(
+                "moved",
+                shard_path=self._layout.path,
+                partition=row.partition,
+                parts=row.parts,
+                znodes=row.znodes,
+                bytes=row.data_bytes,
+            )
 
     def _defer(
         self,
@@ -262,20 +277,23 @@ class _ShardMove:
 
     def _take_back(self, partition_ids: Collection[str]) -> bool:
         """Remove the copies of the partitions; whether there were any. Raises EnsembleError."""
-        removed = False
         ids = sorted(partition_ids)
+        removed = False
         for _attempt in range(_ROUNDS):
             if not ids:
                 return removed
             self._world.hot.sync(self._layout.path)
             self._world.cold.sync(self._layout.path)
-            found = self._reader.partitions(self._reader.shard(), ids)
-            ids = sorted(self._copies.take_back(found.values()))
+            shard = self._reader.shard()
+            found = self._reader.partitions(shard, ids)
+            ids = sorted(self._copies.take_back(shard, found.values(), self._options.now))
             removed = removed or bool(ids)
-        raise EnsembleError(
-            f"Copies of partition {ids[0]} of {self._layout.path} could not be removed from cold",
-            remedy="They do no harm while the partition stays in hot; run again to remove them",
-        )
+        if ids:
+            raise EnsembleError(
+                f"Copies of partition {ids[0]} of {self._layout.path} could not be removed from cold",
+                remedy="They do no harm while the partition stays in hot; run again to remove them",
+            )
+        return removed
 
 
 def _dropped() -> Refusal:
@@ -283,6 +301,14 @@ def _dropped() -> Refusal:
         "partition_exists",
         "its parts left the hot ensemble while they were copied; the copies were removed",
         "Leave the partition out of the plan if it was dropped, or else run again",
+    )
+
+
+def _not_looked_at_again() -> Refusal:
+    return Refusal(
+        "aftermath",
+        "it was switched, but the run ended before it was looked at again",
+        "Audit the partition: no part of it may be registered in hot now",
     )
 
 

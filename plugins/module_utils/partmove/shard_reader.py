@@ -23,6 +23,7 @@ from .shared_storage import read_shared_storage
 from .table_metadata import TableMetadata, parse_table_metadata
 from .znodes import Check, Op, Znode
 
+_ATTEMPTS = 5
 _DROPPED = "dropped"
 """Child of a shard path whose table is being dropped."""
 
@@ -281,14 +282,19 @@ class ShardReader:
         self, reader: ZnodeReader, metadata: TableMetadata, replicas: Sequence[str], wanted: frozenset[str]
     ) -> dict[str, dict[str, list[RegisteredPart]]]:
         """Replica → partition id → parts, by name, of the partitions wanted."""
-        parts = [
-            (path, name)
-            for names in self._listed(reader, metadata, replicas)
-            for path, name in names
-            if name.partition_id in wanted
-        ]
+        for _attempt in range(_ATTEMPTS):
+            parts = [
+                (path, name)
+                for names in self._listed(reader, metadata, replicas)
+                for path, name in names
+                if name.partition_id in wanted
+            ]
+            read = read_parts(reader, parts)
+            # Parts that were merged after they were listed are gone, and what they became was not listed.
+            if len(read) == len(parts):
+                break
         found: dict[str, dict[str, list[RegisteredPart]]] = {name: {} for name in replicas}
-        for part in read_parts(reader, parts):
+        for part in read:
             found[part.replica].setdefault(part.name.partition_id, []).append(part)
         return found
 
@@ -327,7 +333,7 @@ def read_parts(reader: ZnodeReader, parts: Sequence[tuple[str, PartName]]) -> li
     return [
         RegisteredPart(name, znode, tuple(children.get(znode.path, ())))
         for znode, (_path, name) in zip(znodes, parts, strict=True)
-        if znode is not None
+        if znode is not None and len(children.get(znode.path, ())) >= znode.stat.num_children
     ]
 
 

@@ -20,16 +20,17 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 from .batches import Batch, fits, pack
 from .coordination import Lease, confirm_lease, raise_if_lease_lost, refuse_unwritable
-from .facts import COLD, HOT, PartitionFacts, ShardFacts
+from .facts import COLD, HOT, PartitionFacts
 from .gate import GateOptions, Refusal
 from .gates import refuse_partitions
 from .layout import ShardLayout
 from .ports import Clock, ZnodeStore
 from .shard_reader import ShardReader
-from .znodes import Committed, Create, Delete, Op, Rejected, SetData
+from .znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
 
 MAX_GROUP = 4096
 """Partitions between one look at the shard path and the multis that rely on it."""
@@ -117,32 +118,25 @@ class Switch:
         for each, partition in fresh.items():
             if each in refused:
                 continue
-            if partition.hot != verified[each].hot:
+            if partition.is_cold or partition.hot != verified[each].hot:
                 result.changed.add(each)
             elif partition.state is None:
                 unmarked.append(partition)
-            elif not fits(checks, ops := self._switching(partition)):
-                result.refused[each] = _too_large(ops)
             else:
-                groups.append((each, ops))
+                groups.append((each, _switching(partition, partition.state)))
+        for each, ops in groups:
+            # To undo the switch takes as many operations, and the bytes of the parts besides.
+            if not fits(checks, ops, sum(part.data_bytes for part in fresh[each].hot_parts)):
+                result.refused[each] = _too_large(ops)
+        groups = [(each, ops) for each, ops in groups if each not in result.refused]
         self._create_markers(unmarked)
         collided = [partition.partition_id for partition in unmarked]
-        return collided + self._commit(checks, groups, shard, result)
-
-    def _switching(self, partition: PartitionFacts) -> list[Op]:
-        """State first, then every part of every replica, children before their parent."""
-        if partition.state is None:
-            return []
-        ops: list[Op] = [SetData(partition.state.path, COLD, partition.state.stat.version)]
-        for part in partition.hot_parts:
-            ops += [Delete(each.path, each.stat.version) for each in (*part.children, part.znode)]
-        return ops
+        return collided + self._commit(checks, groups, result)
 
     def _commit(
         self,
         checks: Sequence[Op],
         groups: Sequence[tuple[str, Sequence[Op]]],
-        shard: ShardFacts,
         result: SwitchResult,
     ) -> list[str]:
         batches = pack(checks, groups)
@@ -160,7 +154,7 @@ class Switch:
             else:
                 unclear += keys
         if unclear:
-            collided += self._find_out(shard, unclear, result)
+            collided += self._find_out(unclear, result)
         # Only now that all outcomes are in the result may this raise.
         for outcome, batch in rejections:
             self._raise_if_hopeless(outcome, batch.multi)
@@ -170,17 +164,21 @@ class Switch:
         raise_if_lease_lost(outcome, len(self._lease.hot_checks), self._layout.path)
         refuse_unwritable(self._hot, multi[outcome.op_index].path, outcome)
 
-    def _find_out(self, shard: ShardFacts, unclear: Sequence[str], result: SwitchResult) -> list[str]:
-        """The answer was lost: State and parts, which change together, tell whether it was applied."""
+    def _find_out(self, unclear: Sequence[str], result: SwitchResult) -> list[str]:
+        """The answer was lost: State, which was not COLD before, tells whether the multi was applied."""
         self._hot.sync(self._layout.path)
-        now = self._reader.partitions(shard, unclear, with_cold=False)
-        open_ones = []
-        for each, partition in now.items():
-            if partition.is_cold and not partition.hot_parts:
-                result.switched.add(each)
-            else:
-                open_ones.append(each)
-        return open_ones
+        states = self._hot.read([self._layout.state(each) for each in unclear])
+        applied = [state is not None and state.data == COLD for state in states]
+        result.switched.update(compress(unclear, applied))
+        return [each for each, was_applied in zip(unclear, applied, strict=True) if not was_applied]
+
+
+def _switching(partition: PartitionFacts, state: Znode) -> list[Op]:
+    """State first, then every part of every replica, children before their parent."""
+    ops: list[Op] = [SetData(state.path, COLD, state.stat.version)]
+    for part in partition.hot_parts:
+        ops += [Delete(each.path, each.stat.version) for each in (*part.children, part.znode)]
+    return ops
 
 
 def _too_busy(attempts: int) -> Refusal:
@@ -194,6 +192,6 @@ def _too_busy(attempts: int) -> Refusal:
 def _too_large(ops: Sequence[Op]) -> Refusal:
     return Refusal(
         "fits_one_multi",
-        f"its {len(ops)} operations do not fit one multi, so it cannot be switched at one instant",
+        f"its {len(ops)} operations do not fit one multi, so it cannot be switched and back at one instant",
         "Merge the partition into fewer parts and run again",
     )

@@ -10,11 +10,19 @@ the run ends: what it reports is so, and running again leads to where it should.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import combinations
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_reader import NoSuchTable
 from support.interleaving import Died, Lost, Script
-from support.scene import COLD, MODERN, OLD, OTHER, TARGET, WANTED, Kind, Scene, trace_of
+from support.scene import MODERN, OLD, OTHER, PATH, TARGET, TWO_PARTS, WANTED, Kind, Scene, trace_of
+from support.simulated import SimulatedServers
+
+Act = Callable[[SimulatedServers], object]
 
 every_kind = pytest.mark.parametrize("kind", [MODERN, OLD], ids=["modern", "old"])
 
@@ -27,10 +35,17 @@ def judge(scene: Scene, report: ShardReport) -> None:
         ]
         assert len(told) == 1
         where = scene.where(each)
-        if told[0] in ("moved", "unchanged"):
+        if told[0] == "moved":
+            assert where.is_cold
+        elif told[0] == "unchanged":
             assert where.state == b"COLD"
             assert not any(where.hot.values())
             assert where.covered_by(where.cold)
+        elif told[0] == "deferred" and report.deferred[each].gate == "partition_exists":
+            assert not any(where.disk.values())
+            assert not where.stale
+        elif told[0] == "deferred" and report.deferred[each].gate == "not_drifted":
+            assert not where.is_cold
         elif told[0] == "deferred":
             assert where.state != b"COLD"
             assert where.covered_by(where.hot)
@@ -101,3 +116,144 @@ def test_a_run_that_is_paused_while_another_one_runs(kind: Kind) -> None:
         assert not report.deferred, operation
         assert not report.failed, operation
         assert scene.tables() == clean.tables(), operation
+
+
+def and_catch_up(act: Act) -> Act:
+    def both(servers: SimulatedServers) -> None:
+        act(servers)
+        servers.catch_up()
+
+    return both
+
+
+ON_THE_PARTITION: dict[str, Act] = {
+    "insert": lambda servers: servers.insert(TARGET),
+    "insert on r2": lambda servers: servers.insert(TARGET, "r2"),
+    "insert and fetch": and_catch_up(lambda servers: servers.insert(TARGET)),
+    "assign a merge": lambda servers: servers.assign_merge(TARGET),
+    "merge": and_catch_up(lambda servers: servers.assign_merge(TARGET)),
+    "mutate": lambda servers: servers.mutate(TARGET),
+    "assign a drop": lambda servers: servers.assign_drop(TARGET),
+    "drop": lambda servers: servers.drop(TARGET),
+}
+ON_THE_TABLE: dict[str, Act] = {
+    "restart a server": lambda servers: servers.restart(),
+    "stop a server": lambda servers: servers.stop(),
+    "lose a replica": lambda servers: servers.lose(),
+    "add a replica": lambda servers: servers.add_replica(),
+    "add a replica that fetches": and_catch_up(lambda servers: servers.add_replica()),
+    "remove a replica": lambda servers: servers.remove_replica(),
+    "drop the table": lambda servers: servers.drop_table(),
+    "make the table again": lambda servers: servers.recreate(),
+}
+ACTS = [
+    *((MODERN, act, name) for name, act in (ON_THE_PARTITION | ON_THE_TABLE).items()),
+    *((OLD, act, f"old, {name}") for name, act in ON_THE_PARTITION.items()),
+    *(
+        (TWO_PARTS, ON_THE_PARTITION[name], f"two parts, {name}")
+        for name in ("assign a merge", "merge", "drop")
+    ),
+]
+
+# The operations with which a move looks for what the acts did, for the last time.
+LAST_LOOKS = {
+    "add a replica": "hot children .*/replicas$",
+    "drop the table": f"hot read {PATH}$",
+}
+LAST_LOOK_AT_PARTS = "hot children .*/parts$"
+
+
+STRIDE = 9
+"""Two things at once are tried at every so manieth operation: all of them would take minutes."""
+
+
+def perform(scene: Scene, act: Act) -> Callable[[], None]:
+    def do() -> None:
+        act(scene.servers)
+        scene.watch.check()
+
+    return do
+
+
+def run_and_judge(scene: Scene, script: Script, last_look: str, acted_at: int) -> None:
+    """Run twice; the first report is not to blame for what happened after the last look."""
+    try:
+        report = scene.run(script)
+        if acted_at <= script.last(last_look) and not scene.servers.times_made:
+            judge(scene, report)
+        scene.servers.catch_up()
+        scene.watch.check()
+        judge(scene, scene.run())
+    except NoSuchTable:
+        assert not scene.servers.disk
+    except AssertionError as error:
+        raise AssertionError(f"acted before {acted_at}, {script.trace[acted_at]}") from error
+
+
+@pytest.mark.parametrize(("kind", "act", "name"), ACTS, ids=[name for _kind, _act, name in ACTS])
+def test_a_server_that_acts(kind: Kind, act: Act, name: str) -> None:
+    last_look = LAST_LOOKS.get(name.removesuffix(" that fetches"), LAST_LOOK_AT_PARTS)
+    for number, _operation in enumerate(trace_of(kind)):
+        scene, script = Scene(kind), Script()
+        script.actions[number] = perform(scene, act)
+        run_and_judge(scene, script, last_look, number)
+
+
+BEGINNINGS: dict[str, Callable[[SimulatedServers], Callable[[], None]]] = {
+    "insert": lambda servers: servers.begin_insert(TARGET),
+    "merge": lambda servers: servers.begin_merge(TARGET),
+}
+
+
+@pytest.mark.parametrize("name", BEGINNINGS)
+def test_a_server_that_begins_and_ends(name: str) -> None:
+    """An insert that holds a block number, and a merge that was decided but not assigned yet."""
+    operations = range(len(trace_of(MODERN)))
+    for begun, ended in combinations(operations[::STRIDE], 2):
+        scene, script = Scene(MODERN), Script()
+
+        def begin(scene: Scene = scene, script: Script = script, ended: int = ended) -> None:
+            end = BEGINNINGS[name](scene.servers)
+            script.actions[ended] = perform(scene, lambda _servers: end())
+
+        script.actions[begun] = begin
+        run_and_judge(scene, script, LAST_LOOK_AT_PARTS, ended)
+
+
+@pytest.mark.parametrize("name", ["insert", "insert and fetch", "merge", "assign a drop", "drop"])
+def test_a_server_that_acts_before_the_process_dies(name: str) -> None:
+    operations = range(len(trace_of(MODERN)))
+    for acted, died in combinations(operations[::STRIDE], 2):
+        scene, script = Scene(MODERN), Script()
+        script.actions[acted] = perform(scene, ON_THE_PARTITION[name])
+        script.actions[died] = script.die
+        with suppress(Died):
+            scene.run(script)
+        scene.expire()
+        scene.servers.catch_up()
+        scene.watch.check()
+        judge(scene, scene.run())
+
+
+@pytest.mark.parametrize("lost", Lost)
+@pytest.mark.parametrize("name", ["insert", "merge", "drop", "restart a server"])
+def test_a_server_that_acts_while_an_answer_is_lost(name: str, lost: Lost) -> None:
+    act = (ON_THE_PARTITION | ON_THE_TABLE)[name]
+    operations = trace_of(MODERN)
+    commits = [number for number, operation in enumerate(operations) if " commit " in operation]
+    for number in commits:
+        for acted in range(max(0, number - 6), min(number + 12, len(operations))):
+            scene, script = Scene(MODERN), Script(lost={number: lost})
+            script.actions[acted] = perform(scene, act)
+            run_and_judge(scene, script, LAST_LOOK_AT_PARTS, acted)
+
+
+@pytest.mark.parametrize("name", ["insert", "add a replica", "remove a replica"])
+def test_a_server_that_acts_before_the_session_expires(name: str) -> None:
+    act = (ON_THE_PARTITION | ON_THE_TABLE)[name]
+    operations = range(len(trace_of(MODERN)))
+    for acted, expired in combinations(operations[len(operations) // 2 :: STRIDE // 2], 2):
+        scene, script = Scene(MODERN), Script()
+        script.actions[acted] = perform(scene, act)
+        script.actions[expired] = scene.expire
+        run_and_judge(scene, script, LAST_LOOKS.get(name, LAST_LOOK_AT_PARTS), acted)
