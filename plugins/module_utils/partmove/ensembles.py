@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 from .coordination import DEFAULT_ROOT, ensure_path, refuse_unwritable
-from .errors import AccessDenied, SameEnsemble
+from .errors import AccessDenied, EnsembleError, SameEnsemble
 from .ports import ZnodeReader, ZnodeStore
-from .znodes import Committed, Create, Delete, Rejected
+from .znodes import Create, Delete, Rejected
+
+_ATTEMPTS = 5
 
 
 def check_distinct(hot: ZnodeStore, cold: ZnodeStore) -> None:
@@ -27,15 +29,28 @@ def check_invisible(hot: ZnodeStore, cold: ZnodeStore, token: str, *, root: str 
     """
     ensure_path(hot, f"{root}/nonces")
     path = f"{root}/nonces/{token}"
-    outcome = hot.commit([(Create(path, b"", ephemeral=True),)])[0]
-    if isinstance(outcome, Rejected):
-        refuse_unwritable(hot, path, outcome)
+    _create_nonce(hot, path)
     try:
         cold.sync("/")
-        if isinstance(outcome, Committed) and _is_there(cold, f"{hot.chroot}{path}"):
+        if _is_there(cold, f"{hot.chroot}{path}"):
             raise _same(f"a znode created in hot is there in cold as {hot.chroot}{path}")
     finally:
         hot.commit([(Delete(path, 0),)])
+
+
+def _create_nonce(hot: ZnodeStore, path: str) -> None:
+    """Create it for sure: one that is not there cannot be seen in cold, which would prove nothing."""
+    for _attempt in range(_ATTEMPTS):
+        outcome = hot.commit([(Create(path, b"", ephemeral=True),)])[0]
+        znode = hot.read([path])[0]
+        if znode is not None and znode.stat.ephemeral_owner == hot.session_id:
+            return
+        if isinstance(outcome, Rejected):
+            refuse_unwritable(hot, path, outcome)
+    raise EnsembleError(
+        f"{path} could not be created in the {hot.name} ensemble, so hot and cold cannot be told apart",
+        remedy="See whether something else deletes it, or the connection keeps breaking, and run again",
+    )
 
 
 def check_unlike(hot: ZnodeStore, cold: ZnodeStore, path: str) -> None:
