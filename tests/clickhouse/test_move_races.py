@@ -6,9 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -16,9 +15,9 @@ from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi
-from support.moving import Mover, switches
+from support.moving import Mover, log_not_pulled, switches
 from support.proxy import Action, ZooKeeperProxy, writes
-from support.replicated import BY_DAY, ReplicatedTable, TableMaker, wait_for
+from support.replicated import BY_DAY, WITHOUT_MERGES, Definition, ReplicatedTable, TableMaker, wait_for
 from support.watch import Watch
 
 DAY = "20191201"
@@ -28,7 +27,17 @@ PART = "20191201_0_0_0"
 @pytest.fixture
 def table(make_table: TableMaker) -> ReplicatedTable:
     """A table with one part in one partition, which no gate stops."""
-    table = make_table(BY_DAY._replace(columns="day Date, id UInt32, size UInt32 DEFAULT id"))
+    return filled(make_table, BY_DAY)
+
+
+@pytest.fixture
+def unmerged(make_table: TableMaker) -> ReplicatedTable:
+    """The same, but further parts stay apart."""
+    return filled(make_table, WITHOUT_MERGES)
+
+
+def filled(make_table: TableMaker, definition: Definition) -> ReplicatedTable:
+    table = make_table(definition._replace(columns="day Date, id UInt32, size UInt32 DEFAULT id"))
     table.insert("('2019-12-01', 1, 1), ('2019-12-01', 2, 2)")
     table.settle()
     return table
@@ -68,9 +77,10 @@ def race(mover: Mover, hot_client: KazooClient, cold_clients: Sequence[KazooClie
     return Race(mover, hot_client, cold_clients[0])
 
 
-def test_insert_keeps_the_partition_hot(table: ReplicatedTable, race: Race) -> None:
+def test_insert_keeps_the_partition_hot(unmerged: ReplicatedTable, race: Race) -> None:
+    table = unmerged
+
     def insert() -> None:
-        table.servers[0].execute(f"SYSTEM STOP MERGES {table.name}")
         table.insert("('2019-12-01', 3, 3)")
         table.settle()
 
@@ -173,28 +183,13 @@ def test_attached_again_is_another_server_start(table: ReplicatedTable, race: Ra
     assert report.moved.keys() == {DAY}
 
 
-@contextmanager
-def log_not_pulled(gateway: ZooKeeperProxy, table: ReplicatedTable) -> Iterator[None]:
-    """Keep both replicas from taking over new log entries: on 18.16 nothing else shows that there are any."""
-    traps = [
-        gateway.trap(writes(f"{table.path}/replicas/{replica}/log_pointer".encode()), Action.HOLD)
-        for replica in ("r1", "r2")
-    ]
-    try:
-        yield
-    finally:
-        for trap in traps:
-            trap.release()
-
-
 def test_insert_at_the_instant_of_the_switch_undoes_it(
-    table: ReplicatedTable,
+    unmerged: ReplicatedTable,
     race: Race,
     gateway: ZooKeeperProxy,
     watch: Callable[[ReplicatedTable], Watch],
 ) -> None:
-    for server in table.servers:
-        server.execute(f"SYSTEM STOP MERGES {table.name}")
+    table = unmerged
     with watch(table) as watched, log_not_pulled(gateway, table):
         report = race.run(table, lambda: table.insert("('2019-12-01', 3, 3)"))
 
@@ -206,14 +201,34 @@ def test_insert_at_the_instant_of_the_switch_undoes_it(
     names = table.active_parts()[DAY]
     assert len(names) == 2
     assert race.names(race.hot, table) == [names] * 2
-    # A server that has just read hot may still look for them.
-    assert race.names(race.cold, table) == [[PART]] * 2
     assert [table.rows(number) for number in (0, 1)] == [
         [("2019-12-01", 1, 1), ("2019-12-01", 2, 2), ("2019-12-01", 3, 3)]
     ] * 2
 
     assert race.mover.move(table, [DAY]).deferred[DAY].gate == "one_part"
-    assert race.names(race.cold, table) == [[], []]
+    # A server that read hot before it was undone may still look for them.
+    assert race.names(race.cold, table) == [[PART]] * 2
+
+
+def test_insert_right_before_the_servers_are_asked_again_undoes_the_switch(
+    unmerged: ReplicatedTable, race: Race
+) -> None:
+    table = unmerged
+    asked: list[int] = []
+
+    def insert() -> None:
+        asked.append(len(asked))
+        # Each of the two replicas was asked once before the switch.
+        if asked[-1] == 2:
+            table.insert("('2019-12-01', 3, 3)")
+
+    race.mover.before_ask = insert
+    report = race.mover.move(table, [DAY])
+
+    assert report.deferred[DAY].gate == "late_insert"
+    table.settle()
+    assert race.state(table) == b"HOT"
+    assert race.names(race.hot, table) == [[PART, "20191201_2_2_0"]] * 2
 
 
 def test_merge_at_the_instant_of_the_switch_is_reported(

@@ -7,13 +7,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.probe import HttpProbe
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.coordination import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import (
@@ -22,12 +21,13 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import
     move_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.partition_gates import PARTITION_GATES
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import ZnodeReader, ZnodeStore
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import (
-    AskServers,
-    AssumePatched,
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import (
+    ActivePart,
+    ZnodeReader,
+    ZnodeStore,
 )
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_gates import SHARD_GATES
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
@@ -36,13 +36,31 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes impo
     SetData,
     Znode,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.runner_world import NullJournal, SystemClock
+from ansible_collections.olap.partmove.plugins.module_utils.runner_world import SystemClock
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.options import EnsembleOptions
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import connect
+from support.moves import ANY, make_world
+from support.proxy import Action, ZooKeeperProxy, writes
 from support.replicated import ReplicatedTable
 
 Before = Callable[[str, Sequence[Multi]], None]
 """Told the name of an operation, and what it writes, before it is carried out."""
+
+
+class ObservedProbe(HttpProbe):
+    """A probe that tells before it asks a server for parts."""
+
+    def __init__(self, options: ClickHouseOptions, before: Callable[[], object]) -> None:
+        """`before` may do something to the servers."""
+        super().__init__(options)
+        self._before = before
+
+    def active_parts(
+        self, shard_path: str, replica: str, host: str, partitions: Collection[str]
+    ) -> Mapping[str, tuple[ActivePart, ...]]:
+        """Ask the server."""
+        self._before()
+        return super().active_parts(shard_path, replica, host, partitions)
 
 
 class ObservedStore:
@@ -122,6 +140,20 @@ def nothing(_operation: str, _multis: Sequence[Multi]) -> None:
 
 
 @contextmanager
+def log_not_pulled(gateway: ZooKeeperProxy, table: ReplicatedTable) -> Iterator[None]:
+    """Keep both replicas from taking over new log entries: on 18.16 nothing else shows that there are any."""
+    traps = [
+        gateway.trap(writes(f"{table.path}/replicas/{replica}/log_pointer".encode()), Action.HOLD)
+        for replica in ("r1", "r2")
+    ]
+    try:
+        yield
+    finally:
+        for trap in traps:
+            trap.release()
+
+
+@contextmanager
 def open_stores(
     hot: str, cold: str, session_timeout: float = 10.0
 ) -> Iterator[tuple[ZnodeStore, ZnodeStore]]:
@@ -146,13 +178,15 @@ class Mover:
     """Moves partitions of tables from one ensemble to another.
 
     before_hot, before_cold: see ObservedStore.
+    before_ask: see ObservedProbe.
     """
 
     hot: ZnodeStore
     cold: ZnodeStore
     before_hot: Before = nothing
     before_cold: Before = nothing
-    options: MoveOptions = field(default_factory=lambda: MoveOptions(min_age=0.0, max_parts=1))
+    before_ask: Callable[[], object] = lambda: None
+    options: MoveOptions = ANY
     endpoints: dict[str, str] = field(default_factory=dict)
 
     def move(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> ShardReport:
@@ -175,16 +209,8 @@ class Mover:
         """All that a move of the table works with."""
         hot = ObservedStore(self.hot, self.before_hot)
         cold = ObservedStore(self.cold, self.before_cold)
-        clock = SystemClock()
-        return World(
-            hot=hot,
-            cold=cold,
-            clock=clock,
-            journal=NullJournal(),
-            leases=LeaseKeeper(hot, cold, clock, owner="test"),
-            readiness=AssumePatched(),
-            servers=AskServers(HttpProbe(ClickHouseOptions(endpoints=self.endpoints_of(table)))),
-        )
+        probe = ObservedProbe(ClickHouseOptions(endpoints=self.endpoints_of(table)), self.before_ask)
+        return make_world(hot, cold, SystemClock())._replace(servers=AskServers(probe))
 
     def endpoints_of(self, table: ReplicatedTable) -> dict[str, str]:
         """Where the servers of the replicas are asked."""

@@ -31,6 +31,8 @@ class Definition(NamedTuple):
 
 
 BY_DAY = Definition()
+WITHOUT_MERGES = Definition(clauses=f"{BY_DAY.clauses} SETTINGS max_replicated_merges_in_queue = 0")
+"""A server merges such a table when it is told to, but not by itself."""
 OLD_STYLE = Definition(clauses="", arguments=", day, id, 8192")
 UNPARTITIONED = Definition(clauses="ORDER BY id")
 BY_STRING = Definition("name String, id UInt32", "PARTITION BY name ORDER BY id")
