@@ -76,10 +76,12 @@ class MovePartitions:
         journal.record("started", work=self._work.name, partitions=self._tally.expected)
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
+        progress = resources.open_progress()
         try:
             for shard_path, partitions in self._work.by_shard_path():
                 self._move(world, shard_path, partitions)
                 resources.forget_writes()
+                progress.tell(f"{self._tally.summary(self._check_mode)}, done with {shard_path}")
         finally:
             journal.record("ended", **self.result()["counts"])
 

@@ -58,13 +58,22 @@ class MoveTally:
         noun = "partition" if failed == 1 else "partitions"
         return f"{failed} {noun} failed, the first is {self._first_failure}."
 
+    def summary(self, check_mode: bool) -> str:
+        """The counts in words."""
+        moved = "would be moved" if check_mode else "moved"
+        counts = self._counts
+        return (
+            f"{counts['moved']} {moved}, {counts['deferred']} deferred, {counts['failed']} failed, "
+            f"{counts['unchanged']} unchanged"
+        )
+
     def result(self, *, check_mode: bool, seconds: float) -> dict[str, Any]:
         """The values that the module returns, with the diff."""
         counts = {kind: self._counts[kind] for kind in _KINDS}
         dealt_with = sum(counts.values()) - counts["other_state"]
         return {
             "changed": bool(counts["moved"]),
-            "msg": self._summary(check_mode),
+            "msg": self.summary(check_mode),
             "counts": counts | {"not_reached": self.expected - dealt_with},
             "gates": [self._gates[name] for name in sorted(self._gates)],
             "totals": {
@@ -126,11 +135,3 @@ class MoveTally:
         if unlisted:
             lines.append(f"and {unlisted} more\n")
         return "".join(lines)
-
-    def _summary(self, check_mode: bool) -> str:
-        moved = "would be moved" if check_mode else "moved"
-        counts = self._counts
-        return (
-            f"{counts['moved']} {moved}, {counts['deferred']} deferred, {counts['failed']} failed, "
-            f"{counts['unchanged']} unchanged"
-        )

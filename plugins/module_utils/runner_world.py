@@ -13,7 +13,8 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
 
 from .clickhouse.options import ClickHouseOptions
 from .clickhouse.probe import HttpProbe
@@ -25,6 +26,8 @@ from .partmove.overlay import OverlayStore
 from .partmove.ports import Clock, ZnodeStore
 from .zookeeper.settings import options_of
 from .zookeeper.store import connect
+
+_SECONDS_BETWEEN_LINES = 2.0
 
 
 class SystemClock:
@@ -78,6 +81,26 @@ class FileJournal:
         )
 
 
+class Progress:
+    """Tells somebody who may be looking how far a run is, by lines in a file that is there already."""
+
+    def __init__(self, path: str | None, clock: Clock, stack: ExitStack) -> None:
+        self._clock = clock
+        self._told = clock.now()
+        self._file: TextIO | None = None
+        if path is not None:
+            stream = Path(path).open("a", encoding="utf-8")  # noqa: SIM115 - the stack closes it
+            self._file = stack.enter_context(stream)
+
+    def tell(self, line: str) -> None:
+        """Append the line, unless the last one is too recent to be read."""
+        if self._file is None or self._clock.now() - self._told < _SECONDS_BETWEEN_LINES:
+            return
+        self._told = self._clock.now()
+        self._file.write(f"{line}\n")
+        self._file.flush()
+
+
 class Resources:
     """Opens what a task asks for; ``stack`` closes it again, however the task ends."""
 
@@ -105,6 +128,10 @@ class Resources:
         """Drop what check mode has remembered so far, so that memory stays bounded by one shard path."""
         for overlay in self._overlays:
             overlay.forget()
+
+    def open_progress(self) -> Progress:
+        """Where the action plugin of the module looks, if there is one."""
+        return Progress(self._params["_progress"], self.clock, self._stack)
 
     def open_journal(self, path: str | None) -> FileJournal | NullJournal:
         """The journal at the path; none in check mode, which does nothing that could be told."""

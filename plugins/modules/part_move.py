@@ -373,6 +373,8 @@ def main() -> None:
             "journal": {"type": "path"},
             "lock_wait": argspec.LOCK_WAIT,
             "max_listed": {"type": "int", "default": 1000},
+            # Given by the action plugin.
+            "_progress": {"type": "path"},
         },
         mutually_exclusive=[("plan", "partitions")],
         required_one_of=[("plan", "partitions")],
