@@ -48,11 +48,15 @@ docs-check: setup ## Show that ansible-doc can read every plugin and role
 
 .PHONY: demo
 demo: setup ## Classify and move partitions of real servers on this machine
-	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/demo/demo.py
+	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.demo
+
+.PHONY: record
+record: setup ## Record the znodes that the demo uses where there is no ClickHouse
+	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.record
 
 .PHONY: bench
 bench: setup ## Measure the move on this machine
-	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
+	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench.py
 
 .PHONY: build
 build: setup ## Build the archive for ansible-galaxy in build/dist

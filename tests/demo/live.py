@@ -1,0 +1,165 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The stage with real ClickHouse servers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from demo.screen import require
+from demo.stage import Ensembles, Server
+from demo.tables import DATABASE, LIVE, PAUSE_SECONDS, SHARD, TABLES
+from support.clickhouse import ClickHouseServer, ZooKeeperSource, cluster
+
+_INSERT_SECONDS = 2.0
+
+_WARNING = """\
+These servers are as Debian has them: they know nothing of a cold ensemble. The demo says "assume_patched: \
+true" all the same, because it never restarts them. On your cluster a server without the patch would not \
+start any more after a move: say so only once every replica runs a patched one. See docs/protocol.md."""
+
+
+class LiveStage:
+    """Implements Stage with the replicas of one shard; one of the tables gets inserts until the end."""
+
+    def __init__(self, servers: Sequence[ClickHouseServer]) -> None:
+        """Take servers that run."""
+        self._servers = {server.options.macros["replica"]: server for server in servers}
+        self._inserts = _Inserts(servers)
+
+    @property
+    def servers(self) -> Sequence[Server]:
+        """One a replica."""
+        return [
+            Server(f"replica {name}", self.version, f"127.0.0.1:{server.http_port}")
+            for name, server in self._servers.items()
+        ]
+
+    @property
+    def version(self) -> str:
+        """What the servers are."""
+        first, *_others = self._servers.values()
+        return f"ClickHouse {first.value('SELECT version()')}"
+
+    @property
+    def warning(self) -> str:
+        """That the servers are not patched."""
+        return _WARNING
+
+    @property
+    def readiness(self) -> Mapping[str, Any]:
+        """The servers are asked what they have on disk; that they are patched is only said."""
+        endpoints = {name: f"127.0.0.1:{server.http_port}" for name, server in self._servers.items()}
+        return {"assume_patched": True, "clickhouse": {"endpoints": endpoints}}
+
+    def fill(self) -> datetime:
+        """Create the tables and fill them; one of them gets inserts from now on."""
+        now = self.prepare()
+        self._inserts.start()
+        return now
+
+    def prepare(self) -> datetime:
+        """Create the tables, insert, wait, and insert once more into what is to stay hot."""
+        for server in self._servers.values():
+            server.execute(f"CREATE DATABASE {DATABASE}")
+            for table in TABLES:
+                server.execute(table.create)
+                if table is not LIVE:
+                    # Or else a merge might tidy up what the demo wants to show.
+                    server.execute(f"SYSTEM STOP MERGES {table.full_name}")
+        for table in TABLES:
+            for select in table.first:
+                self._insert(table.full_name, select)
+        time.sleep(PAUSE_SECONDS)
+        for table in TABLES:
+            for select in table.last:
+                self._insert(table.full_name, select)
+        return datetime.now(UTC)
+
+    def rows(self) -> Mapping[str, tuple[int, int]]:
+        """Those that nobody adds to any more."""
+        found = {}
+        for table in TABLES:
+            question = f"SELECT count(), sum(cityHash64(*)) FROM {table.full_name} WHERE {table.settled_rows}"
+            for name, server in self._servers.items():
+                ((count, content),) = server.query(question)
+                found[f"{table.full_name} on {name}"] = (int(count), int(content))
+        return found
+
+    def check(self) -> str:
+        """Look for parts that were set aside, for tables that are read-only, and for failed inserts."""
+        for name, server in self._servers.items():
+            folders = [server.data_dir / "data" / DATABASE / table.name / "detached" for table in TABLES]
+            detached = [str(path) for folder in folders for path in folder.iterdir()]
+            require(not detached, f"{name} detached {detached}")
+            ailing = server.query("SELECT table FROM system.replicas WHERE is_readonly OR is_session_expired")
+            require(not ailing, f"{name} has tables that are read-only: {ailing}")
+        inserts = self._inserts.count()
+        require(inserts > 0, "nothing was inserted during the move")
+        return (
+            "Both servers answer as before and have set no part aside. "
+            f"{LIVE.full_name} got {inserts} inserts meanwhile."
+        )
+
+    def close(self) -> None:
+        """End the inserts."""
+        self._inserts.stop()
+
+    def _insert(self, table: str, select: str) -> None:
+        first, *_others = self._servers.values()
+        first.execute(f"INSERT INTO {table} {select}")
+        for server in self._servers.values():
+            server.execute(f"SYSTEM SYNC REPLICA {table}")
+
+
+class _Inserts:
+    """Inserts a row every other second, into the replicas in turn."""
+
+    def __init__(self, servers: Sequence[ClickHouseServer]) -> None:
+        self._servers = servers
+        self._done = 0
+        self._error: Exception | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="inserts", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def count(self) -> int:
+        """Return how many there were; raises what one failed with."""
+        if self._error is not None:
+            raise self._error
+        return self._done
+
+    def stop(self) -> None:
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._ended.wait(_INSERT_SECONDS):
+                server = self._servers[self._done % len(self._servers)]
+                server.execute(f"INSERT INTO {LIVE.full_name} VALUES ('2019-12-16', {10_000 + self._done})")
+                self._done += 1
+        except Exception as error:  # noqa: BLE001 - raised again by count
+            self._error = error
+
+
+@contextmanager
+def live_stage(folder: Path, ensembles: Ensembles) -> Iterator[LiveStage]:
+    """Start the ClickHouse servers, and stop them at the end."""
+    with cluster(folder, ZooKeeperSource(ensembles.hot.connect_string)) as servers:
+        stage = LiveStage(servers.shard(int(SHARD)))
+        try:
+            yield stage
+        finally:
+            stage.close()

@@ -1,0 +1,144 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs of the collection: the playbook separate.yml, and the module part_info."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
+from demo.facts import Facts
+from demo.screen import Surprise
+from demo.stage import Ensembles
+from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT
+
+PLAYBOOK = "olap.partmove.separate"
+_COLLECTIONS = Path("build/collections").resolve()
+_PROGRAMS = Path(sys.executable).parent
+_SECONDS = 600.0
+# For a handful of partitions; Spark's defaults are for millions.
+_SPARK_CONF = {"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
+
+
+@dataclass(frozen=True)
+class Separation:
+    """What a run of separate.yml answered: the facts that its two roles set."""
+
+    classified: Mapping[str, Any]
+    moved: Mapping[str, Any]
+
+    def partitions(self, kind: str) -> set[tuple[str, str]]:
+        """Return shard path and id of the partitions that part_move lists as `kind`, such as "deferred"."""
+        return {(each["shard_path"], each["partition"]) for each in self.moved[kind]}
+
+    def reasons(self, shard_path: str) -> Mapping[str, str]:
+        """Return why the plan wants each partition of a table in its state; not after check mode."""
+        rows = read_plan(self.classified["plan"]).rows()
+        return {row.partition: row.reason for row in rows if row.shard_path == shard_path}
+
+
+class Runs:
+    """Runs Ansible for one pair of ensembles.
+
+    scratch: a folder for what is not worth keeping.
+    logs: the folder of the full output of each run.
+    """
+
+    def __init__(self, ensembles: Ensembles, scratch: Path, logs: Path) -> None:
+        self._connections = {
+            name: {"hosts": [member.address for member in ensemble.members]}
+            for name, ensemble in (("hot", ensembles.hot), ("cold", ensembles.cold))
+        }
+        self._scratch = scratch
+        self._logs = logs
+
+    def part_info(self, name: str) -> Facts:
+        """Ask part_info for every part of the demo's tables."""
+        options = {**self._connections, "root": ROOT, "details": "parts"}
+        task = {"name": "Look at both ensembles", "olap.partmove.part_info": options, "register": "info"}
+        play = {"hosts": "localhost", "gather_facts": False, "tasks": [task, self._keep("info")]}
+        return Facts.of(self._run(name, [play]))
+
+    def separate(
+        self, name: str, as_of: datetime, readiness: Mapping[str, Any], *, check: bool = False
+    ) -> Separation:
+        """Run the playbook."""
+        options = {"min_age": f"{COLD_AFTER_SECONDS}s", **readiness, **self._connections}
+        variables = {
+            **{f"partition_classify_{name}": value for name, value in self._connections.items()},
+            **{f"part_move_{name}": value for name, value in options.items()},
+            "partition_classify_root": ROOT,
+            "partition_classify_policy": yaml.safe_load(POLICY),
+            "partition_classify_as_of": as_of.isoformat(),
+            "partition_classify_plan_dest": str(self._scratch / "plan.jsonl"),
+            "partition_classify_python": sys.executable,
+            "partition_classify_spark_submit": str(_PROGRAMS / "spark-submit"),
+            "partition_classify_spark_master": "local[2]",
+            "partition_classify_spark_conf": _SPARK_CONF,
+        }
+        results = "{'classified': partition_classify_result, 'moved': part_move_result}"
+        plays: Sequence[Mapping[str, Any]] = [
+            {"import_playbook": PLAYBOOK},
+            {"hosts": "localhost", "gather_facts": False, "tasks": [self._keep(results)]},
+        ]
+        answer = self._run(name, plays, variables, *(["--check"] if check else []))
+        return Separation(answer["classified"], answer["moved"])
+
+    def _keep(self, expression: str) -> Mapping[str, Any]:
+        """Return a task that writes a value where this program finds it."""
+        content = f"{{{{ {expression} | to_json }}}}"
+        copy = {"content": content, "dest": str(self._scratch / "result.json"), "mode": "0600"}
+        return {"name": "Keep the result", "ansible.builtin.copy": copy, "check_mode": False, "diff": False}
+
+    def _run(
+        self,
+        name: str,
+        plays: Sequence[Mapping[str, Any]],
+        variables: Mapping[str, Any] | None = None,
+        *more: str,
+    ) -> Any:
+        playbook, settings = self._scratch / f"{name}.yml", self._scratch / f"{name}.vars.json"
+        playbook.write_text(json.dumps(plays))
+        settings.write_text(json.dumps(variables or {}))
+        log = self._logs / f"{name}.log"
+        command = [str(_PROGRAMS / "ansible-playbook"), "--inventory", "localhost,", "--connection", "local"]
+        with log.open("w") as output:
+            done = subprocess.run(
+                [*command, "--diff", *more, "--extra-vars", f"@{settings}", str(playbook)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **self._environment()},
+                timeout=_SECONDS,
+                check=False,
+            )
+        if done.returncode:
+            end = "\n".join(log.read_text().splitlines()[-20:])
+            raise Surprise(f"ansible-playbook ended with status {done.returncode}, see {log}:\n{end}")
+        return json.loads((self._scratch / "result.json").read_text())
+
+    def _environment(self) -> Mapping[str, str]:
+        """Keep Ansible to this collection, this Python and the scratch folder."""
+        home = self._scratch / "ansible"
+        return {
+            "ANSIBLE_COLLECTIONS_PATH": str(_COLLECTIONS),
+            "ANSIBLE_HOME": str(home),
+            "ANSIBLE_LOCAL_TEMP": str(home / "local"),
+            "ANSIBLE_REMOTE_TEMP": str(home / "remote"),
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+            "LC_ALL": "C.UTF-8",
+            "TMPDIR": str(self._scratch),
+        }
