@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from .errors import PartMoveError
@@ -94,9 +95,10 @@ class AskServers:
         ids = [partition.partition_id for partition in partitions]
         for replica in shard.replicas:
             try:
-                active = self._probe.active_parts(shard.layout.path, replica.name, _host(replica), ids)
+                with _naming(replica):
+                    active = self._probe.active_parts(shard.layout.path, replica.name, _host(replica), ids)
             except PartMoveError as error:
-                return {each: _unreachable(replica, error) for each in ids}
+                return dict.fromkeys(ids, server_silent(error))
             for partition in partitions:
                 reason = _difference(partition.hot[replica.name], active[partition.partition_id])
                 if reason is not None:
@@ -105,27 +107,39 @@ class AskServers:
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
         """Raises PartMoveError when a server does not answer."""
-        found = {
-            replica.name: self._probe.detached_parts(shard.layout.path, replica.name, _host(replica))
-            for replica in shard.replicas
-        }
-        return {replica: names for replica, names in found.items() if names is not None}
+        found: dict[str, frozenset[str]] = {}
+        for replica in shard.replicas:
+            with _naming(replica):
+                names = self._probe.detached_parts(shard.layout.path, replica.name, _host(replica))
+            if names is not None:
+                found[replica.name] = names
+        return found
 
 
 def _host(replica: ReplicaFacts) -> str:
     return "" if replica.host is None else replica.host.data.decode(errors="replace")
 
 
-def _unreachable(replica: ReplicaFacts, error: PartMoveError) -> Refusal:
-    remedy = error.remedy or "Start the server and run again"
-    return Refusal("active_on_disk", f"replica {replica.name}: {error.message}", remedy)
+@contextmanager
+def _naming(replica: ReplicaFacts) -> Iterator[None]:
+    """Let an error say which replica's server did not answer as it should."""
+    try:
+        yield
+    except PartMoveError as error:
+        remedy = error.remedy or "Start the server and run again"
+        raise PartMoveError(f"replica {replica.name}: {error.message}", remedy=remedy) from error
+
+
+def server_silent(error: PartMoveError) -> Refusal:
+    """What to say of a partition when a server cannot be asked."""
+    return Refusal("active_on_disk", error.message, error.remedy)
 
 
 def _mismatch(replica: ReplicaFacts, reason: str) -> Refusal:
     return Refusal(
         "active_on_disk",
         f"replica {replica.name} {reason}",
-        "Let ClickHouse put the part right while the partition is hot (CHECK TABLE) and run again",
+        "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)",
     )
 
 
