@@ -142,6 +142,9 @@ options:
     description: How many partitions each list of the result may have. The counts are always complete.
     type: int
     default: 1000
+  _progress:
+    description: File in which the action plugin of this module follows how far it is. Not for playbooks.
+    type: path
 seealso:
   - module: olap.partmove.part_info
   - module: olap.partmove.partition_state
@@ -373,7 +376,6 @@ def main() -> None:
             "journal": {"type": "path"},
             "lock_wait": argspec.LOCK_WAIT,
             "max_listed": {"type": "int", "default": 1000},
-            # Given by the action plugin.
             "_progress": {"type": "path"},
         },
         mutually_exclusive=[("plan", "partitions")],
