@@ -1,0 +1,87 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Moves partitions in a process of its own, which kills itself before a given operation on an ensemble.
+
+As a program it reads a `Job` as JSON from standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
+
+from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.probe import HttpProbe
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import AskServers
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi
+from ansible_collections.olap.partmove.plugins.module_utils.runner_world import SystemClock
+from support.moves import ANY, make_world
+from support.moving import ObservedStore, open_stores
+
+SESSION_SECONDS = 1.0
+"""How long the lock of a killed move stays."""
+_TIMEOUT_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to move, and when to die.
+
+    hot, cold: host:port separated by commas.
+    endpoints: host:port of the HTTP interface by replica.
+    operations: how many operations on the ensembles may be carried out.
+    """
+
+    hot: str
+    cold: str
+    path: str
+    partitions: Sequence[str]
+    endpoints: Mapping[str, str]
+    operations: int
+
+
+def run_killed(job: Job) -> None:
+    """Run the job in another process, which must not live to its end.
+
+    Raises:
+        RuntimeError: it was not killed; the text is what it wrote.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "support.killed_move"],
+        input=json.dumps(asdict(job)),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_SECONDS,
+        check=False,
+    )
+    if done.returncode != -signal.SIGKILL:
+        raise RuntimeError(f"the move was not killed, but ended with {done.returncode}: {done.stderr}")
+
+
+def main() -> None:
+    """Run the job of standard input."""
+    job = Job(**json.load(sys.stdin))
+    numbers = count()
+
+    def die(_operation: str, _multis: Sequence[Multi]) -> None:
+        if next(numbers) == job.operations:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with open_stores(job.hot, job.cold, SESSION_SECONDS) as (hot, cold):
+        world = make_world(ObservedStore(hot, die), ObservedStore(cold, die), SystemClock())
+        servers = AskServers(HttpProbe(ClickHouseOptions(endpoints=job.endpoints)))
+        move_shard(world._replace(servers=servers), job.path, job.partitions, ANY)
+
+
+if __name__ == "__main__":
+    main()
