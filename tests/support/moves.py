@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.coordination import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import MoveOptions, World
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import Clock, ZnodeStore
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import (
+    Clock,
+    ReplicaProbe,
+    ZnodeStore,
+)
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import (
+    AskServers,
     AssumeActive,
     AssumePatched,
 )
@@ -29,8 +34,15 @@ class ListJournal:
         self.events.append((event, fields))
 
 
-def make_world(hot: ZnodeStore, cold: ZnodeStore, clock: Clock, *, lock_wait: float = 30.0) -> World:
-    """Return a world where the operator vouches for the servers."""
+def make_world(
+    hot: ZnodeStore,
+    cold: ZnodeStore,
+    clock: Clock,
+    *,
+    probe: ReplicaProbe | None = None,
+    lock_wait: float = 30.0,
+) -> World:
+    """Return a world of patched servers; without a probe the operator vouches for their disks."""
     return World(
         hot,
         cold,
@@ -38,5 +50,5 @@ def make_world(hot: ZnodeStore, cold: ZnodeStore, clock: Clock, *, lock_wait: fl
         ListJournal(),
         LeaseKeeper(hot, cold, clock, owner="a test", wait_seconds=lock_wait),
         AssumePatched(),
-        AssumeActive(),
+        AssumeActive() if probe is None else AskServers(probe),
     )

@@ -14,7 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.report impo
 from support.interleaving import Script, Watch, WatchedStore
 from support.memory import ManualClock, MemoryClient, MemoryEnsemble
 from support.moves import make_world
-from support.simulated import SimulatedServers
+from support.simulated import SimulatedProbe, SimulatedServers
 from support.tables import TableOptions, build_table, days
 
 PATH = "/clickhouse/tables/01/hits"
@@ -77,7 +77,8 @@ class Scene:
         script = script or Script()
         hot, cold = (WatchedStore(each.open(), script, self.watch) for each in (self.hot, self.cold))
         self._last = hot
-        return move_shard(make_world(hot, cold, self.clock), PATH, WANTED, self.options)
+        world = make_world(hot, cold, self.clock, probe=SimulatedProbe(self.servers))
+        return move_shard(world, PATH, WANTED, self.options)
 
     def expire(self) -> None:
         """End the session that the last run has with hot."""

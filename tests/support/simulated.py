@@ -11,10 +11,11 @@ request or in one uninterrupted series of them. Nothing happens by itself.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import sha512
 from typing import Any
 
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import ActivePart
 from support.tables import Table, build_table
 
 _CREATED = "2026-11-21 00:23:24"
@@ -274,3 +275,26 @@ class SimulatedServers:
     def _activate(self, replica: str) -> None:
         path = f"{self.table.path}/replicas/{replica}/is_active"
         self._hot.create(path, b"pid: 2, random: 2", ephemeral=True)
+
+
+class SimulatedProbe:
+    """Implements ReplicaProbe: tells what the simulated servers have on disk."""
+
+    def __init__(self, servers: SimulatedServers) -> None:
+        self._servers = servers
+
+    def active_parts(
+        self, _shard_path: str, replica: str, _host: str, partitions: Collection[str]
+    ) -> Mapping[str, tuple[ActivePart, ...]]:
+        """The active parts of a replica; none where the replica is not there any more."""
+        there = replica in self._servers.disk
+        return {
+            each: tuple(
+                ActivePart(name, 1, None) for name in (self._servers.parts_of(each, replica) if there else ())
+            )
+            for each in partitions
+        }
+
+    def detached_parts(self, _shard_path: str, _replica: str, _host: str) -> frozenset[str]:
+        """Nothing is ever detached."""
+        return frozenset()

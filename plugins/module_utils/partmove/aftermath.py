@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from .batches import fits
 from .coordination import Lease, confirm_lease, raise_if_lease_lost, refuse_unwritable
 from .copies import restoring
+from .errors import PartMoveError
 from .facts import PartitionFacts, ShardFacts
 from .gate import Refusal, few
 from .layout import ShardLayout
@@ -25,7 +26,7 @@ from .log_entry import EntryKind
 from .partition_gates import is_registered_or_replaced
 from .ports import ZnodeStore
 from .report import ShardReport
-from .server_gates import ServerCheck
+from .server_gates import ServerCheck, server_silent
 from .shard_reader import ShardReader
 from .znodes import Committed, Rejected
 
@@ -153,10 +154,13 @@ class Aftermath:
         """Partition id → what is wrong with it on disk."""
         failures = dict(self._servers.refusals(shard, moved))
         owners = {part.name.text: part.name.partition_id for each in moved for part in each.hot_parts}
-        for replica, name in self._newly_detached(shard, detached_before):
-            partition_id = owners.get(name) or owners.get(_part_of(name))
-            if partition_id is not None:
-                failures.setdefault(partition_id, _detached(replica, name))
+        try:
+            for replica, name in self._newly_detached(shard, detached_before):
+                partition_id = owners.get(name) or owners.get(_part_of(name))
+                if partition_id is not None:
+                    failures.setdefault(partition_id, _detached(replica, name))
+        except PartMoveError as error:
+            return dict.fromkeys(owners.values(), server_silent(error)) | failures
         return failures
 
     def _newly_detached(

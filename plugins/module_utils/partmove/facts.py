@@ -77,7 +77,7 @@ class ShardFacts:
     czxid: int
     """Transaction that created the shard path: another one after the table was made again."""
     cold_marker: bytes | None
-    """Data of the shard znode in cold; None where cold has no part of these replicas."""
+    """Data of the shard znode in cold; None where cold has no part there at all."""
     replicas: tuple[ReplicaFacts, ...]
     fence: tuple[Op, ...]
     unknown_children: tuple[str, ...]

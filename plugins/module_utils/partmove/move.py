@@ -16,7 +16,7 @@ from typing import NamedTuple
 from .aftermath import Aftermath
 from .coordination import Lease, LeaseKeeper, confirm_lease
 from .copies import ColdCopies, never_was_cold
-from .errors import EnsembleError, FormatError, LeaseHeld, LeaseLost
+from .errors import EnsembleError, FormatError, LeaseHeld, LeaseLost, PartMoveError
 from .facts import PartitionFacts, ShardFacts
 from .gates import GateOptions, Refusal, refuse_partitions, refuse_shard
 from .layout import ShardLayout
@@ -24,7 +24,7 @@ from .location import Location, locate, refusal_of
 from .names import PartName
 from .ports import Clock, Journal, ZnodeStore
 from .report import MovedPartition, ShardReport
-from .server_gates import Readiness, ServerCheck
+from .server_gates import Readiness, ServerCheck, server_silent
 from .shard_reader import NoSuchTable, ShardReader
 from .switch import Switch, SwitchResult
 from .verify import compare_copies
@@ -184,8 +184,11 @@ class _ShardMove:
         shard, passed = self._gated(partition_ids)
         if not passed:
             return []
-        if not self._progress.detached:
-            self._progress.detached.update(self._world.servers.detached(shard))
+        try:
+            self._note_detached(shard)
+        except PartMoveError as error:
+            self._defer(dict.fromkeys(passed, server_silent(error)), passed)
+            return []
         verified = self._copied(shard, passed)
         switch = Switch(self._world.hot, self._reader, self._layout, self._lease, self._world.clock)
         result = SwitchResult()
@@ -196,6 +199,10 @@ class _ShardMove:
             self._record_moved([verified[each] for each in sorted(result.switched)])
         self._defer(result.refused)
         return sorted(result.changed)
+
+    def _note_detached(self, shard: ShardFacts) -> None:
+        if not self._progress.detached:
+            self._progress.detached.update(self._world.servers.detached(shard))
 
     def _gated(self, partition_ids: Sequence[str]) -> tuple[ShardFacts, dict[str, PartitionFacts]]:
         """Read the shard path and keep the partitions that every gate lets pass."""

@@ -20,6 +20,10 @@ def _queue_busy(shard: ShardFacts, partition: PartitionFacts, _options: GateOpti
     return f"entries for the partition wait: {few(f'{e.kind.value} in {e.where}' for e in entries)}"
 
 
+def _no_block_numbers(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
+    return None if partition.exists else "the partition is not among the block numbers of the table"
+
+
 def _insert_in_flight(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
     locks = partition.inserts_in_flight
     return f"an insert holds a block number: {few(locks)}" if locks else None
@@ -119,6 +123,12 @@ PARTITION_GATES: tuple[PartitionGate, ...] = (
         "An entry that works on a part which is cold by then detaches it.",
         "Wait until the replication queues have no entry for the partition and run again",
         _queue_busy,
+    ),
+    PartitionGate(
+        "block_numbers_present",
+        "State is a child of the znode that counts the partition's blocks, which only ClickHouse may create.",
+        "Leave the partition out of the plan",
+        _no_block_numbers,
     ),
     PartitionGate(
         "no_insert_in_flight",

@@ -100,7 +100,9 @@ class AskServers:
             except PartMoveError as error:
                 return dict.fromkeys(ids, server_silent(error))
             for partition in partitions:
-                reason = _difference(partition.hot[replica.name], active[partition.partition_id])
+                # A replica that was added since has nothing registered of it.
+                registered = partition.hot.get(replica.name, ())
+                reason = _difference(registered, active[partition.partition_id])
                 if reason is not None:
                     found.setdefault(partition.partition_id, _mismatch(replica, reason))
         return found
@@ -139,7 +141,8 @@ def _mismatch(replica: ReplicaFacts, reason: str) -> Refusal:
     return Refusal(
         "active_on_disk",
         f"replica {replica.name} {reason}",
-        "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)",
+        "Run again; if it stays so, let ClickHouse put the part right while the partition is hot"
+        " (CHECK TABLE)",
     )
 
 

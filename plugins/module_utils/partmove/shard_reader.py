@@ -53,7 +53,7 @@ class _ReplicaZnodes(NamedTuple):
 
 
 class ShardReader:
-    """Reads one shard path as often as needed; what can never change is kept from the first time.
+    """Reads one shard path as often as needed; what does not change while it is there is kept.
 
     Call ``hot.sync`` first where the answer must not be older than the call.
     """
@@ -62,6 +62,7 @@ class ShardReader:
         self._hot = hot
         self._cold = cold
         self._layout = layout
+        self._czxid = 0
         self._entries: dict[str, LogEntry] = {}
         self._names: dict[str, PartName] = {}
 
@@ -73,6 +74,10 @@ class ShardReader:
         shard_znode = self._hot.read([layout.path])[0]
         if shard_znode is None:
             raise self._no_table()
+        if shard_znode.stat.czxid != self._czxid:
+            # A table that was made again numbers its log entries anew.
+            self._entries.clear()
+            self._czxid = shard_znode.stat.czxid
         metadata = parse_table_metadata(fence.metadata.data, layout.metadata)
         children = self._hot.children([layout.path])[0] or ()
         pending, table_wide = self._read_pending(replicas, metadata.format_version)
@@ -81,7 +86,7 @@ class ShardReader:
             metadata=metadata,
             columns=fence.columns.data,
             czxid=shard_znode.stat.czxid,
-            cold_marker=self._read_cold_marker(replicas),
+            cold_marker=self._read_cold_marker(),
             replicas=tuple(self._replica_facts(replicas)),
             fence=_fence_ops(fence, replicas),
             unknown_children=unknown_table_children(set(children) - {_DROPPED}),
@@ -270,10 +275,13 @@ class ShardReader:
                 found[folder.rpartition("/")[2]].append(lock.path)
         return {each: tuple(paths) for each, paths in found.items()}
 
-    def _read_cold_marker(self, replicas: Sequence[_ReplicaZnodes]) -> bytes | None:
-        """What marks the shard path in cold; None where cold has no part of the table at all."""
-        folders = [replica.layout.parts for replica in replicas]
-        if not any(self._cold.children(folders)):
+    def _read_cold_marker(self) -> bytes | None:
+        """What marks the shard path in cold; None where cold has no part of a table there at all.
+
+        Also replicas that hot does not have count: a former table may have had other ones.
+        """
+        names = self._cold.children([self._layout.replicas])[0] or ()
+        if not any(self._cold.children([self._layout.replica(name).parts for name in names])):
             return None
         znode = self._cold.read([self._layout.path])[0]
         return b"" if znode is None else znode.data
