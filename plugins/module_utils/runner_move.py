@@ -73,7 +73,7 @@ class MovePartitions:
             self._readiness,
             self._servers,
         )
-        journal.record("started", work=self._work.name, partitions=self._tally.expected)
+        journal.record("started", [{"work": self._work.name, "partitions": self._tally.expected}])
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
         progress = resources.open_progress()
@@ -83,7 +83,7 @@ class MovePartitions:
                 resources.forget_writes()
                 progress.tell(f"{self._tally.summary(self._check_mode)}, done with {shard_path}")
         finally:
-            journal.record("ended", **self.result()["counts"])
+            journal.record("ended", [self.result()["counts"]])
 
     def _check(self, hot: ZnodeStore, cold: ZnodeStore, shard_paths: Sequence[str]) -> None:
         """Refuse what would go wrong later, before anything is written."""

@@ -10,7 +10,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -45,7 +45,7 @@ class SystemClock:
 class NullJournal:
     """Implements Journal where nobody wants one."""
 
-    def record(self, event: str, **fields: str | int | float) -> None:
+    def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
         """Keep nothing."""
 
 
@@ -56,23 +56,24 @@ class FileJournal:
         """Open the file, making it if need be; raises PartMoveError when that cannot be."""
         self._path = path
         try:
-            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            self._file = Path(path).open("ab")  # noqa: SIM115 - close closes it
         except OSError as error:
             raise self._unwritable(error) from error
 
-    def record(self, event: str, **fields: str | int | float) -> None:
-        """Append one event; it is on disk when this returns. Raises PartMoveError when it is not."""
+    def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
+        """Append a line for each row; all are on disk when this returns, or PartMoveError is raised."""
         when = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"time": when, "event": event, **fields}, ensure_ascii=False) + "\n"
+        lines = [json.dumps({"time": when, "event": event, **row}, ensure_ascii=False) + "\n" for row in rows]
         try:
-            os.write(self._file, line.encode())
-            os.fsync(self._file)
+            self._file.write("".join(lines).encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
         except OSError as error:
             raise self._unwritable(error) from error
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._file)
+        self._file.close()
 
     def _unwritable(self, error: OSError) -> PartMoveError:
         return PartMoveError(

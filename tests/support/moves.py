@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.coordination import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import MoveOptions, World
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import (
@@ -27,11 +29,11 @@ class ListJournal:
     """Implements Journal; keeps the events."""
 
     def __init__(self) -> None:
-        self.events: list[tuple[str, dict[str, str | int | float]]] = []
+        self.events: list[tuple[str, dict[str, str | int]]] = []
 
-    def record(self, event: str, **fields: str | int | float) -> None:
-        """Keep one event."""
-        self.events.append((event, fields))
+    def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
+        """Keep the event with each row."""
+        self.events.extend((event, dict(row)) for row in rows)
 
 
 def make_world(

@@ -262,15 +262,17 @@ class _ShardMove:
         # All of them in the report first: writing the journal may fail.
         self._report.moved.update({row.partition: row for row in rows})
         self._progress.switched.update({each.partition_id: each for each in partitions})
-        for row in rows:
-            self._world.journal.record(
-                "moved",
-                shard_path=self._layout.path,
-                partition=row.partition,
-                parts=row.parts,
-                znodes=row.znodes,
-                bytes=row.data_bytes,
-            )
+        events: list[dict[str, str | int]] = [
+            {
+                "shard_path": self._layout.path,
+                "partition": row.partition,
+                "parts": row.parts,
+                "znodes": row.znodes,
+                "bytes": row.data_bytes,
+            }
+            for row in rows
+        ]
+        self._world.journal.record("moved", events)
 
     def _defer(
         self,

@@ -79,8 +79,8 @@ class Clock(Protocol):
 class Journal(Protocol):
     """A record for people of what a run did. Nothing depends on it: the truth is in the two ensembles."""
 
-    def record(self, event: str, **fields: str | int | float) -> None:
-        """Append one event; it is on disk when this returns."""
+    def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
+        """Append the event once for each row of fields; all of them are on disk when this returns."""
 
 
 class ActivePart(NamedTuple):
