@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -16,6 +18,8 @@ from kazoo.exceptions import NoNodeError
 
 Names = Mapping[str, frozenset[str]]
 """Replica → names of parts."""
+
+_NAME_OF_A_PART = re.compile(r"([0-9A-Za-z-]+|\d{8}_\d{8})_\d+_\d+_\d+(_\d+)?")
 
 
 class _Look(NamedTuple):
@@ -30,8 +34,9 @@ class _Look(NamedTuple):
 class Watch:
     """Reads hot and then one member of cold, as a server that starts does, again and again.
 
-    It notes in `problems` each part that it found in neither, and each partition whose State and
-    registration in hot contradict each other. A context manager; `rounds` tells how often it looked.
+    It notes in `problems` each part that it found in neither, each partition whose State and
+    registration in hot contradict each other, and each name that is not that of a part. A context
+    manager; `rounds` tells how often it looked.
     """
 
     def __init__(
@@ -48,7 +53,7 @@ class Watch:
         self._parts = parts
         self._partitions = sorted({each for partitions in parts.values() for each in partitions})
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="watch")
         self.problems: list[str] = []
         self.rounds = 0
 
@@ -56,18 +61,21 @@ class Watch:
         """Start to look."""
         for client in (self._hot, *self._cold):
             client.start()
-        self._thread.start()
+        self._running = self._pool.submit(self._run)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Look a last time at every member and end."""
+        """Look a last time at every member and end; raises what kept it from looking."""
         self._stop.set()
-        self._thread.join()
-        for client in (self._hot, *self._cold):
-            client.stop()
-            client.close()
+        try:
+            self._running.result()
+        finally:
+            self._pool.shutdown()
+            for client in (self._hot, *self._cold):
+                client.stop()
+                client.close()
 
     def _run(self) -> None:
         last = len(self._cold)
@@ -88,6 +96,9 @@ class Watch:
 
     def _judge(self, look: _Look) -> None:
         for replica, partitions in self._parts.items():
+            strange = [n for n in look.hot[replica] | look.cold[replica] if not _NAME_OF_A_PART.fullmatch(n)]
+            if strange:
+                self.problems.append(f"{replica} has {strange} among its parts")
             for partition, names in partitions.items():
                 missing = set(names) - look.hot[replica]
                 lost = missing - look.cold[replica]
