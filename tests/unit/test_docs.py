@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -20,22 +19,11 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.partition_g
     PARTITION_GATES,
 )
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_gates import SHARD_GATES
+from support.gate_names import literal_gates
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", PAGE, flags=re.MULTILINE))
-
-
-def literal_gates() -> set[str]:
-    """First argument of every Refusal that is made with a literal."""
-    found = set()
-    for file in (ROOT / "plugins" / "module_utils").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Refusal":
-                first = node.args[0]
-                if isinstance(first, ast.Constant):
-                    found.add(str(first.value))
-    return found
 
 
 @pytest.mark.parametrize("gate", [*SHARD_GATES, *PARTITION_GATES], ids=lambda gate: str(gate.name))

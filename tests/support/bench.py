@@ -1,0 +1,92 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A table in memory that any move lets pass, to be disarranged by a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import (
+    MoveOptions,
+    World,
+    move_shard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi, Outcome, SetData
+from support.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
+from support.moves import ANY, make_world
+from support.simulated import SimulatedServers
+from support.tables import TableOptions, build_table
+
+PATH = "/clickhouse/tables/01/hits"
+DAY = "20190101"
+OTHER = "20190102"
+PART = f"{DAY}_0_0_0"
+LOCK = "/partmove/locks/%2Fclickhouse%2Ftables%2F01%2Fhits"
+
+
+class HookedStore(MemoryStore):
+    """Calls `before` and `after` with each multi, before and after it is applied."""
+
+    def __init__(self, ensemble: MemoryEnsemble) -> None:
+        super().__init__(ensemble)
+        self.before: Callable[[Multi], object] = _nothing
+        self.after: Callable[[Multi], object] = _nothing
+
+    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        """Apply the multis in order."""
+        outcomes = []
+        for multi in multis:
+            self.before(multi)
+            outcomes += super().commit([multi])
+            self.after(multi)
+        return outcomes
+
+
+def _nothing(_multi: Multi) -> None:
+    pass
+
+
+def _switches(multi: Multi) -> bool:
+    return any(isinstance(op, SetData) and op.data == b"COLD" for op in multi)
+
+
+class Bench:
+    """One table, a client of each ensemble to change it with, and the world of the move."""
+
+    def __init__(self, options: TableOptions | None = None) -> None:
+        self.clock = ManualClock()
+        self.hot_ensemble, self.cold_ensemble = (MemoryEnsemble(name, self.clock) for name in ("hot", "cold"))
+        self.hot = MemoryClient(self.hot_ensemble.open())
+        self.cold = MemoryClient(self.cold_ensemble.open())
+        table = build_table(self.hot, PATH, options or TableOptions(partitions=(DAY, OTHER)))
+        self.servers = SimulatedServers(table, self.hot, self.cold)
+        self.hot_store, self.cold_store = HookedStore(self.hot_ensemble), HookedStore(self.cold_ensemble)
+        self.world: World = make_world(self.hot_store, self.cold_store, self.clock, lock_wait=3.0)
+        self.options: MoveOptions = ANY
+
+    def move(self, *partitions: str) -> ShardReport:
+        """Move partitions, DAY if none is named."""
+        return move_shard(self.world, PATH, partitions or (DAY,), self.options)
+
+    def before_switch(self, act: Callable[[], object], times: int = 1) -> None:
+        """Do something right before a partition is switched, so many times."""
+        left = [act] * times
+        self.hot_store.before = lambda multi: left.pop()() if left and _switches(multi) else None
+
+    def before_copy(self, act: Callable[[], object]) -> None:
+        """Do something right before the first part is copied."""
+        left = [act]
+        self.cold_store.before = lambda multi: (
+            left.pop()() if left and any("/parts/" in op.path for op in multi) else None
+        )
+
+    def after_switch(self, act: Callable[[], object]) -> None:
+        """Do something right after a partition was switched."""
+        self.hot_store.after = lambda multi: act() if _switches(multi) else None
+
+    def part(self, replica: str = "r1", name: str = PART) -> str:
+        """Return the path of a part."""
+        return f"{PATH}/replicas/{replica}/parts/{name}"
