@@ -16,8 +16,8 @@ MAX_OPS = 1000
 MAX_BYTES = 512 * 1024
 """Of one multi as it goes over the wire; ZooKeeper's own default limit is 1 MiB (jute.maxbuffer)."""
 
-_OP_OVERHEAD = 128
-"""At least what an operation takes besides path and data: headers, version, flags, ACL, chroot."""
+_OP_OVERHEAD = 256
+"""What an operation takes besides path and data: 48 for headers, version, flags and ACL, and the chroot."""
 
 Key = TypeVar("Key")
 
