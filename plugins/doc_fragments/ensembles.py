@@ -6,9 +6,17 @@
 
 from __future__ import annotations
 
-_CONNECTION = r"""
+
+class ModuleDocFragment:
+    """Fragments for modules that write to both ensembles, and for those that only read."""
+
+    DOCUMENTATION = r"""
+    options:
+      hot:
+        description: The ensemble that the ClickHouse servers use as C(<zookeeper>).
+        required: true
         type: dict
-        suboptions:
+        suboptions: &connection
           hosts:
             description:
               - Every member of the ensemble as C(host:port), observers included. The port defaults to 2181.
@@ -61,7 +69,7 @@ _CONNECTION = r"""
                 description: PEM file of certificate authorities, added to those of the system.
                 type: path
               cert:
-                description: PEM file of the client's certificate. Needs O({name}.tls.key).
+                description: PEM file of the client's certificate. Needs C(key) as well.
                 type: path
               key:
                 description: PEM file of the client's key.
@@ -77,29 +85,17 @@ _CONNECTION = r"""
                 description: Whether to refuse a server whose certificate is for another host.
                 type: bool
                 default: true
-"""
-
-
-def _option(name: str, description: str, *, required: bool) -> str:
-    connection = _CONNECTION.replace("{name}", name)
-    return f"""
-      {name}:
-        description: {description}
-        required: {str(required).lower()}{connection}"""
-
-
-_HOT = _option("hot", "The ensemble that the ClickHouse servers use as C(<zookeeper>).", required=True)
-_COLD = "The ensemble that patched ClickHouse servers know as C(<cold_zookeeper>)."
-_COLD_OR_NONE = f"{_COLD} Without it only O(hot) is looked at."
-_COORDINATION_ROOT = """
+      cold:
+        description: The ensemble that patched ClickHouse servers know as C(<cold_zookeeper>).
+        required: true
+        type: dict
+        suboptions: *connection
       coordination_root:
         description:
           - Znode in both ensembles below which locks and epochs of shard paths are kept.
           - It must be the same in every run, or else two runs do not see each other.
         type: str
         default: /partmove
-"""
-_LOCK_WAIT = """
       lock_wait:
         description:
           - How long to wait for the lock of a shard path that another run has, as seconds or with a unit such
@@ -107,20 +103,98 @@ _LOCK_WAIT = """
           - Give more than the session timeout, so that the lock of a killed run is gone by then.
         type: str
         default: 45s
-"""
-
-
-class ModuleDocFragment:
-    """Fragments for modules that write to both ensembles, and for those that only read."""
-
-    DOCUMENTATION = f"""
-    options:{_HOT}{_option("cold", _COLD, required=True)}{_COORDINATION_ROOT}{_LOCK_WAIT}
     requirements:
       - kazoo >= 2.10 on the host that the module runs on
 """
 
-    READ_ONLY = f"""
-    options:{_HOT}{_option("cold", _COLD_OR_NONE, required=False)}{_COORDINATION_ROOT}
+    READ_ONLY = r"""
+    options:
+      hot:
+        description: The ensemble that the ClickHouse servers use as C(<zookeeper>).
+        required: true
+        type: dict
+        suboptions: &connection
+          hosts:
+            description:
+              - Every member of the ensemble as C(host:port), observers included. The port defaults to 2181.
+              - The members of O(cold) are connected to one by one to verify copies, so none may be missing.
+            type: list
+            elements: str
+            required: true
+          chroot:
+            description: Path that all other paths are relative to, such as the C(<root>) of the servers.
+            type: str
+            default: ''
+          session_timeout:
+            description: Seconds after which the ensemble gives up on a session that is not heard of.
+            type: float
+            default: 30.0
+          connect_timeout:
+            description: Seconds to try to connect.
+            type: float
+            default: 15.0
+          operation_timeout:
+            description: Seconds that a request may stay without an answer, reconnecting included.
+            type: float
+            default: 60.0
+          auth:
+            description: The identity to use. Copies that are written get an ACL for it alone.
+            type: dict
+            suboptions:
+              scheme:
+                description:
+                  - How to authenticate.
+                  - V(sasl_digest_md5) and V(sasl_gssapi) need the Python package C(pure-sasl),
+                    V(sasl_gssapi) also C(kerberos).
+                type: str
+                choices: [digest, sasl_digest_md5, sasl_gssapi]
+                required: true
+              credential:
+                description:
+                  - C(user:password).
+                  - With V(sasl_gssapi) the principal, or nothing for that of the ticket cache.
+                type: str
+              service:
+                description: Kerberos service of the servers, for V(sasl_gssapi).
+                type: str
+                default: zookeeper
+          tls:
+            description: TLS, if the ensemble wants it; an empty mapping is enough to turn it on.
+            type: dict
+            suboptions:
+              ca:
+                description: PEM file of certificate authorities, added to those of the system.
+                type: path
+              cert:
+                description: PEM file of the client's certificate. Needs C(key) as well.
+                type: path
+              key:
+                description: PEM file of the client's key.
+                type: path
+              key_password:
+                description: Opens the key.
+                type: str
+              verify:
+                description: Whether to refuse a server whose certificate no known authority has signed.
+                type: bool
+                default: true
+              check_hostname:
+                description: Whether to refuse a server whose certificate is for another host.
+                type: bool
+                default: true
+      cold:
+        description:
+          - The ensemble that patched ClickHouse servers know as C(<cold_zookeeper>).
+          - Without it only O(hot) is looked at.
+        required: false
+        type: dict
+        suboptions: *connection
+      coordination_root:
+        description:
+          - Znode in both ensembles below which locks and epochs of shard paths are kept.
+          - It must be the same in every run, or else two runs do not see each other.
+        type: str
+        default: /partmove
     requirements:
       - kazoo >= 2.10 on the host that the module runs on
 """

@@ -142,7 +142,7 @@ def _run_module(arguments: Mapping[str, Any]) -> dict[str, Any]:
             part_move.main()
     except SystemExit as end:
         result: dict[str, Any] = json.loads(output.getvalue())
-        if end.code:
+        if end.code != 0:
             raise RuntimeError(result["msg"]) from end
         return result
     raise RuntimeError("the module did not end the process")

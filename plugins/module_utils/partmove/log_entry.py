@@ -130,7 +130,7 @@ def _read_merge(text: ZnodeText) -> _Body:
         text.optional_field(key)
     patches = text.optional_field("apply_patches: ")
     if patches is not None:
-        parts += [_part(text) for _ in range(text.count(patches))]
+        parts += [_part(text) for _each in range(text.count(patches))]
     return _Body(tuple(parts))
 
 

@@ -57,7 +57,7 @@ def parse_mutation_entry(data: bytes, where: str) -> MutationEntry:
 
 def _read_block_numbers(text: ZnodeText) -> dict[str, int]:
     block_numbers: dict[str, int] = {}
-    for _ in range(text.count(text.field("block numbers count: "))):
+    for _each in range(text.count(text.field("block numbers count: "))):
         partition_id, tab, number = text.line("a partition id, a tab and a block number").partition("\t")
         if not tab or partition_id in block_numbers:
             raise text.refused("another partition id, a tab and a block number")

@@ -106,7 +106,7 @@ def check_partition_id(text: str, where: str) -> str:
 @lru_cache(maxsize=4096)
 def _month(dates: str) -> str | None:
     """YYYYMM of two dates of one month, ``YYYYMMDD_YYYYMMDD``; None if they are not."""
-    first, _, last = dates.partition("_")
+    first, _separator, last = dates.partition("_")
     try:
         days = [date(int(day[:4]), int(day[4:6]), int(day[6:])) for day in (first, last)]
     except ValueError:

@@ -101,7 +101,7 @@ def parse_header(line: bytes, where: str) -> PlanHeader:
             remedy="Give the path of a plan that the classification wrote",
         )
     version = values.get("version")
-    if type(version) is not int or version != VERSION:
+    if isinstance(version, bool) or not isinstance(version, int) or version != VERSION:
         raise PlanError(
             f"{where}: the plan has version {version!r}, this collection reads version {VERSION}",
             remedy="Use the same version of the collection for the classification and the move",

@@ -33,7 +33,7 @@ def parse_quorum_entry(data: bytes, format_version: int, where: str) -> QuorumEn
     required = text.count(text.field("required_number_of_replicas: "))
     actual = text.count(text.field("actual_number_of_replicas: "))
     text.exactly("replicas:")
-    replicas = tuple(unescape(text.line("the name of a replica")) for _ in range(actual))
+    replicas = tuple(unescape(text.line("the name of a replica")) for _each in range(actual))
     text.end()
     return QuorumEntry(part, required, replicas)
 

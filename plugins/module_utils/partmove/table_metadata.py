@@ -83,7 +83,7 @@ def columns_have_ttl(data: bytes, where: str) -> bool:
     text = ZnodeText(data, where)
     text.exactly("columns format version: 1")
     count = text.line("the number of columns").removesuffix(" columns:")
-    columns = [text.line("a column") for _ in range(text.count(count))]
+    columns = [text.line("a column") for _each in range(text.count(count))]
     text.end()
     # Tabs and newlines inside of expressions are escaped, so a tab begins a field.
     return any(field.startswith("TTL ") for column in columns for field in column.split("\t")[1:])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from math import isnan
 from urllib.parse import urlsplit
 
 from ..partmove.errors import EnsembleError
@@ -89,9 +90,10 @@ class EnsembleOptions:
             self._check_host(host)
         self._check_chroot()
         for setting in ("session_timeout", "connect_timeout", "operation_timeout"):
-            if not getattr(self, setting) > 0:
+            seconds = getattr(self, setting)
+            if isnan(seconds) or seconds <= 0:
                 raise EnsembleError(
-                    f"{setting} of ensemble {self.name} is {getattr(self, setting)}",
+                    f"{setting} of ensemble {self.name} is {seconds}",
                     remedy="Give a number of seconds greater than 0",
                 )
         self._check_auth()

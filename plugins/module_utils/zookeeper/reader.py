@@ -136,7 +136,7 @@ class Reader:
 
     def _has_multi_read(self) -> bool:
         """Try it: a server that has none says so, drops the connection, or both."""
-        for _ in range(2):
+        for _each in range(2):
             answer = self._session.try_once(MultiRead(DATA, "", ("/",)))
             if answer.error in _NOT_KNOWN:
                 return False

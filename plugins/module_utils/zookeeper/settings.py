@@ -17,12 +17,12 @@ Only ``hosts`` has to be there. A setting that is None counts as not given; ``tl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..partmove.errors import EnsembleError
 from .options import EnsembleOptions, TlsOptions
 
-_Types = Mapping[str, type | tuple[type, ...]]
+_Types: TypeAlias = "Mapping[str, type | tuple[type, ...]]"
 
 _SECONDS = (int, float)
 _CONNECTION: _Types = {

@@ -326,7 +326,7 @@ def _take_children(_path: str, packet: bytes, offset: int) -> tuple[tuple[str, .
     (count,) = _INT.unpack_from(packet, offset)
     offset += _INT.size
     names: list[str] = []
-    for _ in range(count):
+    for _each in range(count):
         (size,) = _INT.unpack_from(packet, offset)
         begin = offset + _INT.size
         offset = begin + size

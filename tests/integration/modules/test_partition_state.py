@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-import pytest
 from kazoo.client import KazooClient
 
 from support.ansible import Call
 from support.modules import ASSUMED, Pair, partitions_of
-from support.tables import Table, days, read_tree, register
+from support.tables import Table, TableOptions, build_table, days, read_tree, register
 from support.zookeeper import Ensemble
 
 FIRST, SECOND, _THIRD = days(3)
@@ -26,57 +25,66 @@ def state_task(pair: Pair, table: Table, state: str, *, check: bool = False, **a
     return pair.task("partition_state", check=check, **given | args)
 
 
-def take_out_of_hot(pair: Pair, table: Table) -> None:
-    """Leave the first partition registered in cold only, without touching State."""
+def take_out_of_hot(pair: Pair, table: Table, *partitions: str) -> None:
+    """Leave the partitions registered in cold only, without touching State."""
     for replica in table.options.replicas:
-        register(pair.cold, table, replica, [FIRST])
-        for name in table.part_names(FIRST):
-            pair.hot.delete(f"{table.parts_path(replica)}/{name}")
+        register(pair.cold, table, replica, partitions)
+        for partition in partitions:
+            for name in table.part_names(partition):
+                pair.hot.delete(f"{table.parts_path(replica)}/{name}")
 
 
-@pytest.mark.parametrize(
-    ("before", "wanted"),
-    [(None, "COLD"), (b"HOT", "COLD"), (b"COLD\n", "COLD"), (b"", "COLD")],
-    ids=["absent", "HOT", "line end", "empty"],
-)
-def test_cold_is_set_where_only_cold_has_the_parts(
-    pair: Pair, table: Table, before: bytes | None, wanted: str
-) -> None:
-    take_out_of_hot(pair, table)
-    if before is not None:
-        pair.hot.create(table.state_path(FIRST), before)
-    changes(pair, table, before, wanted)
+class Change(NamedTuple):
+    """What State of a partition is, and what it is to be."""
+
+    before: bytes | None
+    wanted: str
 
 
-@pytest.mark.parametrize("before", [None, b"COLD", b"COLD\n", b"MOVING"])
-def test_hot_is_set_where_hot_has_the_parts(pair: Pair, table: Table, before: bytes | None) -> None:
-    register(pair.cold, table, "r1", [FIRST])
-    if before is not None:
-        pair.hot.create(table.state_path(FIRST), before)
-    changes(pair, table, before, "HOT")
+CHANGES = [
+    *(Change(before, "COLD") for before in (None, b"HOT", b"COLD\n", b"")),
+    *(Change(before, "HOT") for before in (None, b"COLD", b"COLD\n", b"MOVING")),
+]
 
 
-def changes(pair: Pair, table: Table, before: bytes | None, wanted: str) -> None:
-    """Set State in check mode, for real, and again."""
+def test_state_is_set_where_it_says_what_is_true(pair: Pair) -> None:
+    """In check mode, for real, and again."""
+    changes = dict(zip(days(len(CHANGES)), CHANGES, strict=True))
+    table = build_table(pair.hot, f"{pair.base}/hits", TableOptions(partitions=tuple(changes)))
+    take_out_of_hot(pair, table, *(each for each, change in changes.items() if change.wanted == "COLD"))
+    for each, change in changes.items():
+        if change.before is not None:
+            pair.hot.create(table.state_path(each), change.before)
+
+    def set_all(*, check: bool) -> list[dict[str, Any]]:
+        return pair.call_all(
+            *(
+                state_task(pair, table, change.wanted, check=check, partition=each)
+                for each, change in changes.items()
+            )
+        )
+
     trees = pair.trees()
-    checked = pair.call_all(state_task(pair, table, wanted, check=True))[0]
+    checked = set_all(check=True)
     assert pair.trees() == trees
 
-    changed = pair.call_all(state_task(pair, table, wanted))[0]
+    changed = set_all(check=False)
     assert checked == changed
-    text = "" if before is None else before.decode()
-    assert (changed["changed"], changed["state_before"], changed["state"]) == (True, text, wanted)
-    assert changed["diff"] == {
-        "before": f"{table.path} {FIRST}: State {text or 'absent'}\n",
-        "after": f"{table.path} {FIRST}: State {wanted}\n",
-    }
-    assert table.state(FIRST) == wanted.encode()
-    version = pair.hot.get(table.state_path(FIRST))[1].version
-    assert version == (0 if before is None else 1)
+    for (each, change), result in zip(changes.items(), changed, strict=True):
+        text = "" if change.before is None else change.before.decode()
+        assert (result["changed"], result["state_before"], result["state"]) == (True, text, change.wanted)
+        assert result["diff"] == {
+            "before": f"{table.path} {each}: State {text or 'absent'}\n",
+            "after": f"{table.path} {each}: State {change.wanted}\n",
+        }
+        data, stat = pair.hot.get(table.state_path(each))
+        assert (data, stat.version) == (change.wanted.encode(), 0 if change.before is None else 1)
 
     trees = pair.trees()
-    again = pair.call_all(state_task(pair, table, wanted), state_task(pair, table, wanted, check=True))
-    assert [(result["changed"], result["state"]) for result in again] == [(False, wanted)] * 2
+    for again in (set_all(check=False), set_all(check=True)):
+        assert [(result["changed"], result["state"]) for result in again] == [
+            (False, change.wanted) for change in CHANGES
+        ]
     assert pair.trees() == trees
 
 
@@ -118,7 +126,7 @@ def test_refusals(pair: Pair, table: Table) -> None:
 
 
 def test_replicas_that_differ_in_cold_are_refused(pair: Pair, table: Table) -> None:
-    take_out_of_hot(pair, table)
+    take_out_of_hot(pair, table, FIRST)
     pair.cold.delete(f"{table.parts_path('r2')}/{table.part_names(FIRST)[0]}")
     sentence = (
         r".* cannot be COLD: the replicas have different parts of it in cold\."

@@ -214,7 +214,8 @@ def _duration(value: Any) -> int | None:
 
 
 def _count(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value < 2**31 else None
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 0 <= value < 2**31 else None
 
 
 def _regex(pattern: str) -> str:

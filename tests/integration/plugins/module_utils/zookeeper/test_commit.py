@@ -126,7 +126,7 @@ def test_a_multi_at_the_limits_is_applied(store: ZooKeeperStore) -> None:
 @pytest.mark.parametrize(
     "multi",
     [
-        tuple(Check("/", -1) for _ in range(MAX_OPS + 1)),
+        tuple(Check("/", -1) for _each in range(MAX_OPS + 1)),
         (Create("/large", b"x" * MAX_BYTES),),
     ],
 )

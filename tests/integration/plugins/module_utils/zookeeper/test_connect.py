@@ -89,7 +89,7 @@ def test_a_server_that_is_no_zookeeper(open_store: StoreMaker) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def greet() -> None:
-            for _ in range(2):
+            for _each in range(2):
                 connection, _peer = server.accept()
                 connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
                 connections.append(connection)
@@ -106,7 +106,7 @@ def test_a_server_that_is_no_zookeeper(open_store: StoreMaker) -> None:
 
 def test_the_other_hosts_are_tried(open_store: StoreMaker, hot: Ensemble) -> None:
     ports = ReservedPorts()
-    dead = [f"127.0.0.1:{ports.take()}" for _ in range(3)]
+    dead = [f"127.0.0.1:{ports.take()}" for _each in range(3)]
     assert open_store(*dead, hot.members[0].address).read(["/"])[0] is not None
     ports.release()
 

@@ -33,7 +33,7 @@ class OldServer:
     """
 
     def __init__(self, target: str, *, answers: bool) -> None:
-        host, _, port = target.rpartition(":")
+        host, _colon, port = target.rpartition(":")
         self._target = (host, int(port))
         self._answers = answers
         self.refused = 0
@@ -147,7 +147,7 @@ def test_a_member_of_an_older_version_takes_over(
     store = open_store(server.address, chroot=chroot)
     assert server.refused == 0
     server.modern = False
-    for _ in range(2):
+    for _each in range(2):
         assert [znode and znode.data for znode in store.read(paths)] == [b"data", None] * 1_000
     store.close()
     server.close()

@@ -190,7 +190,7 @@ OTHER_TOTALS = TOTALS[:-1] + b"\x00"
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "same"),
+    ("one", "other", "same"),
     [
         (minimalistic(), minimalistic(), True),
         (minimalistic(), minimalistic(columns=b"\x01" * 16), False),
@@ -206,9 +206,9 @@ OTHER_TOTALS = TOTALS[:-1] + b"\x00"
         (minimalistic(), full_list(), None),
     ],
 )
-def test_same_content(first: PartPayload, second: PartPayload, same: bool | None) -> None:
-    assert same_content(first, second) is same
-    assert same_content(second, first) is same
+def test_same_content(one: PartPayload, other: PartPayload, same: bool | None) -> None:
+    assert same_content(one, other) is same
+    assert same_content(other, one) is same
 
 
 @pytest.mark.parametrize(

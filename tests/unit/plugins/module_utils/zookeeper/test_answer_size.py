@@ -18,7 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.reader imp
 def test_small_znodes_are_read_in_full_batches() -> None:
     size = AnswerSize(8_192)
     assert size.batch() == ANSWER_BYTES // 8_192
-    for _ in range(8):
+    for _each in range(8):
         size.learn(size.batch(), 200 * size.batch())
     assert size.batch() == MAX_READS
 
@@ -39,7 +39,7 @@ def test_a_znode_larger_than_an_answer_is_read_alone() -> None:
 def test_it_grows_again() -> None:
     size = AnswerSize(100_000)
     batches = [size.batch()]
-    for _ in range(12):
+    for _each in range(12):
         size.learn(batches[-1], 100 * batches[-1])
         batches.append(size.batch())
     assert batches == sorted(batches)
