@@ -34,11 +34,19 @@ def second(pair: Pair) -> Table:
     return build_table(pair.hot, f"{pair.base}/visits")
 
 
-def hold_lock(client: KazooClient, pair: Pair, table: Table) -> str:
+def lock_path(pair: Pair, table: Table) -> str:
+    """Return where the lock of the table's shard path is while somebody has it."""
+    return f"{pair.options['coordination_root']}/locks/{table.path.replace('/', '%2F')}"
+
+
+def hold_lock(client: KazooClient, pair: Pair, table: Table) -> None:
     """Take the lock of the table's shard path, as another run does."""
-    path = f"{pair.options['coordination_root']}/locks/{table.path.replace('/', '%2F')}"
-    client.create(path, b"another run", ephemeral=True, makepath=True)
-    return path
+    client.create(lock_path(pair, table), b"another run", ephemeral=True, makepath=True)
+
+
+def is_done_with(pair: Pair, table: Table) -> bool:
+    """Whether a run has moved the first partition and given the lock back."""
+    return table.state(FIRST) == b"COLD" and pair.hot.exists(lock_path(pair, table)) is None
 
 
 @contextmanager
@@ -86,7 +94,7 @@ def test_signal_ends_the_run_with_what_it_did(
     wanted = [*partitions_of(table, FIRST), *partitions_of(second)]
     sessions = len(sessions_of(pair))
     with running({**pair.options, **ASSUMED, "partitions": wanted, "lock_wait": "10m"}) as process:
-        wait_until(lambda: table.state(FIRST) == b"COLD")
+        wait_until(lambda: is_done_with(pair, table))
         process.send_signal(number)
         result = answer(process)
     assert result["failed"]
@@ -124,15 +132,14 @@ def test_locked_shard_path_is_deferred_after_the_wait(pair: Pair, table: Table, 
 
 
 def test_ensemble_that_goes_away_leaves_a_partial_result(
-    pair: Pair, table: Table, second: Table, hot: Ensemble, connect: Callable[[str], KazooClient]
+    pair: Pair, table: Table, second: Table, hot: Ensemble
 ) -> None:
-    other = connect(hot.connect_string)
-    lock = hold_lock(other, pair, second)
+    hold_lock(pair.hot, pair, second)
     options = json.loads(json.dumps(pair.options))
     options["hot"] |= {"operation_timeout": 3.0, "session_timeout": 4.0}
     wanted = [*partitions_of(table, FIRST), *partitions_of(second)]
     with running({**options, **ASSUMED, "partitions": wanted, "lock_wait": "10m"}) as process:
-        wait_until(lambda: table.state(FIRST) == b"COLD" and other.exists(lock) is not None)
+        wait_until(lambda: is_done_with(pair, table))
         hot.members[0].pause()
         result = answer(process)
     assert result["failed"]
