@@ -36,7 +36,7 @@ class ClickHouseClient:
         self.label = f"ClickHouse at {f'[{host}]' if ':' in host else host}:{port}"
 
     def rows(self, sql: str) -> list[list[Any]]:
-        """Run a SELECT and return its rows; numbers of 64 bits are text, as ClickHouse quotes them in JSON.
+        """Run a SELECT and return its rows; most versions give numbers of 64 bits as text.
 
         Raises PartMoveError: the server cannot be reached, refuses the user, or refuses the query.
         """
