@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -69,6 +70,7 @@ class Pair:
             [sys.executable, "-m", "benchmark.measured_move"],
             input=json.dumps(self._module_arguments(table)),
             stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             text=True,
             check=True,
         )
