@@ -1,0 +1,124 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Moves of a synthetic table between two real ensembles; as a program, a mover that is killed on its way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from kazoo.client import KazooClient
+
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils.runner_world import SystemClock
+from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.options import EnsembleOptions
+from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import connect
+from support.moves import ANY, make_world
+from support.moving import Before, ObservedStore, nothing
+from support.tables import Table, TableOptions, read_tree
+from support.zookeeper import Ensemble
+
+_TESTS = Path(__file__).resolve().parents[1]
+_COLLECTIONS = _TESTS.parent / "build" / "collections"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: where it connects to, and what happens before its operations.
+
+    timeout: how long it waits for an answer, in seconds.
+    """
+
+    hot: Sequence[str]
+    cold: Sequence[str]
+    chroot: str
+    timeout: float = 20.0
+    session_timeout: float = 5.0
+    before_hot: Before = nothing
+    before_cold: Before = nothing
+
+    def move(self, table: Table) -> ShardReport:
+        """Connect to every member of cold, as the module does before anything else, and move the table."""
+        with ExitStack() as stack:
+            stores = []
+            for name, hosts, before in (
+                ("hot", self.hot, self.before_hot),
+                ("cold", self.cold, self.before_cold),
+            ):
+                options = EnsembleOptions(
+                    name,
+                    tuple(hosts),
+                    self.chroot,
+                    session_timeout=self.session_timeout,
+                    connect_timeout=self.timeout,
+                    operation_timeout=self.timeout,
+                )
+                store = connect(options)
+                stack.callback(store.close)
+                stores.append(ObservedStore(store, before))
+            stores[1].members()
+            world = make_world(stores[0], stores[1], SystemClock())
+            return move_shard(world, table.path, table.options.partitions, ANY)
+
+
+@dataclass(frozen=True)
+class Field:
+    """Both ensembles below a chroot of the test, with clients that look at them."""
+
+    hot: Ensemble
+    cold: Ensemble
+    chroot: str
+    hot_client: KazooClient
+    cold_client: KazooClient
+
+    def run(self, **changes: object) -> Run:
+        """Return a run that connects to the members; the fields of Run can be changed."""
+        hot, cold = ([member.address for member in each.members] for each in (self.hot, self.cold))
+        fields: dict[str, object] = {"hot": hot, "cold": cold, "chroot": self.chroot, **changes}
+        return Run(**fields)  # type: ignore[arg-type]
+
+    def data(self) -> list[dict[str, object]]:
+        """Path → data of what is below /tables in both ensembles."""
+        found = []
+        for client in (self.hot_client, self.cold_client):
+            client.sync("/")
+            tree = read_tree(client, "/tables") if client.exists("/tables") else {}
+            found.append({path: each[0] for path, each in tree.items()})
+        return found
+
+    def start_killed_move(self, table: Table, operation: int) -> subprocess.Popen[bytes]:
+        """Move in a process of its own, which ends by SIGKILL before one of its operations."""
+        run = self.run()
+        arguments = [run.hot, run.cold, run.chroot, table.path, table.options.partitions, operation]
+        return subprocess.Popen(
+            [sys.executable, "-m", "support.real_moves", json.dumps(arguments)],
+            env={**os.environ, "PYTHONPATH": f"{_COLLECTIONS}:{_TESTS}"},
+        )
+
+
+def _move_until_killed(
+    hot: list[str], cold: list[str], chroot: str, path: str, partitions: list[str], operation: int
+) -> None:
+    numbers = count()
+
+    def before(_name: str, _multis: object) -> None:
+        if next(numbers) == operation:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    run = Run(hot, cold, chroot, session_timeout=2.0, before_hot=before, before_cold=before)
+    run.move(Table(None, path, TableOptions(partitions=tuple(partitions))))
+
+
+if __name__ == "__main__":
+    _move_until_killed(*json.loads(sys.argv[1]))
