@@ -42,6 +42,7 @@ def main() -> None:
         result = measure_one_member(pair)
     with running_pair(cold_members=3) as pair:
         result |= {"move_three_cold_members": measure_three_members(pair)}
+    machine["load_average_after"] = os.getloadavg()[0]
     _print_verdict(result["move"])
     OUTPUT.parent.mkdir(exist_ok=True)
     OUTPUT.write_text(json.dumps(result | {"machine": machine}, indent=2) + "\n")
