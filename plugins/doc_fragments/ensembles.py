@@ -41,7 +41,9 @@ class ModuleDocFragment:
             type: float
             default: 60.0
           auth:
-            description: The identity to use. Copies that are written get an ACL for it alone.
+            description:
+              - The identity to use, the same that the servers have as C(<identity>) for this ensemble.
+              - Znodes that are created get an ACL for it alone, so servers with another one could not read them.
             type: dict
             suboptions:
               scheme:
@@ -138,7 +140,9 @@ class ModuleDocFragment:
             type: float
             default: 60.0
           auth:
-            description: The identity to use. Copies that are written get an ACL for it alone.
+            description:
+              - The identity to use, the same that the servers have as C(<identity>) for this ensemble.
+              - Znodes that are created get an ACL for it alone, so servers with another one could not read them.
             type: dict
             suboptions:
               scheme:
