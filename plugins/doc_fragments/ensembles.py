@@ -43,7 +43,7 @@ class ModuleDocFragment:
           auth:
             description:
               - The identity to use, the same that the servers have as C(<identity>) for this ensemble.
-              - Znodes that are created get an ACL for it alone, so servers with another one could not read them.
+              - Znodes that are created get an ACL for it alone; servers with another one could not read them.
             type: dict
             suboptions:
               scheme:
@@ -142,7 +142,7 @@ class ModuleDocFragment:
           auth:
             description:
               - The identity to use, the same that the servers have as C(<identity>) for this ensemble.
-              - Znodes that are created get an ACL for it alone, so servers with another one could not read them.
+              - Znodes that are created get an ACL for it alone; servers with another one could not read them.
             type: dict
             suboptions:
               scheme:
