@@ -14,7 +14,12 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import
     move_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi, Outcome, SetData
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
+    Multi,
+    Outcome,
+    SetData,
+    Unknown,
+)
 from support.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
 from support.moves import ANY, make_world
 from support.simulated import SimulatedServers
@@ -28,24 +33,36 @@ LOCK = "/partmove/locks/%2Fclickhouse%2Ftables%2F01%2Fhits"
 
 
 class HookedStore(MemoryStore):
-    """Calls `before` and `after` with each multi, before and after it is applied."""
+    """Calls functions on the way.
+
+    before, after: with each multi, before and after it is applied.
+    listing: with the paths whose children are asked for.
+    loses: with each multi; whether it is not applied, and its answer is lost.
+    """
 
     def __init__(self, ensemble: MemoryEnsemble) -> None:
         super().__init__(ensemble)
         self.before: Callable[[Multi], object] = _nothing
         self.after: Callable[[Multi], object] = _nothing
+        self.listing: Callable[[Sequence[str]], object] = _nothing
+        self.loses: Callable[[Multi], object] = _nothing
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """As a ZnodeReader does."""
+        self.listing(paths)
+        return super().children(paths)
 
     def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
         """Apply the multis in order."""
-        outcomes = []
+        outcomes: list[Outcome] = []
         for multi in multis:
             self.before(multi)
-            outcomes += super().commit([multi])
+            outcomes += [Unknown("lost")] if self.loses(multi) else super().commit([multi])
             self.after(multi)
         return outcomes
 
 
-def _nothing(_multi: Multi) -> None:
+def _nothing(_what: object) -> None:
     pass
 
 

@@ -13,6 +13,7 @@ from enum import Enum
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.names import parse_part_name
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.overlay import parent_of
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
+    Check,
     Committed,
     Create,
     Delete,
@@ -87,16 +88,21 @@ class Watch:
         self._hot = hot
         self._cold = cold
         self._read: dict[str, int] = {}
+        self._seen = 0
+        self._epochs: dict[str, Script] = {}
         self._states_created: set[tuple[int, str]] = set()
         self._disks: dict[str, tuple[int, frozenset[str]]] = {}
         self._always_in_hot: dict[str, frozenset[str]] = {}
         self.check()
 
     def note_read(self, znode: Znode) -> None:
-        """Remember which creation of a znode of hot the mover has seen last."""
+        """Remember which creation of a znode of hot the mover has seen last, and when it began to look."""
         self._read[znode.path] = znode.stat.czxid
+        if znode.path.endswith("/host"):
+            # The last of the versions that the switch is fenced by; what the gates look at comes later.
+            self._seen = self._servers.assigned
 
-    def commit(self, store: MemoryStore, multi: Multi) -> Outcome:
+    def commit(self, run: Script, store: MemoryStore, multi: Multi) -> Outcome:
         """Apply a multi of a mover and check that it was allowed to."""
         paths = [self._servers.table.path, *(path for op in multi for path in (op.path, parent_of(op.path)))]
         hot, cold = (
@@ -105,6 +111,7 @@ class Watch:
         )
         outcome = store.ensemble.commit(store.session_id, multi)
         if isinstance(outcome, Committed):
+            self._judge_lease(run, store, multi)
             if store.ensemble is self._hot:
                 self._judge_hot(multi, hot, cold)
             else:
@@ -136,13 +143,25 @@ class Watch:
         if missing:
             raise Violation(f"I1: {sorted(missing)} of {replica} can be found neither in hot nor in cold")
 
+    def _judge_lease(self, run: Script, store: MemoryStore, multi: Multi) -> None:
+        """Only the run that raised the epoch of the ensemble last may write to the table."""
+        for op in multi:
+            if "/epochs/" in op.path and isinstance(op, Create | SetData):
+                self._epochs[store.name] = run
+                continue
+            of_the_table = _PART.fullmatch(op.path) or _STATE.fullmatch(op.path)
+            if of_the_table and not isinstance(op, Check) and self._epochs.get(store.name) is not run:
+                raise Violation(f"{op.path} of {store.name} was written to without the lease")
+
     def _judge_hot(self, multi: Multi, hot: Mapping[str, Znode], cold: Mapping[str, Znode]) -> None:
-        """I2, I3, I5 and I9, and that nothing else of the table is written to."""
+        """I2, I3, I5 and I9, the fence, and that nothing else of the table is written to."""
         made_cold = {
             match[1]
             for op in multi
             if isinstance(op, SetData) and op.data == b"COLD" and (match := _STATE.fullmatch(op.path))
         }
+        if made_cold and self._seen != self._servers.assigned:
+            raise Violation(f"{sorted(made_cold)} were switched, and more was assigned than the gates saw")
         for op in multi:
             part, state = _PART.fullmatch(op.path), _STATE.fullmatch(op.path)
             if isinstance(op, Delete) and part:
@@ -238,7 +257,7 @@ class WatchedStore:
             lost = self._script.lost.get(number)
             if lost is Lost.NOT_APPLIED:
                 break
-            outcome = self._watch.commit(self._store, multi)
+            outcome = self._watch.commit(self._script, self._store, multi)
             if lost is Lost.APPLIED:
                 break
             outcomes.append(outcome)

@@ -80,6 +80,14 @@ class Scene:
         world = make_world(hot, cold, self.clock, probe=SimulatedProbe(self.servers))
         return move_shard(world, PATH, WANTED, self.options)
 
+    def take_lease(self) -> None:
+        """Take the lease from the last run and give it back, without any other write."""
+        self.expire()
+        script = Script()
+        hot, cold = (WatchedStore(each.open(), script, self.watch) for each in (self.hot, self.cold))
+        leases = make_world(hot, cold, self.clock).leases
+        leases.release(leases.acquire(PATH))
+
     def expire(self) -> None:
         """End the session that the last run has with hot."""
         self._last.expire()

@@ -26,6 +26,7 @@ class SimulatedServers:
     """The servers of a table that `build_table` made, as far as znodes and parts go.
 
     disk: replica → names of its active parts.
+    assigned: how often something happened that a switch has to notice up to its very moment.
     times_made: how often the table was dropped and made again.
     raises_log_version: whether assigning work raises the version of /log, as servers from 20.x on do.
     """
@@ -37,6 +38,7 @@ class SimulatedServers:
         self._hot = hot
         self._cold = cold
         self._blocks: Counter[str] = Counter()
+        self.assigned = 0
         self._entries = 0
         self._mutations = 0
         self.times_made = 0
@@ -88,6 +90,7 @@ class SimulatedServers:
 
     def mutate(self, partition: str) -> None:
         """Ask for a mutation of the partition, as ALTER … DELETE does."""
+        self.assigned += 1
         number = self._next_block(partition)
         self._mutations += 1
         text = (
@@ -135,6 +138,7 @@ class SimulatedServers:
 
     def restart(self, replica: str = "r2") -> None:
         """Restart the server of a replica."""
+        self.assigned += 1
         self.stop(replica)
         self._hot.set(f"{self.table.path}/replicas/{replica}/host", f"host: {replica}.example\n".encode())
         self._activate(replica)
@@ -145,11 +149,13 @@ class SimulatedServers:
 
     def lose(self, replica: str = "r2") -> None:
         """Mark a replica as lost, as the others do after it has been away for long."""
+        self.assigned += 1
         self.stop(replica)
         self._hot.set(f"{self.table.path}/replicas/{replica}/is_lost", b"1")
 
     def add_replica(self, replica: str = "r3") -> None:
         """Add a replica that has yet to fetch what the first one has registered in hot."""
+        self.assigned += 1
         own, other = (f"{self.table.path}/replicas/{name}" for name in (replica, "r1"))
         transaction = self._hot.transaction()
         transaction.create(own, b"")
@@ -167,11 +173,13 @@ class SimulatedServers:
 
     def remove_replica(self, replica: str = "r2") -> None:
         """Drop the table on one replica, which leaves the cold ensemble as it is."""
+        self.assigned += 1
         self._hot.delete(f"{self.table.path}/replicas/{replica}", recursive=True)
         del self.disk[replica]
 
     def drop_table(self) -> None:
         """Drop the table on every replica, which leaves the cold ensemble as it is."""
+        self.assigned += 1
         self._hot.delete(self.table.path, recursive=True)
         self.disk = {}
 
@@ -208,6 +216,7 @@ class SimulatedServers:
         return f"{self.table.path}/log/log-{self._entries - 1:010}"
 
     def _assign(self, body: str) -> None:
+        self.assigned += 1
         transaction = self._hot.transaction()
         if self.raises_log_version:
             transaction.set_data(f"{self.table.path}/log", b"")

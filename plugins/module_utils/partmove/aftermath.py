@@ -168,7 +168,7 @@ class Aftermath:
     ) -> Iterator[tuple[str, str]]:
         """Replica and name of each folder that was not in ``detached`` before."""
         now = self._servers.detached(shard) if before else {}
-        for replica in now.keys() & before.keys():
+        for replica in sorted(now.keys() & before.keys()):
             for name in sorted(now[replica] - before[replica]):
                 yield replica, name
 

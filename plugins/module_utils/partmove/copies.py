@@ -59,11 +59,14 @@ class ColdCopies:
             remedy="See what else writes there, then run again",
         )
 
-    def take_back(self, shard: ShardFacts, partitions: Iterable[PartitionFacts], now: float) -> set[str]:
+    def take_back(
+        self, shard: ShardFacts, partitions: Iterable[PartitionFacts], now: float
+    ) -> tuple[set[str], bool]:
         """Remove copies of partitions that are not switched; all was read just now.
 
-        Only what hot still registers, or has replaced, or what this run created itself. Returns the
-        ids of the partitions that had copies to remove; read them again to be sure that these are gone.
+        Only what hot still registers, or has replaced, or what this run created itself. Returns the ids
+        of the partitions that had such copies, and whether these are gone for sure; if not, all has to
+        be read again. Raises LeaseLost, EnsembleError, AccessDenied.
         """
         groups: list[tuple[str, Sequence[Op]]] = [
             (partition.partition_id, _removal(part))
@@ -77,8 +80,7 @@ class ColdCopies:
                 else part.znode.path in self._created
             )
         ]
-        self._commit(groups)
-        return {partition_id for partition_id, _ops in groups}
+        return {partition_id for partition_id, _ops in groups}, self._commit(groups)
 
     def withdraw(self, partition_ids: Collection[str]) -> None:
         """Remove what this run created of partitions that never were cold, whatever else is there.

@@ -18,6 +18,7 @@ from .coordination import Lease, LeaseKeeper, confirm_lease
 from .copies import ColdCopies, never_was_cold
 from .errors import EnsembleError, FormatError, LeaseHeld, LeaseLost, PartMoveError
 from .facts import PartitionFacts, ShardFacts
+from .gate import few
 from .gates import GateOptions, Refusal, refuse_partitions, refuse_shard
 from .layout import ShardLayout
 from .location import Location, locate, refusal_of
@@ -33,6 +34,9 @@ _LEASES = 3
 """How often a run takes a shard path up again after its session ended."""
 _ROUNDS = 3
 """How often partitions that changed after they were copied are copied again."""
+
+
+_TAKE_BACK_ATTEMPTS = 5
 
 
 class MoveOptions(NamedTuple):
@@ -287,22 +291,22 @@ class _ShardMove:
     def _take_back(self, partition_ids: Collection[str]) -> bool:
         """Remove the copies of the partitions; whether there were any. Raises EnsembleError."""
         ids = sorted(partition_ids)
-        removed = False
-        for _attempt in range(_ROUNDS):
-            if not ids:
-                return removed
+        if not ids:
+            return False
+        had_copies = False
+        for _attempt in range(_TAKE_BACK_ATTEMPTS):
             self._world.hot.sync(self._layout.path)
             self._world.cold.sync(self._layout.path)
             shard = self._reader.shard()
-            found = self._reader.partitions(shard, ids)
-            ids = sorted(self._copies.take_back(shard, found.values(), self._options.now))
-            removed = removed or bool(ids)
-        if ids:
-            raise EnsembleError(
-                f"Copies of partition {ids[0]} of {self._layout.path} could not be removed from cold",
-                remedy="They do no harm while the partition stays in hot; run again to remove them",
-            )
-        return removed
+            found = self._reader.partitions(shard, ids).values()
+            copied, gone = self._copies.take_back(shard, found, self._options.now)
+            had_copies = had_copies or bool(copied)
+            if gone:
+                return had_copies
+        raise EnsembleError(
+            f"Copies of partitions {few(ids)} of {self._layout.path} could not be removed from cold",
+            remedy="They do no harm while the partitions stay in hot; run again to remove them",
+        )
 
 
 def _dropped() -> Refusal:

@@ -42,7 +42,9 @@ class Copying:
 
     def take_back(self, *partitions: str) -> set[str]:
         shard, found = self.read(partitions)
-        return self.copies.take_back(shard, found.values(), self.bench.clock.now())
+        copied, gone = self.copies.take_back(shard, found.values(), self.bench.clock.now())
+        assert gone
+        return copied
 
     def read(self, partitions: Iterable[str]) -> tuple[ShardFacts, dict[str, PartitionFacts]]:
         reader = ShardReader(self.bench.hot_store, self.bench.cold_store, LAYOUT)

@@ -118,6 +118,20 @@ def test_a_run_that_is_paused_while_another_one_runs(kind: Kind) -> None:
         assert scene.tables() == clean.tables(), operation
 
 
+@every_kind
+def test_a_run_that_is_paused_while_another_one_begins(kind: Kind) -> None:
+    """The other one dies right after it took the lease, so that all is left to do."""
+    clean = Scene(kind)
+    clean.run()
+    for number, operation in enumerate(trace_of(kind)):
+        scene, script = Scene(kind), Script()
+        script.actions[number] = scene.take_lease
+        report = scene.run(script)
+        judge(scene, report)
+        assert report.moved.keys() == {TARGET, OTHER}, operation
+        assert scene.tables() == clean.tables(), operation
+
+
 def and_catch_up(act: Act) -> Act:
     def both(servers: SimulatedServers) -> None:
         act(servers)

@@ -16,15 +16,26 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors impo
     PartMoveError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import (
     MovedPartition,
     ShardReport,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_reader import NoSuchTable
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import AskServers
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_reader import (
+    NoSuchTable,
+    ShardReader,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
+    Create,
+    Delete,
+    Multi,
+    SetData,
+)
 from support.arrange import create, create_cold, entry, mark
 from support.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
+from support.simulated import SimulatedProbe
 from support.tables import TableOptions
 
 
@@ -241,3 +252,131 @@ def test_copies_that_a_former_run_left_are_put_right() -> None:
     assert bench.move().moved.keys() == {DAY}
     assert bench.cold.get(f"{PATH}/replicas/r1/parts/{PART}")[0] == original
     assert bench.cold.get_children(f"{PATH}/replicas/r1/parts/{PART}") == []
+
+
+def test_a_part_that_is_detached_is_told_although_the_lease_was_lost_in_between() -> None:
+    """What was detached before is remembered from the first lease."""
+
+    class Probe(SimulatedProbe):
+        detached = frozenset({"ignored_20180101_0_0_0"})
+
+        def detached_parts(self, _shard_path: str, _replica: str, _host: str) -> frozenset[str]:
+            return self.detached
+
+    bench = Bench()
+    probe = Probe(bench.servers)
+    bench.world = bench.world._replace(servers=AskServers(probe))
+
+    def merge() -> None:
+        bench.servers.assign_merge(OTHER)
+        bench.servers.catch_up()
+
+    def detach_and_lose_the_lease() -> None:
+        probe.detached |= {f"unexpected_{PART}"}
+        bench.hot_store.expire()
+
+    # The other partition is switched later, in a second round.
+    bench.before_copy(merge)
+    bench.after_switch(detach_and_lose_the_lease)
+
+    report = bench.move(DAY, OTHER)
+
+    assert report.moved.keys() == {OTHER}
+    assert report.failed[DAY].reason == f"replica r1 detached unexpected_{PART} during the move"
+
+
+def test_a_lease_that_is_lost_while_switches_are_undone() -> None:
+    """What was undone before is not undone again, and not forgotten."""
+    bench = Bench()
+    written: list[bytes] = []
+
+    def before(multi: Multi) -> None:
+        states = [op.data for op in multi if isinstance(op, SetData) and op.path.endswith("/State")]
+        if states == [b"COLD", b"COLD"]:
+            for each in (DAY, OTHER):
+                bench.servers.insert(each)
+        elif written == [b"COLD", b"COLD", b"HOT"]:
+            bench.hot_store.expire()
+        written.extend(states)
+
+    bench.hot_store.before = before
+
+    report = bench.move(DAY, OTHER)
+
+    assert {each: refusal.gate for each, refusal in report.deferred.items()} == {
+        DAY: "late_insert",
+        OTHER: "late_insert",
+    }
+    assert written == [b"COLD", b"COLD", b"HOT", b"HOT", b"HOT"]
+
+
+@pytest.mark.parametrize("listings", [1, 2, 3])
+def test_another_run_that_takes_over_during_the_aftermath(listings: int) -> None:
+    """Nothing is judged by copies that the other run removed after it had made the partition hot again."""
+    bench = Bench()
+    left = [True] * listings
+    parts = [f"{PATH}/replicas/{name}/parts/{PART}" for name in ("r1", "r2")]
+    data = bench.hot.get(parts[0])[0]
+
+    def take_over_and_reheat() -> None:
+        bench.hot_store.expire()
+        assert bench.world.leases.acquire(PATH).hot_epoch == 1
+        bench.hot.apply(
+            [
+                *(Create(path, data) for path in parts),
+                SetData(f"{PATH}/block_numbers/{DAY}/State", b"HOT", 1),
+                Delete(LOCK, 0),
+            ]
+        )
+        for path in parts:
+            bench.cold.delete(path)
+
+    def before_copies_are_listed(paths: Sequence[str]) -> None:
+        if left and paths[0].endswith("/parts"):
+            left.pop()
+            if not left:
+                take_over_and_reheat()
+
+    bench.after_switch(lambda: setattr(bench.cold_store, "listing", before_copies_are_listed))
+    report = bench.move()
+
+    assert not left
+    assert report.failed == {}
+    assert report.deferred.keys() == {DAY}
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_copies_that_are_taken_back_while_answers_are_lost(times: int) -> None:
+    bench = Bench()
+    bench.before_copy(lambda: bench.servers.mutate(DAY))
+    left = [True] * times
+    bench.cold_store.loses = lambda multi: (
+        bool(left) and any(isinstance(op, Delete) for op in multi) and left.pop()
+    )
+
+    assert bench.move().deferred[DAY].gate == "mutations_applied"
+    assert bench.cold.get_children(f"{PATH}/replicas/r1/parts") == []
+
+
+def test_entries_of_a_table_that_was_made_again_are_read() -> None:
+    """They have the names of those of the former table."""
+    bench = Bench()
+    create("log/log-0000000000", entry(f"get\n{OTHER}_5_5_0\n".encode()))(bench)
+    reader = ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH))
+    assert reader.shard().pending.keys() == {OTHER}
+
+    bench.servers.recreate()
+    create("log/log-0000000000", entry(f"get\n{DAY}_5_5_0\n".encode()))(bench)
+
+    assert reader.shard().pending.keys() == {DAY}
+
+
+def test_copies_that_cannot_be_taken_back() -> None:
+    bench = Bench()
+    bench.before_copy(lambda: bench.servers.mutate(DAY))
+    bench.cold_store.loses = lambda multi: any(isinstance(op, Delete) for op in multi)
+
+    with pytest.raises(
+        EnsembleError, match=f"Copies of partitions {DAY} of {PATH} could not be removed from cold"
+    ):
+        bench.move()
