@@ -37,7 +37,7 @@ class Job:
     """What to move, and when to die.
 
     hot, cold: host:port separated by commas.
-    endpoints: host:port of the HTTP interface by replica.
+    endpoints: host:port of the HTTP interface by replica; without any no server is asked.
     operations: how many operations on the ensembles may be carried out.
     """
 
@@ -79,8 +79,10 @@ def main() -> None:
 
     with open_stores(job.hot, job.cold, SESSION_SECONDS) as (hot, cold):
         world = make_world(ObservedStore(hot, die), ObservedStore(cold, die), SystemClock())
-        servers = AskServers(HttpProbe(ClickHouseOptions(endpoints=job.endpoints)))
-        move_shard(world._replace(servers=servers), job.path, job.partitions, ANY)
+        if job.endpoints:
+            probe = HttpProbe(ClickHouseOptions(endpoints=job.endpoints))
+            world = world._replace(servers=AskServers(probe))
+        move_shard(world, job.path, job.partitions, ANY)
 
 
 if __name__ == "__main__":

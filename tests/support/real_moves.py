@@ -2,20 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Moves of a synthetic table between two real ensembles; as a program, a mover that is killed on its way."""
+"""Moves of a synthetic table between two real ensembles."""
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import count
-from pathlib import Path
 
 from kazoo.client import KazooClient
 
@@ -26,11 +19,8 @@ from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.options im
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import connect
 from support.moves import ANY, make_world
 from support.moving import Before, ObservedStore, nothing
-from support.tables import Table, TableOptions, read_tree
+from support.tables import Table, read_tree
 from support.zookeeper import Ensemble
-
-_TESTS = Path(__file__).resolve().parents[1]
-_COLLECTIONS = _TESTS.parent / "build" / "collections"
 
 
 @dataclass(frozen=True)
@@ -88,37 +78,11 @@ class Field:
         fields: dict[str, object] = {"hot": hot, "cold": cold, "chroot": self.chroot, **changes}
         return Run(**fields)  # type: ignore[arg-type]
 
-    def data(self) -> list[dict[str, object]]:
-        """Path → data of what is below /tables in both ensembles."""
+    def data(self, path: str = "/tables") -> list[dict[str, object]]:
+        """Path → data of what is at and below a path in both ensembles."""
         found = []
         for client in (self.hot_client, self.cold_client):
             client.sync("/")
-            tree = read_tree(client, "/tables") if client.exists("/tables") else {}
+            tree = read_tree(client, path) if client.exists(path) else {}
             found.append({path: each[0] for path, each in tree.items()})
         return found
-
-    def start_killed_move(self, table: Table, operation: int) -> subprocess.Popen[bytes]:
-        """Move in a process of its own, which ends by SIGKILL before one of its operations."""
-        run = self.run()
-        arguments = [run.hot, run.cold, run.chroot, table.path, table.options.partitions, operation]
-        return subprocess.Popen(
-            [sys.executable, "-m", "support.real_moves", json.dumps(arguments)],
-            env={**os.environ, "PYTHONPATH": f"{_COLLECTIONS}:{_TESTS}"},
-        )
-
-
-def _move_until_killed(
-    hot: list[str], cold: list[str], chroot: str, path: str, partitions: list[str], operation: int
-) -> None:
-    numbers = count()
-
-    def before(_name: str, _multis: object) -> None:
-        if next(numbers) == operation:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    run = Run(hot, cold, chroot, session_timeout=2.0, before_hot=before, before_cold=before)
-    run.move(Table(None, path, TableOptions(partitions=tuple(partitions))))
-
-
-if __name__ == "__main__":
-    _move_until_killed(*json.loads(sys.argv[1]))

@@ -18,6 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors impo
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import (
     MovedPartition,
     ShardReport,
@@ -33,8 +34,9 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes impo
     Multi,
     SetData,
 )
-from support.arrange import create, create_cold, entry, mark
+from support.arrange import Arrange, create, create_cold, entry, mark
 from support.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
+from support.moves import make_world
 from support.simulated import SimulatedProbe
 from support.tables import TableOptions
 
@@ -380,3 +382,20 @@ def test_copies_that_cannot_be_taken_back() -> None:
         EnsembleError, match=f"Copies of partitions {DAY} of {PATH} could not be removed from cold"
     ):
         bench.move()
+
+
+def keep(_bench: Bench) -> None:
+    pass
+
+
+@pytest.mark.parametrize("arrange", [keep, create("dropped"), mark])
+def test_check_mode_tells_what_the_run_does(arrange: Arrange) -> None:
+    bench = Bench(TableOptions(partitions=(DAY, OTHER), legacy=True))
+    arrange(bench)
+    before = bench.hot_ensemble.tree(), bench.cold_ensemble.tree()
+    hot, cold = OverlayStore(bench.hot_store), OverlayStore(bench.cold_store)
+
+    told = move_shard(make_world(hot, cold, bench.clock), PATH, [DAY, OTHER], bench.options)
+
+    assert (bench.hot_ensemble.tree(), bench.cold_ensemble.tree()) == before
+    assert told == bench.move(DAY, OTHER)
