@@ -28,7 +28,10 @@ def pair(
         # A root of its own keeps the locks of this test apart from those of others.
         "coordination_root": f"{base}-partmove",
     }
-    return Pair(connect(hot.connect_string), connect(cold.connect_string), options, tmp_path, base)
+    clients = connect(hot.connect_string), connect(cold.connect_string)
+    present = {f"/{name}" for client in clients for name in client.get_children("/")}
+    left_behind = frozenset(path for path in present if not path.startswith(base))
+    return Pair(*clients, options, tmp_path, base, left_behind)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from itertools import islice
@@ -113,10 +113,13 @@ def apply(client: KazooClient, znodes: Iterable[tuple[str, bytes]]) -> None:
             raise failed[0]
 
 
-def read_tree(client: KazooClient, path: str = "/") -> Mapping[str, tuple[object, ...]]:
+def read_tree(
+    client: KazooClient, path: str = "/", without: Collection[str] = ()
+) -> Mapping[str, tuple[object, ...]]:
     """Return every znode at and below `path`: data, then what changes whenever it is written to.
 
-    Leaves out what ZooKeeper keeps itself, and what lies below a znode that may not be read.
+    Leaves out what ZooKeeper keeps itself, what lies below a znode that may not be read, and the
+    znodes `without` with all below them.
     """
     tree: dict[str, tuple[object, ...]] = {}
     level = [path]
@@ -132,7 +135,7 @@ def read_tree(client: KazooClient, path: str = "/") -> Mapping[str, tuple[object
             tree[each] = (data, stat.czxid, stat.mzxid, stat.pzxid, stat.ephemeralOwner)
             prefix = each.rstrip("/")
             below += [f"{prefix}/{name}" for name in sorted(children.get())]
-        level = [each for each in below if each != "/zookeeper"]
+        level = [each for each in below if each != "/zookeeper" and each not in without]
     return tree
 
 
