@@ -14,9 +14,9 @@ from .errors import EnsembleError
 from .facts import COLD, HOT, PartitionFacts, RegisteredPart, ShardFacts
 from .layout import ShardLayout
 from .names import PartName
+from .part_reader import read_parts
 from .partition_gates import is_registered_or_replaced
 from .ports import ZnodeStore
-from .shard_reader import read_parts
 from .znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
 
 _ATTEMPTS = 5

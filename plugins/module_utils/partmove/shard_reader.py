@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from .block_lock import STATE, BlockLock, block_lock
@@ -18,7 +17,7 @@ from .layout import ReplicaLayout, ShardLayout, unknown_replica_children, unknow
 from .log_entry import LogEntry, parse_log_entry, partitions_named
 from .mutation_entry import MutationEntry, parse_mutation_entry
 from .names import PartName, parse_part_name
-from .payload import CHECKSUMS, COLUMNS
+from .part_reader import read_parts
 from .ports import ZnodeReader
 from .quorum import parse_quorum_entry, quorum_parts
 from .shared_storage import read_shared_storage
@@ -26,7 +25,6 @@ from .table_metadata import TableMetadata, parse_table_metadata
 from .znodes import Check, Op, Znode
 
 _ATTEMPTS = 5
-_LEGACY_CHILDREN = (CHECKSUMS, COLUMNS)
 _DROPPED = "dropped"
 """Child of a shard path whose table is being dropped."""
 
@@ -325,43 +323,6 @@ class ShardReader:
         if name is None:
             name = self._names[text] = parse_part_name(text, format_version, path)
         return path, name
-
-
-def read_parts(reader: ZnodeReader, parts: Sequence[tuple[str, PartName]]) -> list[RegisteredPart]:
-    """Read part znodes with their children; a part that is gone by now is left out."""
-    znodes = reader.read([path for path, _name in parts])
-    children = _read_children(
-        reader, [each for each in znodes if each is not None and each.stat.num_children]
-    )
-    return [
-        RegisteredPart(name, znode, children.get(znode.path, ()))
-        for znode, (_path, name) in zip(znodes, parts, strict=True)
-        if znode is not None and len(children.get(znode.path, ())) >= znode.stat.num_children
-    ]
-
-
-def _read_children(reader: ZnodeReader, parents: Sequence[Znode]) -> dict[str, tuple[Znode, ...]]:
-    """Path of the part → its children, by name.
-
-    Servers give a part the two children of the legacy form. Names are asked for only where a part has
-    others, which saves reading as many lists as there are parts.
-    """
-    usual = _read_named(reader, {each.path: _LEGACY_CHILDREN for each in parents})
-    other = [each.path for each in parents if len(usual[each.path]) != each.stat.num_children]
-    if not other:
-        return usual
-    listed = zip(other, reader.children(other), strict=True)
-    return usual | _read_named(reader, {path: names or () for path, names in listed})
-
-
-def _read_named(reader: ZnodeReader, names: Mapping[str, Sequence[str]]) -> dict[str, tuple[Znode, ...]]:
-    """Path → those of the children with these names that are there."""
-    paths = [f"{path}/{name}" for path, children in names.items() for name in children]
-    found = iter(reader.read(paths) if paths else ())
-    return {
-        path: tuple(child for child in islice(found, len(children)) if child is not None)
-        for path, children in names.items()
-    }
 
 
 def _fence_ops(fence: _Fence, replicas: Sequence[_ReplicaZnodes]) -> tuple[Op, ...]:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from .facts import RegisteredPart
 from .layout import ShardLayout
 from .names import parse_part_name
+from .part_reader import read_parts
 from .ports import ZnodeReader
-from .shard_reader import read_parts
 
 _MOST_SAMPLES = 10
 
