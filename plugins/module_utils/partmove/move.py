@@ -200,6 +200,7 @@ class _ShardMove:
             switch.run(verified, self._options, result)
         finally:
             # What was switched is known even where the lease or the ensemble was lost on the way.
+            self._report.failed.update(dict.fromkeys(sorted(result.unclear), _not_found_out()))
             self._record_moved([verified[each] for each in sorted(result.switched)])
         self._defer(result.refused)
         return sorted(result.changed)
@@ -321,7 +322,15 @@ def _not_looked_at_again() -> Refusal:
     return Refusal(
         "aftermath",
         "it was switched, but the run ended before it was looked at again",
-        "Audit the partition: no part of it may be registered in hot now",
+        "Audit the partition: no part of it may be registered in hot while State is COLD",
+    )
+
+
+def _not_found_out() -> Refusal:
+    return Refusal(
+        "aftermath",
+        "the answer to its switch was lost, and the run ended before it was found out",
+        "Run again: it is either cold by now or will be moved then; audit it in any case",
     )
 
 

@@ -42,11 +42,13 @@ _LONGEST_PAUSE_SECONDS = 1.0
 
 @dataclass(slots=True)
 class SwitchResult:
-    """Each verified partition ends up in exactly one of the three."""
+    """Each verified partition ends up in exactly one of the first three."""
 
     switched: set[str] = field(default_factory=set)
     changed: set[str] = field(default_factory=set)
     refused: dict[str, Refusal] = field(default_factory=dict)
+    unclear: set[str] = field(default_factory=set)
+    """Those whose answer was lost, where an error came before it was found out what became of them."""
 
 
 class Switch:
@@ -154,7 +156,9 @@ class Switch:
             else:
                 unclear += keys
         if unclear:
+            result.unclear.update(unclear)
             collided += self._find_out(unclear, result)
+            result.unclear.clear()
         # Only now that all outcomes are in the result may this raise.
         for outcome, batch in rejections:
             self._raise_if_hopeless(outcome, batch.multi)

@@ -69,7 +69,25 @@ def test_what_was_not_looked_at_again_has_failed() -> None:
         DAY: Refusal(
             "aftermath",
             "it was switched, but the run ended before it was looked at again",
-            "Audit the partition: no part of it may be registered in hot now",
+            "Audit the partition: no part of it may be registered in hot while State is COLD",
+        )
+    }
+
+
+def test_what_became_of_a_switch_is_not_known() -> None:
+    bench, report = Bench(), ShardReport(PATH)
+    breaking(bench)
+    bench.hot_store.loses = lambda multi: any(isinstance(op, SetData) and op.data == b"COLD" for op in multi)
+
+    with pytest.raises(EnsembleUnreachable):
+        move_shard(bench.world, PATH, [DAY], bench.options, report)
+
+    assert report.moved == {}
+    assert report.failed == {
+        DAY: Refusal(
+            "aftermath",
+            "the answer to its switch was lost, and the run ended before it was found out",
+            "Run again: it is either cold by now or will be moved then; audit it in any case",
         )
     }
 
