@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ..partmove.errors import AccessDenied, EnsembleError
+from ..partmove.errors import EnsembleError
 from .options import EnsembleOptions
 from .reader import Reader
 
@@ -24,6 +24,7 @@ def connect_members(store: Reader, options: EnsembleOptions) -> tuple[Reader, ..
 
     Raises:
         EnsembleUnreachable: a host does not answer.
+        AccessDenied: the list of members may not be read, so nothing proves that the hosts are all.
         EnsembleError: two hosts are one server, a member is not among the hosts, or a host is no member.
     """
     with ThreadPoolExecutor(max_workers=len(options.hosts)) as pool:
@@ -52,10 +53,7 @@ def _connect(host: str, options: EnsembleOptions) -> Reader:
 
 def _listed_servers(store: Reader) -> Mapping[int, str]:
     """The servers of /zookeeper/config by id; none for a standalone server, or one before version 3.5."""
-    try:
-        (config,) = store.read([CONFIG_PATH], absolute=True)
-    except AccessDenied:
-        return {}
+    (config,) = store.read([CONFIG_PATH], absolute=True)
     lines = _SERVER_LINE.findall(config.data) if config else []
     return {int(number): address.decode() for number, address in lines}
 

@@ -7,10 +7,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from kazoo.client import KazooClient
+from kazoo.security import make_digest_acl
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import (
+    AccessDenied,
     EnsembleError,
     EnsembleUnreachable,
 )
@@ -101,3 +105,15 @@ def test_a_member_that_does_not_answer(open_store: StoreMaker, cold: Ensemble) -
         store.members()
     silent.resume()
     assert len(store.members()) == 3
+
+
+def test_a_list_of_members_that_may_not_be_read_is_refused(open_store: StoreMaker, tmp_path: Path) -> None:
+    with Ensemble(tmp_path / "closed", EnsembleOptions(superuser="super:secret")) as ensemble:
+        admin = KazooClient(ensemble.connect_string, auth_data=[("digest", "super:secret")])
+        admin.start()
+        admin.set_acls("/zookeeper/config", [make_digest_acl("super", "secret", all=True)])
+        admin.stop()
+        admin.close()
+        store = open_store(*addresses(ensemble))
+        with pytest.raises(AccessDenied, match="may not read /zookeeper/config"):
+            store.members()
