@@ -92,6 +92,10 @@ class ColdCopies:
             existing = self._read(names)
             if self._commit([(path, _removal(part)) for path, part in existing.items()]):
                 return
+        raise EnsembleError(
+            f"Copies under {self._layout.path} that this run made could not be removed from cold",
+            remedy="They do no harm while their partitions stay in hot; run again to remove them",
+        )
 
     @property
     def created_partitions(self) -> list[str]:
