@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Installs the Debian packages that the tests use and that are missing here: a JRE 17 or later,
-# ClickHouse and shellcheck. Starts no service. Fails only when there is no Java afterwards.
+# ClickHouse, Chromium, g++ and shellcheck. Starts no service. Fails only when there is no Java afterwards.
 
 set -euo pipefail
 
@@ -22,7 +22,16 @@ missing_packages() {
     have_java || echo openjdk-17-jre-headless
     have clickhouse-server || echo clickhouse-server
     have clickhouse-client || echo clickhouse-client
+    have g++ || echo g++
     have shellcheck || echo shellcheck
+    have chromium || echo chromium
+    [ -e /usr/share/java/zookeeper.jar ] || echo libzookeeper-java
+    # For the hosts that the scenarios of extensions/molecule boot, see docs/staging.md.
+    have debootstrap || echo debootstrap
+    have systemd-nspawn || echo systemd-container
+    have ip || echo iproute2
+    have ssh || echo openssh-client
+    have dpkg-scanpackages || echo dpkg-dev
 }
 
 as_root() {

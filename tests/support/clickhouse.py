@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from clickhouse.patched_server.compile import patched_library
 from support.clickhouse_config import FAST_MERGE_TREE, ServerPorts, ZooKeeperSource, config_xml, users_xml
 from support.ports import ReservedPorts
 from support.process import ServerError, ServerProcess
@@ -51,6 +52,8 @@ class ServerOptions:
     env: environment variables of the process, for example LD_PRELOAD.
     extra_xml: further elements of config.xml as text, for example a <remote_servers> element.
     program: another clickhouse-server program than the installed one.
+    patched: whether the server has the cold-ZooKeeper patch (clickhouse/patched_server).
+    cold: the ensemble that <cold_zookeeper> names; the stock server does not look at it.
     """
 
     macros: Mapping[str, str] = field(default_factory=dict)
@@ -58,6 +61,8 @@ class ServerOptions:
     env: Mapping[str, str] = field(default_factory=dict)
     extra_xml: str = ""
     program: str | None = None
+    patched: bool = False
+    cold: ZooKeeperSource | None = None
 
 
 class ClickHouseServer:
@@ -70,9 +75,11 @@ class ClickHouseServer:
 
         Raises:
             ServerError: clickhouse-server is not installed.
+            PatchedServerError: the patch cannot be compiled here.
         """
         self.name = name
         self.folder = folder
+        self._zookeeper = zookeeper
         self.options = options or ServerOptions()
         self._reserved = ReservedPorts()
         take = self._reserved.take
@@ -80,7 +87,7 @@ class ClickHouseServer:
         self.write_config(zookeeper)
         command = (clickhouse_program(self.options.program), f"--config-file={self.config_path}")
         self.process = ServerProcess(
-            f"ClickHouse server {name}", command, folder / "clickhouse-server.log", self.options.env
+            f"ClickHouse server {name}", command, folder / "clickhouse-server.log", self._environment()
         )
 
     def __enter__(self) -> Self:
@@ -121,9 +128,12 @@ class ClickHouseServer:
 
     def write_config(self, zookeeper: ZooKeeperSource, extra_xml: str | None = None) -> None:
         """Write config.xml and users.xml again; a running server reads most of it at its next start."""
+        self._zookeeper = zookeeper
         self.folder.mkdir(parents=True, exist_ok=True)
         merge_tree = {**FAST_MERGE_TREE, **self.options.merge_tree}
         extra = self.options.extra_xml if extra_xml is None else extra_xml
+        if self.options.cold is not None:
+            extra = f"{self.options.cold.xml('cold_zookeeper')}\n{extra}"
         text = config_xml(self.folder, self.ports, zookeeper, self.options.macros, merge_tree, extra)
         self.config_path.write_text(text)
         (self.folder / "users.xml").write_text(users_xml())
@@ -151,6 +161,37 @@ class ClickHouseServer:
             ServerError: it did not come back; the text holds the end of its log.
         """
         self.stop()
+        self.start()
+
+    def become(self, *, patched: bool, cold: ZooKeeperSource | None = None) -> None:
+        """Stop, and be a patched or a stock server from the next start on; the data and the ports stay.
+
+        cold: the ensemble of <cold_zookeeper>; None: the configuration names none.
+
+        Raises:
+            PatchedServerError: the patch cannot be compiled here.
+        """
+        self.stop()
+        self.options = replace(self.options, patched=patched, cold=cold)
+        self.write_config(self._zookeeper)
+        self.process.env = self._environment()
+
+    def restart_patched(self, cold: ZooKeeperSource | None) -> None:
+        """Stop, and start as a patched server.
+
+        Raises:
+            ServerError: it did not come back; the text holds the end of its log.
+        """
+        self.become(patched=True, cold=cold)
+        self.start()
+
+    def restart_stock(self, cold: ZooKeeperSource | None = None) -> None:
+        """Stop, and start as a stock server.
+
+        Raises:
+            ServerError: it did not come back; the text holds the end of its log.
+        """
+        self.become(patched=False, cold=cold)
         self.start()
 
     def close(self) -> None:
@@ -212,6 +253,10 @@ class ClickHouseServer:
         if len(rows) != 1 or len(rows[0]) != 1:
             raise QueryError(f"{self.name}: one value was expected, {rows!r} came [{sql}]")
         return rows[0][0]
+
+    def _environment(self) -> dict[str, str]:
+        preload = {"LD_PRELOAD": str(patched_library())} if self.options.patched else {}
+        return {**self.options.env, **preload}
 
     def _request(self, method: str, target: str, body: bytes, seconds: float) -> tuple[int, str]:
         connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=seconds)

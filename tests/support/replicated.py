@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from support.clickhouse import ClickHouseServer
@@ -84,6 +86,35 @@ class ReplicatedTable:
     def rows(self, server: int = 0) -> list[tuple[object, ...]]:
         """Every row, in order."""
         return sorted(self.servers[server].query(f"SELECT * FROM {self.name}"))
+
+    def detached(self, server: int = 0) -> list[str]:
+        """Names of what one server has set aside, in order."""
+        return sorted(path.name for path in (self.folder(server) / "detached").iterdir())
+
+    def folder(self, server: int = 0) -> Path:
+        """Where one server has the parts."""
+        return self.servers[server].data_dir / "data" / "default" / self.name
+
+    def age(self, *parts: str) -> None:
+        """Make parts an hour old: a server that finds no znode of a part spares it for five minutes."""
+        long_ago = time.time() - 3600
+        for number, server in enumerate(self.servers):
+            for part in parts:
+                os.utime(self.folder(number) / part, (long_ago, long_ago))
+            server.execute(f"DETACH TABLE {self.name}")
+            server.execute(f"ATTACH TABLE {self.name}")
+
+    def leader(self) -> int:
+        """Number of the server that assigns merges and mutations, once there is one."""
+        question = f"SELECT is_leader FROM system.replicas WHERE {self._condition}"
+        leaders: list[int] = []
+
+        def is_known() -> bool:
+            leaders[:] = [n for n, server in enumerate(self.servers) if server.query(question) == [(1,)]]
+            return len(leaders) == 1
+
+        wait_for(is_known)
+        return leaders[0]
 
     def settle(self) -> None:
         """Wait until the replicas have nothing to do, and outdated parts are gone.

@@ -29,19 +29,23 @@ class TlsFiles:
     client_key: Path
 
     @classmethod
-    def create(cls, folder: Path) -> TlsFiles:
-        """Make a new authority and both certificates for 127.0.0.1 and localhost below `folder`."""
+    def create(cls, folder: Path, *hosts: str) -> TlsFiles:
+        """Make a new authority and both certificates below `folder`, for these names and addresses.
+
+        Without any they are for 127.0.0.1 and localhost.
+        """
+        names = [_general_name(host) for host in hosts or ("localhost", "127.0.0.1")]
         folder.mkdir(parents=True, exist_ok=True)
         files = cls(*(folder / f"{name}.pem" for name in ("ca", "server", "client", "client-key")))
         authority_key = ec.generate_private_key(ec.SECP256R1())
-        authority = _certificate("test authority", authority_key, None, authority_key)
+        authority = _certificate("test authority", authority_key, names, None, authority_key)
         files.authority.write_bytes(authority.public_bytes(serialization.Encoding.PEM))
         server_key = ec.generate_private_key(ec.SECP256R1())
-        server = _certificate("server", server_key, authority, authority_key)
+        server = _certificate("server", server_key, names, authority, authority_key)
         # ZooKeeper reads the key and its certificate from one file.
         _write_private(files.server, _key_pem(server_key) + server.public_bytes(serialization.Encoding.PEM))
         client_key = ec.generate_private_key(ec.SECP256R1())
-        client = _certificate("client", client_key, authority, authority_key)
+        client = _certificate("client", client_key, names, authority, authority_key)
         files.client.write_bytes(client.public_bytes(serialization.Encoding.PEM))
         _write_private(files.client_key, _key_pem(client_key))
         return files
@@ -57,15 +61,22 @@ class TlsFiles:
         }
 
 
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
 def _certificate(
     name: str,
     key: ec.EllipticCurvePrivateKey,
+    names: list[x509.GeneralName],
     issuer: x509.Certificate | None,
     issuer_key: ec.EllipticCurvePrivateKey,
 ) -> x509.Certificate:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.datetime.now(datetime.UTC)
-    addresses = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -75,7 +86,7 @@ def _certificate(
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + _VALID_FOR)
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName(addresses), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .sign(issuer_key, hashes.SHA256())
     )
 

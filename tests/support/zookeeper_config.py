@@ -32,6 +32,19 @@ _JARS = (
     "snappy-java-*",
 )
 
+_DEBIAN_JARS = Path("/usr/share/java")
+_DEBIAN_CLASSES = (
+    "zookeeper",
+    "zookeeper-jute",
+    "slf4j-api",
+    "slf4j-simple",
+    "netty-all",
+    "commons-io",
+    "commons-cli",
+    "metrics-core",
+    "snappy-java",
+)
+
 _LOG4J = """\
 appender.console.type = Console
 appender.console.name = console
@@ -62,6 +75,7 @@ class EnsembleOptions:
     settings: further lines of zoo.cfg.
     publish_clients: name the client address in each server line, so that /zookeeper/config lists it;
         with a separate clientPort line, as by default, that znode knows the quorum ports only.
+    debian: run the ZooKeeper of the package libzookeeper-java (3.8) instead of that of pyspark.
     """
 
     participants: int = 1
@@ -74,6 +88,7 @@ class EnsembleOptions:
     properties: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     publish_clients: bool = False
+    debian: bool = False
 
     def __post_init__(self) -> None:
         """Refuse an ensemble that ZooKeeper would not form."""
@@ -140,7 +155,7 @@ def command(options: EnsembleOptions, member: MemberFiles) -> tuple[str, ...]:
         *options.jvm,
         *(f"-D{name}={value}" for name, value in properties.items()),
         "-cp",
-        classpath(),
+        debian_classpath() if options.debian else classpath(),
         "org.apache.zookeeper.server.quorum.QuorumPeerMain",
         str(member.folder / "zoo.cfg"),
     )
@@ -172,6 +187,18 @@ def classpath() -> str:
     if not any("/zookeeper-" in jar for jar in jars):
         raise ServerError(f"{folder} holds no zookeeper-*.jar: install a pyspark of requirements.txt")
     return ":".join(jars)
+
+
+def debian_classpath() -> str:
+    """Return the class path of the ZooKeeper server that Debian packages.
+
+    Raises:
+        ServerError: it is not installed.
+    """
+    jars = [_DEBIAN_JARS / f"{name}.jar" for name in _DEBIAN_CLASSES]
+    if not all(jar.exists() for jar in jars):
+        raise ServerError("no ZooKeeper of Debian here: apt-get install libzookeeper-java, or `make setup`")
+    return ":".join(map(str, jars))
 
 
 def super_digest(credentials: str) -> str:
