@@ -18,6 +18,8 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.client import (
     ClickHouseClient,
+    QueryRefused,
+    identifier,
     literal,
 )
 from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.options import ClickHouseOptions
@@ -121,6 +123,25 @@ def test_exception_after_the_first_rows_is_not_taken_for_rows(server: ClickHouse
         ask(server, "SELECT throwIf(number = 150000) FROM numbers(200000)")
 
 
+def test_stream_gives_rows_by_column(server: ClickHouseServer) -> None:
+    client = ClickHouseClient("127.0.0.1", server.http_port, ClickHouseOptions())
+    rows = client.stream("SELECT toUInt32(number) AS n, 'a\\nb' AS text FROM numbers(100000)")
+    assert next(rows) == {"n": 0, "text": "a\nb"}
+    assert sum(row["n"] for row in rows) == sum(range(100_000))
+
+
+def test_stream_that_the_server_refuses_gives_no_row(server: ClickHouseServer) -> None:
+    client = ClickHouseClient("127.0.0.1", server.http_port, ClickHouseOptions())
+    with pytest.raises(QueryRefused, match="code 395"):
+        next(client.stream("SELECT throwIf(number = 150000) FROM numbers(200000)"))
+
+
+@pytest.mark.parametrize("name", ["plain", "_1", "1st", "a.b", "it's", "a`b", "a\\\\b", "ünï"])
+def test_identifiers_are_names_to_the_server(server: ClickHouseServer, name: str) -> None:
+    client = ClickHouseClient("127.0.0.1", server.http_port, ClickHouseOptions())
+    assert list(client.stream(f"SELECT toUInt8(1) AS {identifier(name)}")) == [{name: 1}]
+
+
 def test_tls_with_the_authority_of_the_server(
     server: ClickHouseServer, tls: TlsFiles, secure_port: int
 ) -> None:
@@ -194,6 +215,23 @@ def test_server_of_another_kind(status: int, body: bytes, message: str) -> None:
     assert "the address of the HTTP interface of a ClickHouse server" in str(caught.value)
 
 
+@pytest.mark.parametrize("body", [b"<html>", b"[1]\n", b"\xff", b'{"1":1}\n{"1"'])
+def test_stream_that_is_none_of_rows_is_not_understood(body: bytes) -> None:
+    with (
+        http_server(200, body) as port,
+        pytest.raises(PartMoveError, match="gave an answer that is not understood: "),
+    ):
+        list(ClickHouseClient("127.0.0.1", port, ClickHouseOptions()).stream("SELECT 1"))
+
+
+def test_stream_that_breaks_off_is_no_answer() -> None:
+    with (
+        http_server(200, b'{"1":1}\n', promised=100) as port,
+        pytest.raises(PartMoveError, match="cannot be reached: IncompleteRead"),
+    ):
+        list(ClickHouseClient("127.0.0.1", port, ClickHouseOptions()).stream("SELECT 1"))
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -217,14 +255,14 @@ def test_exceptions_as_later_versions_write_them(body: bytes, message: str) -> N
 
 
 @contextmanager
-def http_server(status: int, body: bytes) -> Iterator[int]:
-    """A server that gives one answer to everything."""
+def http_server(status: int, body: bytes, promised: int | None = None) -> Iterator[int]:
+    """A server that gives one answer to everything, and may promise more bytes than it sends."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(body) if promised is None else promised))
             self.end_headers()
             self.wfile.write(body)
 

@@ -65,18 +65,7 @@ class ClickHouseOptions:
         """Host and port that were given for the replica; None where its own host counts."""
         if replica not in self.endpoints:
             return None
-        text = self.endpoints[replica]
-        try:
-            parts = urlsplit(f"//{text}")
-            port = parts.port
-        except ValueError:
-            port = 0
-        if port == 0 or not parts.hostname or parts.netloc != text or "@" in text:
-            raise PartMoveError(
-                f"The endpoint {text!r} of replica {replica} is not host:port",
-                remedy="Write host:port, or [address]:port for IPv6",
-            )
-        return parts.hostname, self.port if port is None else port
+        return endpoint(self.endpoints[replica], self.port, f"replica {replica}")
 
     def _check_tls(self) -> None:
         if self.ca and not self.secure:
@@ -88,3 +77,18 @@ class ClickHouseOptions:
                 f"The TLS file {self.ca} (ca of ClickHouse) cannot be read",
                 remedy="Give the path of a PEM file that this user may read",
             )
+
+
+def endpoint(text: str, port: int, owner: str) -> tuple[str, int]:
+    """Host and port of ``host:port``; ``port`` where there is none. Raises PartMoveError for other text."""
+    try:
+        parts = urlsplit(f"//{text}")
+        given = parts.port
+    except ValueError:
+        given = 0
+    if given == 0 or not parts.hostname or parts.netloc != text or "@" in text:
+        raise PartMoveError(
+            f"The endpoint {text!r} of {owner} is not host:port",
+            remedy="Write host:port, or [address]:port for IPv6",
+        )
+    return parts.hostname, port if given is None else given

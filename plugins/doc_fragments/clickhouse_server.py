@@ -1,0 +1,51 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Documentation of the option that says which ClickHouse server to ask."""
+
+from __future__ import annotations
+
+
+class ModuleDocFragment:
+    """For modules and plugins that ask one server."""
+
+    DOCUMENTATION = r"""
+    options:
+      clickhouse:
+        description: How to ask the ClickHouse server over its HTTP interface.
+        type: dict
+        suboptions:
+          host:
+            description: Name or address of the server, seen from the host that this runs on.
+            type: str
+            default: localhost
+          port:
+            description: Port of the HTTP interface; with TLS usually 8443.
+            type: int
+            default: 8123
+          user:
+            description: A user that may read the database C(system).
+            type: str
+            default: default
+          password:
+            description: Password of O(clickhouse.user).
+            type: str
+            default: ''
+          secure:
+            description: Whether to speak TLS.
+            type: bool
+            default: false
+          ca:
+            description: PEM file of certificate authorities, added to those of the system.
+            type: path
+          verify:
+            description: Whether to refuse a server whose certificate no known authority has signed for its
+              host.
+            type: bool
+            default: true
+          timeout:
+            description: Seconds to wait for a connection, and for each answer.
+            type: float
+            default: 30.0
+    """

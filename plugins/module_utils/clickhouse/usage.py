@@ -1,0 +1,116 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a server knows of the partitions of its replicated tables: their size, and what is done to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from .client import ClickHouseClient, identifier
+
+READ_DAYS = 7
+"""How far back reads are counted."""
+
+_REPLICATED = "(database, table) IN (SELECT database, table FROM system.replicas)"
+_PARTS = f"""
+    SELECT database, table, partition_id, count() AS active_parts, sum(rows) AS rows,
+        sum(bytes_on_disk) AS bytes_on_disk, min(data_version) AS data_version
+    FROM system.parts WHERE active AND {_REPLICATED} GROUP BY database, table, partition_id"""
+_QUEUED = """
+    SELECT DISTINCT database, table, partition_id, 1 AS is_queued FROM system.parts
+    WHERE (database, table, name) IN
+        (SELECT database, table, arrayJoin(parts_to_merge) FROM system.replication_queue)"""
+_MUTATIONS = f"""
+    SELECT database, table, partition_id, max(number) AS mutation FROM system.mutations
+    ARRAY JOIN block_numbers.partition_id AS partition_id, block_numbers.number AS number
+    WHERE is_done = 0 AND {_REPLICATED} GROUP BY database, table, partition_id"""
+_FINISHED = f"type = 'QueryFinish' AND event_date >= today() - {READ_DAYS}"
+_READS = f"""
+    SELECT name, count() AS reads FROM system.query_log ARRAY JOIN partitions AS name
+    WHERE {_FINISHED} GROUP BY name"""
+
+
+class PartitionUsage(NamedTuple):
+    """Something that one server knows of a partition; what a row says nothing about is None in it."""
+
+    shard_path: str
+    partition_id: str
+    sql_table: str
+    """Database and table as they stand in SQL."""
+    active_parts: int | None = None
+    rows: int | None = None
+    bytes_on_disk: int | None = None
+    data_version: int | None = None
+    """The least of its active parts: mutations with greater numbers have not reached all of them."""
+    is_queued: int | None = None
+    """1 where one of its parts is in a merge or a mutation that the replica has still to do."""
+    mutation: int | None = None
+    """The greatest number of a mutation that is not done."""
+    has_log: bool | None = None
+    """Whether the server knows who has read what."""
+    reads: int | None = None
+    """Queries that have read it, today and in the READ_DAYS days before."""
+
+
+class _Table(NamedTuple):
+    shard_path: str
+    sql: str
+
+
+_Tables: TypeAlias = Mapping[tuple[str, str], "_Table"]
+"""The replicated tables of a server by database and name."""
+
+
+def read_usage(client: ClickHouseClient) -> Iterator[PartitionUsage]:
+    """All that the server knows, in any order, with several rows for a partition.
+
+    Only the names of its tables are kept in memory. Raises PartMoveError as the client does.
+    """
+    tables = _tables(client)
+    has_log = _has_log(client)
+    for row in _rows(client, tables, _PARTS):
+        yield row._replace(has_log=has_log)
+    yield from _rows(client, tables, _QUEUED)
+    yield from _rows(client, tables, _MUTATIONS)
+    if has_log:
+        yield from _reads(client, tables)
+
+
+def _tables(client: ClickHouseClient) -> _Tables:
+    found = client.rows("SELECT database, table, zookeeper_path FROM system.replicas")
+    return {
+        (database, table): _Table(shard_path, f"{identifier(database)}.{identifier(table)}")
+        for database, table, shard_path in found
+    }
+
+
+def _rows(client: ClickHouseClient, tables: _Tables, sql: str) -> Iterator[PartitionUsage]:
+    for row in client.stream(sql):
+        table = tables.get((row.pop("database"), row.pop("table")))
+        if table is not None:  # else it was made just now
+            partition_id = row.pop("partition_id")
+            numbers: dict[str, Any] = {name: int(value) for name, value in row.items()}
+            yield PartitionUsage(table.shard_path, partition_id, table.sql)._replace(**numbers)
+
+
+def _has_log(client: ClickHouseClient) -> bool:
+    """Whether the version notes partitions, and the log is on: this very server has queries in it."""
+    columns = client.rows(
+        "SELECT count() FROM system.columns"
+        " WHERE database = 'system' AND table = 'query_log' AND name = 'partitions'"
+    )
+    if not int(columns[0][0]):
+        return False
+    return bool(client.rows(f"SELECT 1 FROM system.query_log WHERE {_FINISHED} LIMIT 1"))
+
+
+def _reads(client: ClickHouseClient, tables: _Tables) -> Iterator[PartitionUsage]:
+    by_name = {f"{database}.{name}": table for (database, name), table in tables.items()}
+    for row in client.stream(_READS):
+        name, _dot, partition_id = row["name"].rpartition(".")
+        table = by_name.get(name)
+        if table is not None:
+            yield PartitionUsage(table.shard_path, partition_id, table.sql, reads=int(row["reads"]))

@@ -1,0 +1,212 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What real servers say of their partitions, and what the classification makes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+import build_package
+from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.settings import clients_of
+from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.usage import (
+    PartitionUsage,
+    read_usage,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
+from support.clickhouse import ClickHouseCluster, ClickHouseServer
+from support.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
+from support.spark import SMALL_JVM
+from support.zookeeper import Ensemble
+
+SCRIPT = build_package.HERE / "classify.py"
+DAYS = ("20191201", "20191202", "20191203")
+
+
+def usage(server: ClickHouseServer, table: ReplicatedTable) -> list[PartitionUsage]:
+    """What the server says of the table."""
+    (client,) = clients_of({"hosts": [f"127.0.0.1:{server.http_port}"]})
+    return [row for row in read_usage(client) if row.shard_path == table.path]
+
+
+def known(rows: list[PartitionUsage], field: str) -> dict[str, object]:
+    """Partition id → value of the field, where it has one."""
+    return {row.partition_id: value for row in rows if (value := getattr(row, field)) is not None}
+
+
+@pytest.fixture
+def table(make_table: TableMaker) -> ReplicatedTable:
+    """A table with three partitions, of which the second has two parts."""
+    table = make_table(WITHOUT_MERGES)
+    table.fill(["2019-12-01", "2019-12-02", "2019-12-03"])
+    table.fill(["2019-12-02"], rows=2)
+    table.settle()
+    return table
+
+
+@pytest.fixture
+def log(replicas: ClickHouseCluster, table: ReplicatedTable) -> Iterator[ClickHouseServer]:
+    """A server with a log of queries such as later versions keep, and someone else's query in it."""
+    server = replicas.servers[0]
+    server.execute(
+        "CREATE TABLE system.query_log (type Enum8('QueryStart' = 1, 'QueryFinish' = 2), event_date Date,"
+        " partitions Array(String)) ENGINE = Memory"
+    )
+    server.execute("INSERT INTO system.query_log VALUES ('QueryFinish', today(), ['default.gone.all'])")
+    yield server
+    server.execute("DROP TABLE system.query_log")
+
+
+def test_size_is_that_of_the_active_parts(replicas: ClickHouseCluster, table: ReplicatedTable) -> None:
+    rows = usage(replicas.servers[0], table)
+    assert known(rows, "active_parts") == dict(zip(DAYS, (1, 2, 1), strict=True))
+    assert known(rows, "rows") == dict(zip(DAYS, (3, 5, 3), strict=True))
+    on_disk = replicas.servers[0].query(
+        f"SELECT partition_id, sum(bytes_on_disk) FROM system.parts WHERE active AND table = '{table.name}'"
+        " GROUP BY partition_id"
+    )
+    assert known(rows, "bytes_on_disk") == dict(on_disk)
+    assert {row.sql_table for row in rows} == {f"default.{table.name}"}
+    assert known(rows, "is_queued") == known(rows, "mutation") == known(rows, "reads") == {}
+    # This version does not log which partitions a query reads.
+    assert set(known(rows, "has_log").values()) == {False}
+
+
+def test_merge_that_waits_is_seen(replicas: ClickHouseCluster, table: ReplicatedTable) -> None:
+    is_leader = f"SELECT is_leader FROM system.replicas WHERE table = '{table.name}'"
+    leader, other = sorted(replicas.servers, key=lambda server: server.value(is_leader), reverse=True)
+    other.execute(f"SYSTEM STOP REPLICATION QUEUES {table.name}")
+    try:
+        leader.execute(
+            f"OPTIMIZE TABLE {table.name} PARTITION ID '20191202' FINAL", replication_alter_partitions_sync=0
+        )
+        wait_for(lambda: known(usage(other, table), "is_queued") == {"20191202": 1})
+        assert known(usage(other, table), "active_parts")["20191202"] == 2
+    finally:
+        other.execute(f"SYSTEM START REPLICATION QUEUES {table.name}")
+    table.settle()
+    assert known(usage(other, table), "is_queued") == {}
+    assert known(usage(other, table), "active_parts")["20191202"] == 1
+
+
+def test_mutation_that_waits_is_seen(replicas: ClickHouseCluster, table: ReplicatedTable) -> None:
+    server = replicas.servers[0]
+    server.execute(f"ALTER TABLE {table.name} DELETE WHERE id = 1 AND day = '2019-12-01'")
+    table.fill(["2019-12-04"])
+    numbers = {"20191201": 1, "20191202": 2, "20191203": 1}
+    wait_for(lambda: known(usage(server, table), "mutation") == numbers)
+    versions = known(usage(server, table), "data_version")
+    assert versions == dict.fromkeys((*DAYS, "20191204"), 0)
+
+
+def test_mutation_that_is_done_is_not_seen(replicas: ClickHouseCluster, make_table: TableMaker) -> None:
+    table = make_table()
+    table.fill(["2019-12-01"])
+    table.servers[0].execute(f"ALTER TABLE {table.name} DELETE WHERE id = 1")
+    wait_for(lambda: known(usage(table.servers[1], table), "rows") == {"20191201": 2})
+    wait_for(lambda: known(usage(table.servers[1], table), "mutation") == {})
+    assert known(usage(table.servers[1], table), "data_version") == {"20191201": 1}
+
+
+def test_reads_are_those_in_the_log(log: ClickHouseServer, table: ReplicatedTable) -> None:
+    name = f"default.{table.name}"
+    log.execute(
+        "INSERT INTO system.query_log VALUES"
+        f" ('QueryFinish', today(), ['{name}.20191201', '{name}.20191202']),"
+        f" ('QueryFinish', today() - 7, ['{name}.20191201', 'default.other.20191201']),"
+        f" ('QueryFinish', today() - 8, ['{name}.20191201']),"
+        f" ('QueryStart', today(), ['{name}.20191203'])"
+    )
+    rows = usage(log, table)
+    assert known(rows, "reads") == {"20191201": 2, "20191202": 1}
+    assert set(known(rows, "has_log").values()) == {True}
+
+
+def test_log_without_queries_is_no_log(log: ClickHouseServer, table: ReplicatedTable) -> None:
+    log.execute("TRUNCATE TABLE system.query_log")
+    assert set(known(usage(log, table), "has_log").values()) == {False}
+
+
+def test_names_are_quoted_where_sql_needs_it(replicas: ClickHouseCluster, base: str) -> None:
+    table = ReplicatedTable("`a.b \\`c`", f"{base}/odd", replicas.servers[:1]).create()
+    table.fill(["2019-12-01"])
+    (row,) = usage(replicas.servers[0], table)
+    assert row.sql_table == "default.`a.b \\`c`"
+    replicas.servers[0].execute(f"OPTIMIZE TABLE {row.sql_table} PARTITION ID '20191201' FINAL")
+
+
+def test_server_that_cannot_be_asked_is_named() -> None:
+    (client,) = clients_of({"hosts": ["127.0.0.1:1"]})
+    with pytest.raises(PartMoveError, match=r"ClickHouse at 127\.0\.0\.1:1 cannot be reached"):
+        list(read_usage(client))
+
+
+def test_job_proposes_nothing_that_servers_work_on(
+    hot_ensemble: Ensemble,
+    replicas: ClickHouseCluster,
+    table: ReplicatedTable,
+    make_table: TableMaker,
+    tmp_path: Path,
+) -> None:
+    mutated = make_table(WITHOUT_MERGES)
+    mutated.fill(["2019-12-01"])
+    replicas.servers[0].execute(f"ALTER TABLE {mutated.name} DELETE WHERE id = 1")
+    mutated.fill(["2019-12-02"])
+    wait_for(lambda: bool(known(usage(replicas.servers[1], mutated), "mutation")))
+    root = table.path.rpartition("/")[0]
+
+    summary = classify(tmp_path, root, hot_ensemble, replicas.servers)
+
+    counts = {name: summary[name]["partitions"] for name in ("to_move", "to_merge", "deferred")}
+    assert counts == {"to_move": 4, "to_merge": 1, "deferred": 1}
+    (merge,) = summary["to_merge"]["statements"]
+    assert (merge["shard_path"], merge["partition"]) == (table.path, "20191202")
+    gates = {(row.shard_path, row.partition): row.gate for row in read_plan(summary["plan"]).rows()}
+    assert {key: gate for key, gate in gates.items() if gate} == {
+        (table.path, "20191202"): "one_part",
+        (mutated.path, "20191201"): "mutations_applied",
+    }
+    analysis = pyarrow.parquet.read_table(tmp_path / "rows").to_pylist()
+    sizes = {
+        row["partition"]: (row["rows"], row["reads"]) for row in analysis if row["shard_path"] == table.path
+    }
+    assert sizes == {"20191201": (3, None), "20191202": (5, None), "20191203": (3, None)}
+
+    # What the summary says is what there is to do.
+    replicas.servers[0].execute(merge["statement"])
+    table.settle()
+    assert len(table.active_parts()["20191202"]) == 1
+
+
+def classify(folder: Path, root: str, hot: Ensemble, servers: Sequence[ClickHouseServer]) -> dict[str, Any]:
+    """Run the job, which asks the servers, for a moment when everything is old; returns its summary."""
+    connections = {
+        "hot": {"hosts": hot.connect_string.split(",")},
+        "clickhouse": {"hosts": [f"127.0.0.1:{server.http_port}" for server in servers]},
+    }
+    (folder / "connections.json").write_text(json.dumps(connections))
+    (folder / "policy.yml").write_text("version: 1\n")
+    given = {
+        "policy": "policy.yml",
+        "connections": "connections.json",
+        "plan": "plan.jsonl",
+        "parquet": "rows",
+    }
+    options = [f"--{name}={folder / file}" for name, file in given.items()]
+    command = [sys.executable, str(SCRIPT), *options, f"--root={root}", "--as-of=2100-01-01T00:00:00Z"]
+    environment = os.environ | {"SPARK_SUBMIT_OPTS": SMALL_JVM}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    summary: dict[str, Any] = json.loads(done.stdout)
+    return summary
