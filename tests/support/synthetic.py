@@ -33,6 +33,12 @@ _DEFINITION_OF_FORMAT = {
 _MARKS = ("block_numbers", "blocks", "leader_election", "log", "mutations", "quorum", "replicas", "temp")
 
 
+def definition(format_version: int) -> bytes:
+    """The ``metadata`` znode of a shard path."""
+    lines = _DEFINITION | _DEFINITION_OF_FORMAT[format_version]
+    return "".join(f"{key}: {value}\n" for key, value in lines.items()).encode()
+
+
 @dataclass
 class SyntheticTable:
     """A shard path in one ensemble, as a server leaves it.
@@ -46,11 +52,9 @@ class SyntheticTable:
 
     def create(self) -> SyntheticTable:
         """Create the znodes that come with the table."""
-        definition = _DEFINITION | _DEFINITION_OF_FORMAT[self.format_version]
-        metadata = "".join(f"{key}: {value}\n" for key, value in definition.items())
         for name in _MARKS:
             self.client.create(f"{self.path}/{name}", makepath=True)
-        self.client.create(f"{self.path}/metadata", metadata.encode())
+        self.client.create(f"{self.path}/metadata", definition(self.format_version))
         self.client.create(f"{self.path}/columns", LEGACY["columns"])
         return self
 

@@ -12,10 +12,10 @@ import socket
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
-from struct import Struct
 from typing import Any, TypeAlias
 
 from ..partmove.errors import PartMoveError
+from .handshake import NEW_SESSION
 from .options import EnsembleOptions
 
 try:
@@ -37,8 +37,6 @@ _GREETING_SECONDS = 1.0
 
 _NO_ANSWER = "no answer"
 _UNCLEAR = (_NO_ANSWER, "socket connection broken", "socket time-out during read")
-# The request of a new session: protocol version, last transaction, timeout, session, password, read-only.
-_NEW_SESSION = Struct("!iiqiqi16s?").pack(45, 0, 0, 10_000, 0, 16, b"", False)
 
 
 class ConnectionLog(logging.Logger):
@@ -151,7 +149,7 @@ def _greeting(host: str, port: int) -> bytes:
     """Return the first bytes of a server that is not ZooKeeper, b"" for one that may be or is silent."""
     try:
         with socket.create_connection((host, port), _GREETING_SECONDS) as connection:
-            connection.sendall(_NEW_SESSION)
+            connection.sendall(NEW_SESSION)
             # Servers of text protocols answer at the end of the input, if not before.
             connection.shutdown(socket.SHUT_WR)
             answer = connection.recv(16)

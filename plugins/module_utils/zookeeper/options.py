@@ -64,6 +64,7 @@ class EnsembleOptions:
     session_timeout: asked of the ensemble, which may grant another.
     connect_timeout: how long to try to connect.
     operation_timeout: how long one request may stay without an answer, reconnecting included.
+    reads_per_second: how many znodes a session may read in a second, 0 for any number.
     auth_scheme: ``""``, ``digest``, ``sasl_digest_md5`` or ``sasl_gssapi``.
     auth_credential: ``user:password``; for sasl_gssapi the principal, or ``""`` for that of the ticket cache.
     sasl_service: the Kerberos service of the servers.
@@ -75,6 +76,7 @@ class EnsembleOptions:
     session_timeout: float = 30.0
     connect_timeout: float = 15.0
     operation_timeout: float = 60.0
+    reads_per_second: float = 0.0
     auth_scheme: str = ""
     auth_credential: str = field(default="", repr=False)
     sasl_service: str = "zookeeper"

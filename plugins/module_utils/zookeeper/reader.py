@@ -15,6 +15,7 @@ from ..partmove.batches import MAX_BYTES
 from ..partmove.errors import AccessDenied, EnsembleError
 from ..partmove.znodes import Znode
 from .options import EnsembleOptions
+from .pace import Pace
 from .session import LOST, Session
 from .wire import (
     BAD_ARGUMENTS,
@@ -65,6 +66,7 @@ class Reader:
         """Connect; see `Session` for the errors."""
         self._options = options
         self._session = Session(options, label)
+        self._pace = Pace(options.reads_per_second)
         self._data_size = AnswerSize(8 * 1024)
         self._children_size = AnswerSize(64 * 1024)
         try:
@@ -125,7 +127,7 @@ class Reader:
             requests, window = _batches(kind, size, paths, chroot), BATCHES_IN_FLIGHT
         else:
             requests, window = map(partial(SingleRead, kind, chroot), paths), SINGLES_IN_FLIGHT
-        for request, answer in self._session.stream(requests, window):
+        for request, answer in self._session.stream(map(self._paced, requests), window):
             if self._multi_read and answer.error in _NOT_KNOWN:
                 # Reconnected to a member of an older version.
                 self._multi_read = False
@@ -133,6 +135,11 @@ class Reader:
             found += request.decode(answer, self._refuse)
             size.learn(len(request.paths), len(answer.packet))
         return found
+
+    def _paced(self, request: ReadRequest[_Found]) -> ReadRequest[_Found]:
+        """The request, when it may be sent."""
+        self._pace.wait(len(request.paths))
+        return request
 
     def _has_multi_read(self) -> bool:
         """Try it: a server that has none says so, drops the connection, or both."""

@@ -16,27 +16,24 @@ Only ``hosts`` has to be there. A setting that is None counts as not given; ``tl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 from ..partmove.errors import EnsembleError
+from ..partmove.settings import SECONDS, Types, given_settings
 from .options import EnsembleOptions, TlsOptions
 
-_Types: TypeAlias = "Mapping[str, type | tuple[type, ...]]"
-
-_SECONDS = (int, float)
-_CONNECTION: _Types = {
+_CONNECTION: Types = {
     "hosts": list,
     "chroot": str,
-    "session_timeout": _SECONDS,
-    "connect_timeout": _SECONDS,
-    "operation_timeout": _SECONDS,
+    "session_timeout": SECONDS,
+    "connect_timeout": SECONDS,
+    "operation_timeout": SECONDS,
     "auth": dict,
     "tls": dict,
 }
-_AUTH: _Types = {"scheme": str, "credential": str, "service": str}
+_AUTH: Types = {"scheme": str, "credential": str, "service": str}
 _AUTH_OPTIONS = {"scheme": "auth_scheme", "credential": "auth_credential", "service": "sasl_service"}
-_TLS: _Types = {
+_TLS: Types = {
     "ca": str,
     "cert": str,
     "key": str,
@@ -66,27 +63,5 @@ def options_of(name: str, settings: object) -> EnsembleOptions:
     )
 
 
-def _given(name: str, prefix: str, settings: object, types: _Types) -> dict[str, Any]:
-    """The settings that are not None. No message shows a value: it may be a secret."""
-    if not isinstance(settings, Mapping):
-        where = prefix.rstrip(".") or "connection settings"
-        raise EnsembleError(
-            f"The {where} of ensemble {name} are no mapping", remedy=f"Give some of {', '.join(types)}"
-        )
-    given = {key: value for key, value in settings.items() if value is not None}
-    for key, value in given.items():
-        if key not in types:
-            raise EnsembleError(
-                f"Unknown setting {prefix}{key} of ensemble {name}", remedy=f"Use {', '.join(types)}"
-            )
-        if not isinstance(value, types[key]) or (isinstance(value, bool) and types[key] is not bool):
-            raise EnsembleError(
-                f"Setting {prefix}{key} of ensemble {name} is of type {type(value).__name__}",
-                remedy=f"Give {_said(types[key])}",
-            )
-    return given
-
-
-def _said(kind: type | tuple[type, ...]) -> str:
-    words = {list: "a list", dict: "a mapping", str: "text in quotes", bool: "true or false"}
-    return "a number of seconds" if isinstance(kind, tuple) else words[kind]
+def _given(name: str, prefix: str, settings: object, types: Types) -> dict[str, Any]:
+    return given_settings(settings, types, owner=f"ensemble {name}", prefix=prefix, error=EnsembleError)

@@ -1,0 +1,34 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is wrong with a file, and where in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from olap_partmove.partmove.errors import EnsembleError
+
+
+class DamagedFile(EnsembleError):
+    """A file of ZooKeeper that is torn, corrupt, or written in a way that is not known here.
+
+    ``offset`` counts the bytes from the beginning of the file, of a compressed one those of its content.
+    """
+
+    def __init__(self, path: Path, offset: int, problem: str, *, remedy: str = "") -> None:
+        super().__init__(f"{path}: {problem} at byte {offset}", remedy=remedy or _COPY_AGAIN)
+        self.path = path
+        self.offset = offset
+
+
+def unreadable(path: Path, error: OSError) -> EnsembleError:
+    """The error for a file or folder that the operating system does not hand out."""
+    return EnsembleError(
+        f"{path} cannot be read: {error.strerror or error}",
+        remedy="Give this user the right to read it, at the same path on every host that runs the job",
+    )
+
+
+_COPY_AGAIN = "Copy the folder again, snapshots first and then logs, or take the files of another member"
