@@ -11,16 +11,17 @@ that is merged away during the walk is left out, one that appears may or may not
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from .coordination import DEFAULT_ROOT
 from .errors import EnsembleError
 from .layout import ReplicaLayout, ShardLayout, is_shard_path
-from .names import parse_part_name
+from .names import PartName, parse_part_name
+from .part_reader import read_parts
 from .ports import ZnodeReader
 from .shard_reader import NoSuchTable
 from .table_metadata import parse_table_metadata
-from .znodes import Znode
 
 HOT = "hot"
 COLD = "cold"
@@ -75,6 +76,22 @@ def find_shard_paths(hot: ZnodeReader, root: str, *, without: Collection[str] = 
         level = sorted(path for path in below if path not in without)
 
 
+def count_parts(reader: ZnodeReader, shard_paths: Sequence[str]) -> list[int]:
+    """How many parts are registered at each shard path, over all replicas; 0 where there is no table."""
+    layouts = [ShardLayout(path) for path in shard_paths]
+    replicas = reader.children([layout.replicas for layout in layouts])
+    parts = [
+        layout.replica(name).parts
+        for layout, names in zip(layouts, replicas, strict=True)
+        for name in names or ()
+    ]
+    found = iter(reader.read(parts))
+    return [
+        sum(znode.stat.num_children for znode in islice(found, len(names or ())) if znode is not None)
+        for names in replicas
+    ]
+
+
 def read_inventory(
     hot: ZnodeReader, shard_path: str, *, cold: ZnodeReader | None = None
 ) -> Iterator[InventoryRow]:
@@ -100,11 +117,6 @@ def read_inventory(
         yield from walk.rows(cold, COLD)
 
 
-class _Payload(NamedTuple):
-    bytes: int
-    znodes: int
-
-
 class _ShardWalk:
     """One walk over a shard path; remembers the states it has read."""
 
@@ -123,52 +135,34 @@ class _ShardWalk:
     def _batch(
         self, reader: ZnodeReader, ensemble: str, replica: ReplicaLayout, names: Sequence[str]
     ) -> Iterator[InventoryRow]:
-        ids = [self._partition_id(replica, name) for name in names]
-        self._learn_states(ids)
-        znodes = reader.read([replica.part(name) for name in names])
-        payloads = _payloads(reader, [znode for znode in znodes if znode is not None])
-        for name, partition_id, znode in zip(names, ids, znodes, strict=True):
-            if znode is not None:
-                yield InventoryRow(
-                    shard_path=self._layout.path,
-                    replica=replica.name,
-                    part=name,
-                    partition_id=partition_id,
-                    mtime=znode.stat.mtime,
-                    bytes=payloads[znode.path].bytes,
-                    znodes=payloads[znode.path].znodes,
-                    ensemble=ensemble,
-                    state=self._states[partition_id],
-                )
+        parts = [self._named(replica.part(name), name) for name in names]
+        self._learn_states(name.partition_id for _path, name in parts)
+        for part in read_parts(reader, parts):
+            yield InventoryRow(
+                shard_path=self._layout.path,
+                replica=replica.name,
+                part=part.name.text,
+                partition_id=part.name.partition_id,
+                mtime=part.znode.stat.mtime,
+                bytes=part.data_bytes,
+                znodes=part.znodes,
+                ensemble=ensemble,
+                state=self._states[part.name.partition_id],
+            )
 
-    def _partition_id(self, replica: ReplicaLayout, name: str) -> str:
-        return parse_part_name(name, self._format_version, replica.part(name)).partition_id
+    def _named(self, path: str, name: str) -> tuple[str, PartName]:
+        return path, parse_part_name(name, self._format_version, path)
 
     def _learn_states(self, partition_ids: Iterable[str]) -> None:
         new = sorted(set(partition_ids) - self._states.keys())
         found = self._hot.read([self._layout.state(each) for each in new]) if new else []
         for partition_id, znode in zip(new, found, strict=True):
-            data = b"" if znode is None else znode.data
-            self._states[partition_id] = data.decode(errors="backslashreplace")
+            self._states[partition_id] = "" if znode is None else state_text(znode.data)
 
 
-def _payloads(reader: ZnodeReader, parts: Sequence[Znode]) -> dict[str, _Payload]:
-    """Size of each part by its path; the legacy form keeps columns and checksums in children."""
-    payloads = {part.path: _Payload(part.stat.data_length, 1) for part in parts}
-    parents = [part.path for part in parts if part.stat.num_children]
-    if not parents:
-        return payloads
-    children = [
-        (parent, f"{parent}/{name}")
-        for parent, names in zip(parents, reader.children(parents), strict=True)
-        for name in names or ()
-    ]
-    found = reader.read([path for _parent, path in children])
-    for (parent, _path), child in zip(children, found, strict=True):
-        if child is not None:
-            before = payloads[parent]
-            payloads[parent] = _Payload(before.bytes + child.stat.data_length, before.znodes + 1)
-    return payloads
+def state_text(data: bytes) -> str:
+    """Data of a State znode as rows have it."""
+    return data.decode(errors="backslashreplace")
 
 
 def _batches(items: Sequence[_T]) -> Iterator[Sequence[_T]]:

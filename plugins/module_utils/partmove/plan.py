@@ -24,6 +24,7 @@ from .errors import PlanError
 from .plan_lines import (
     COLD,
     HOT,
+    OtherVersion,
     PlanHeader,
     PlanRow,
     encode_header,
@@ -130,13 +131,17 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     return Plan(plan_path, header, file_id)
 
 
-def read_header(path: str | os.PathLike[str]) -> PlanHeader:
+def read_header(path: str | os.PathLike[str]) -> PlanHeader | None:
     """The header alone, for comparing two plans; the rows are not looked at.
 
-    Raises PlanError when the file cannot be read or its first line is no header.
+    None for a plan of another version, which is like no plan of this one. Raises PlanError when the
+    file cannot be read or its first line is no header.
     """
     with _open(Path(path)) as stream:
-        return parse_header(stream.readline(), f"{path}:1")
+        try:
+            return parse_header(stream.readline(), f"{path}:1")
+        except OtherVersion:
+            return None
 
 
 def write_plan(

@@ -17,15 +17,25 @@ from .layout import check_shard_path
 from .names import check_partition_id
 
 FORMAT = "olap.partmove/plan"
-VERSION = 1
+VERSION = 2
 COLD = "COLD"
 HOT = "HOT"
 STATES = (COLD, HOT)
+
+QUEUE_CLEAR = "queue_clear"
+ONE_PART = "one_part"
+MUTATIONS_APPLIED = "mutations_applied"
+FORESEEN_GATES = (QUEUE_CLEAR, ONE_PART, MUTATIONS_APPLIED)
+"""The gates that a classification can see to be closed, by their names."""
 
 _AGAIN = "Run the classification again to get a plan that can be read"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class OtherVersion(PlanError):
+    """A plan of a version of the format that is not read."""
 
 
 class PlanHeader(NamedTuple):
@@ -45,8 +55,8 @@ class PlanHeader(NamedTuple):
 class PlanRow(NamedTuple):
     """The state one partition of one shard path should be in.
 
-    The last four are what the classification saw, over all replicas; they are None for a partition
-    that a person named.
+    What follows the reason is what the classification saw, over all replicas; it is None for a
+    partition that a person named.
     """
 
     shard_path: str
@@ -61,6 +71,8 @@ class PlanRow(NamedTuple):
     """The part znodes and their children."""
     bytes: int | None
     """Data of these znodes."""
+    gate: str | None = None
+    """The one of FORESEEN_GATES that was closed; None where none was."""
 
 
 def format_time(milliseconds: int) -> str:
@@ -102,9 +114,9 @@ def parse_header(line: bytes, where: str) -> PlanHeader:
         )
     version = values.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version != VERSION:
-        raise PlanError(
+        raise OtherVersion(
             f"{where}: the plan has version {version!r}, this collection reads version {VERSION}",
-            remedy="Use the same version of the collection for the classification and the move",
+            remedy="Classify again, with the version of the collection that the move has",
         )
     del values["format"], values["version"]
     return PlanHeader(**_fields(values, _HEADER_FIELDS, where))
@@ -227,6 +239,12 @@ def _state(value: object, where: str) -> str:
     raise _wrong(where, "state", value, "COLD or HOT")
 
 
+def _gate(value: object, where: str) -> str | None:
+    if value is None or (isinstance(value, str) and value in FORESEEN_GATES):
+        return value
+    raise _wrong(where, "gate", value, f"null or one of {', '.join(FORESEEN_GATES)}")
+
+
 _HEADER_FIELDS: Mapping[str, Callable[[object, str], Any]] = {
     "policy_digest": _digest("policy_digest"),
     "source": _text("source"),
@@ -243,4 +261,5 @@ _ROW_FIELDS: Mapping[str, Callable[[object, str], Any]] = {
     "parts": _count("parts"),
     "znodes": _count("znodes"),
     "bytes": _count("bytes"),
+    "gate": _gate,
 }

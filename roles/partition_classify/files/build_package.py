@@ -5,8 +5,8 @@
 """Packs what the job needs on every executor into one zip for ``spark-submit --py-files``.
 
 The zip holds two packages: ``partition_classify``, which lies beside this file, and ``olap_partmove``
-with the collection's ``partmove`` and ``zookeeper`` inside. The same files give the same bytes: no
-compression, entries in the order of their names, one fixed time.
+with the collection's ``clickhouse``, ``partmove`` and ``zookeeper`` inside. The same files give the same
+bytes: no compression, entries in the order of their names, one fixed time.
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ _MODE = 0o644 << 16
 def build(target: Path, *, module_utils: Path = MODULE_UTILS) -> None:
     """Write the zip to ``target``. Raises OSError when the files of the collection are not there."""
     packages = {
+        "olap_partmove/clickhouse": module_utils / "clickhouse",
         "olap_partmove/partmove": module_utils / "partmove",
         "olap_partmove/zookeeper": module_utils / "zookeeper",
         "partition_classify": HERE / "partition_classify",
+        "partition_classify/zookeeper_files": HERE / "partition_classify" / "zookeeper_files",
     }
     files = {"olap_partmove/__init__.py": b""}
     for name, folder in packages.items():
         # Python takes a folder of a zip for a package only with this file in it.
         files[f"{name}/__init__.py"] = b""
         files |= {f"{name}/{path.name}": path.read_bytes() for path in _modules(folder)}
+        files |= {f"{name}/{path.name}": path.read_bytes() for path in folder.glob("*.j2")}
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as package:
         for name, content in sorted(files.items()):
             entry = zipfile.ZipInfo(name, _TIME)

@@ -10,62 +10,63 @@ Options:
 - ``hot_secret``, and optionally ``cold_secret``: how to connect, as JSON (see connections below). They
   may carry credentials; Spark does not show the options of a Python data source, and would hide the
   value of an option with such a name;
-- ``tasks``: how many input partitions there are at most.
+- ``sessions``: how many sessions the job may have with each ensemble at one moment;
+- ``znodes_per_second``: how many znodes the job may read of each ensemble in a second, 0 for any number.
 
-There is one input partition for each shard path. Where that would make more than ``tasks``, each gets
-several, because every task costs a session with each ensemble.
+There is one input partition for each shard path. Where that would make more than ``sessions``, each gets
+several. A task has one session with each ensemble, so however many tasks run at once, there are never
+more sessions than input partitions; each reads at its share of ``znodes_per_second``.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from olap_partmove.partmove.ensembles import check_distinct, check_unlike
-from olap_partmove.partmove.errors import EnsembleError
-from olap_partmove.partmove.inventory import InventoryRow, find_shard_paths, read_inventory
+from olap_partmove.partmove.errors import EnsembleError, EnsembleUnreachable
+from olap_partmove.partmove.inventory import (
+    HOT,
+    InventoryRow,
+    count_parts,
+    find_shard_paths,
+    read_inventory,
+)
 from olap_partmove.partmove.shard_reader import NoSuchTable
 from olap_partmove.zookeeper.options import EnsembleOptions
 from olap_partmove.zookeeper.settings import options_of
 from olap_partmove.zookeeper.store import ZooKeeperStore, connect
 
+from .dealing import deal
+from .inventory_rows import INVENTORY_SCHEMA, record_batches
 from .progress import tell
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = "zookeeper"
-DEFAULT_TASKS = 1000
-_BATCH_ROWS = 5000
+DEFAULT_SESSIONS = 32
+"""Below 60, which is how many connections of one host ZooKeeper accepts by default."""
 
-INVENTORY_SCHEMA = StructType(
-    [
-        StructField("shard_path", StringType()),
-        StructField("replica", StringType()),
-        StructField("part", StringType()),
-        StructField("partition_id", StringType()),
-        StructField("mtime", LongType()),
-        StructField("bytes", LongType()),
-        StructField("znodes", LongType()),
-        StructField("ensemble", StringType()),
-        StructField("state", StringType()),
-    ]
-)
-"""The columns of InventoryRow, in its order."""
+RETRIES = 3
+_FIRST_DELAY = 1.0
+# A shard path costs a few requests even if it has no parts.
+_PATH_COST = 100
 
 
 @dataclass(frozen=True)
 class ShardPaths(InputPartition):
-    """The shard paths that one task reads."""
+    """The shard paths that one task reads, and how fast it may."""
 
     paths: tuple[str, ...]
+    znodes_per_second: float
 
 
 class ZooKeeperSource(DataSource):
@@ -87,7 +88,8 @@ class ZooKeeperSource(DataSource):
             root=self.options["root"],
             hot=options_of("hot", json.loads(self.options["hot_secret"])),
             cold=options_of("cold", json.loads(cold)) if cold else None,
-            tasks=int(self.options.get("tasks", DEFAULT_TASKS)),
+            sessions=int(self.options.get("sessions", DEFAULT_SESSIONS)),
+            znodes_per_second=float(self.options.get("znodes_per_second", 0)),
         )
 
 
@@ -98,15 +100,18 @@ class InventoryReader(DataSourceReader):
     root: str
     hot: EnsembleOptions
     cold: EnsembleOptions | None
-    tasks: int
+    sessions: int = DEFAULT_SESSIONS
+    znodes_per_second: float = 0.0
+    first_delay: float = _FIRST_DELAY
+    """Seconds before a task that lost an ensemble tries again; doubled each time."""
 
-    def partitions(self) -> Sequence[InputPartition]:
-        """The shard paths, dealt out so that neighbours, which tend to be of one size, are spread.
+    def partitions(self) -> Sequence[ShardPaths]:
+        """The shard paths, dealt out so that each task has about as many parts to read.
 
         Raises EnsembleError when an ensemble cannot be used, or no table is there.
         """
         with ExitStack() as stack:
-            hot, cold = self._connect(stack)
+            hot, cold = self._connect(stack, self.znodes_per_second)
             paths = sorted(find_shard_paths(hot, self.root))
             if not paths:
                 raise EnsembleError(
@@ -115,25 +120,60 @@ class InventoryReader(DataSourceReader):
                 )
             if cold is not None:
                 check_unlike(hot, cold, paths[0])
-        tell(f"shard paths at or below {self.root}: {len(paths)}")
-        return [ShardPaths(tuple(paths[start :: self.tasks])) for start in range(min(self.tasks, len(paths)))]
+            counts = [count_parts(each, paths) for each in (hot, cold) if each is not None]
+        parts = [sum(each) for each in zip(*counts, strict=True)]
+        tell(f"shard paths at or below {self.root}: {len(paths)}, with {sum(parts):,} parts")
+        hands = deal([each + _PATH_COST for each in parts], self.sessions)
+        share = self.znodes_per_second / len(hands)
+        return [ShardPaths(tuple(paths[number] for number in hand), share) for hand in hands]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of the shard paths of one input partition."""
         if not isinstance(partition, ShardPaths):
             raise TypeError(f"{partition!r} is no partition of this source")
-        with ExitStack() as stack:
-            hot, cold = self._connect(stack)
-            for path in partition.paths:
-                yield from _batches(_rows(hot, path, cold))
+        yield from record_batches(self._rows(partition))
 
-    def _connect(self, stack: ExitStack) -> tuple[ZooKeeperStore, ZooKeeperStore | None]:
-        hot = stack.enter_context(connect(self.hot))
+    def _rows(self, partition: ShardPaths) -> Iterator[InventoryRow]:
+        """Each row once, although an ensemble may be lost for longer than a session can bridge.
+
+        Rows come sorted within a shard path, so that what was there before the loss is passed over.
+        """
+        left = list(reversed(partition.paths))
+        last: tuple[str, ...] = ()
+        failures = 0
+        while left:
+            try:
+                with ExitStack() as stack:
+                    hot, cold = self._connect(stack, partition.znodes_per_second)
+                    while left:
+                        for row in _rows(hot, left[-1], cold):
+                            position = _position(row)
+                            if position > last:
+                                yield row
+                                last, failures = position, 0
+                        left.pop()
+                        last = ()
+            except EnsembleUnreachable as error:
+                failures += 1
+                if failures > RETRIES:
+                    raise
+                tell(f"{error.message}; try {failures} of {RETRIES} follows")
+                time.sleep(self.first_delay * 2 ** (failures - 1))
+
+    def _connect(
+        self, stack: ExitStack, znodes_per_second: float
+    ) -> tuple[ZooKeeperStore, ZooKeeperStore | None]:
+        hot = stack.enter_context(connect(replace(self.hot, reads_per_second=znodes_per_second)))
         if self.cold is None:
             return hot, None
-        cold = stack.enter_context(connect(self.cold))
+        cold = stack.enter_context(connect(replace(self.cold, reads_per_second=znodes_per_second)))
         check_distinct(hot, cold)
         return hot, cold
+
+
+def _position(row: InventoryRow) -> tuple[str, ...]:
+    """Grows from row to row of a shard path: hot comes before cold, see read_inventory."""
+    return ("0" if row.ensemble == HOT else "1", row.replica, row.part)
 
 
 def _rows(hot: ZooKeeperStore, path: str, cold: ZooKeeperStore | None) -> Iterator[InventoryRow]:
@@ -142,12 +182,3 @@ def _rows(hot: ZooKeeperStore, path: str, cold: ZooKeeperStore | None) -> Iterat
     except NoSuchTable:
         # It was there when the shard paths were looked for: dropping a table is no error.
         tell(f"{path} was dropped in the meantime and is left out")
-
-
-def _batches(rows: Iterator[InventoryRow]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa  # noqa: PLC0415 - half a second that only the tasks need
-
-    names = INVENTORY_SCHEMA.names
-    while batch := list(islice(rows, _BATCH_ROWS)):
-        columns = [pa.array(values) for values in zip(*batch, strict=True)]
-        yield pa.RecordBatch.from_arrays(columns, names=names)

@@ -13,29 +13,32 @@ from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone 
 
 from olap_partmove.partmove.plan import PlanHeader, PlanRow, write_plan
 
+from .decisions import LEAVE
+
 
 def write_plan_file(
     rows: DataFrame, path: Path, *, policy_digest: str, source: str, as_of: int
 ) -> PlanHeader:
-    """Write the plan file, with the rows of one Spark partition in memory at a time."""
+    """Write the plan file, with the rows of one Spark partition in memory at a time.
+
+    Of a table that the policy leaves alone there is no row in it.
+    """
     return write_plan(path, _sorted(rows), policy_digest=policy_digest, source=source, as_of=as_of)
 
 
 def write_parquet(rows: DataFrame, folder: str, as_of: int) -> None:
     """Add the rows to a Parquet data set with the partition column ``as_of``, in milliseconds since 1970.
 
-    The columns are those of the plan, ``last_modified`` as a timestamp. Only rows of the same moment are
+    The columns are those of `decided`, ``last_modified`` as a timestamp. Only rows of the same moment are
     replaced.
     """
-    columns = [
-        F.timestamp_millis("last_modified").alias(name) if name == "last_modified" else F.col(name)
-        for name in PlanRow._fields
-    ]
-    ordered = rows.select(*columns).orderBy("shard_path", "partition")
+    with_times = rows.withColumn("last_modified", F.timestamp_millis("last_modified"))
+    ordered = with_times.orderBy("shard_path", "partition")
     ordered.write.mode("overwrite").parquet(f"{folder.rstrip('/')}/as_of={as_of}")
 
 
 def _sorted(rows: DataFrame) -> Iterator[PlanRow]:
     # Spark sorts text by its UTF-8 bytes, which is the order that plan files are in.
-    ordered = rows.select(*PlanRow._fields).orderBy("shard_path", "partition")
+    planned = rows.where(F.col("action") != LEAVE).select(*PlanRow._fields)
+    ordered = planned.orderBy("shard_path", "partition")
     return (PlanRow(*row) for row in ordered.toLocalIterator())

@@ -14,6 +14,10 @@ YAML::
       - table: /clickhouse/tables/*/events
         cold_after: 36h
         keep_newest: 2
+        pin_hot: ["202601"]
+        pin_cold: ["201912", "202001"]
+      - table: /clickhouse/tables/*/audit
+        never: true
 
 The first rule whose pattern matches the whole shard path wins; what it leaves out comes from the
 defaults. In a pattern ``*`` stands for any characters but a slash, ``**`` for any characters, ``?``
@@ -24,23 +28,20 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from olap_partmove.partmove.durations import SECONDS, parse_duration
-from olap_partmove.partmove.errors import FormatError, PartMoveError
+from olap_partmove.partmove.errors import FormatError
+from olap_partmove.partmove.names import check_partition_id
+
+from .policy_yaml import Keys, PolicyError, load
 
 VERSION = 1
 _WILDCARDS = re.compile(r"\*\*|\*|\?")
 _WILDCARD_PATTERNS = {"**": "(?s:.*)", "*": "[^/]*", "?": "[^/]"}
-
-
-class PolicyError(PartMoveError):
-    """A policy file that is not understood."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ class Settings:
     """How long it must not have changed."""
     keep_newest: int
     """How many of the newest partitions of a shard path stay hot whatever their age."""
+    pin_hot: tuple[str, ...] = ()
+    """Ids of partitions that are hot, whatever else is said."""
+    pin_cold: tuple[str, ...] = ()
+    """Ids of partitions that are cold whatever their age."""
+    never: bool = False
+    """Whether the tables are left alone: neither moved nor reheated."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ def read_policy(path: Path) -> Policy:
 
 def parse_policy(content: bytes, where: str) -> Policy:
     """The policy in the bytes of the file ``where``; raises PolicyError."""
-    values = _Keys(_load(content, where), where, "")
+    values = Keys(load(content, where), where, "")
     version = values.take("version", _count, f"the number {VERSION}")
     if version != VERSION:
         raise PolicyError(
@@ -103,7 +110,7 @@ def parse_policy(content: bytes, where: str) -> Policy:
     given = values.take("defaults", _mapping, "a mapping", {})
     items = values.take("rules", _list, "a list of rules", [])
     values.nothing_else()
-    defaults = _settings(_Keys(given, where, "defaults."), BUILT_IN)
+    defaults = _settings(Keys(given, where, "defaults."), BUILT_IN)
     rules = tuple(_rule(item, where, f"rules[{number}]", defaults) for number, item in enumerate(items))
     return Policy(rules, defaults, hashlib.sha256(content).hexdigest())
 
@@ -117,69 +124,24 @@ def duration_text(milliseconds: int) -> str:
     return f"{count} {name}{'' if count == 1 else 's'}"
 
 
-class _Keys:
-    """The keys of one mapping of the file; each is taken once, and none may be left."""
-
-    def __init__(self, values: Mapping[Any, Any], where: str, prefix: str) -> None:
-        self._values = dict(values)
-        self._where = where
-        self._prefix = prefix
-
-    def take(self, key: str, check: Callable[[Any], Any], expected: str, *default: Any) -> Any:
-        """The checked value; ``check`` gives None for what is not ``expected``."""
-        if key not in self._values:
-            if default:
-                return default[0]
-            raise PolicyError(f"{self._where}: {self._prefix}{key} is missing", remedy=f"Give {expected}")
-        value = self._values.pop(key)
-        checked = check(value)
-        if checked is None:
-            raise PolicyError(f"{self._where}: {self._prefix}{key} is {value!r}", remedy=f"Write {expected}")
-        return checked
-
-    def nothing_else(self) -> None:
-        """Refuse keys that were not taken."""
-        for key in self._values:
-            raise PolicyError(
-                f"{self._where}: unknown key {self._prefix}{key}", remedy="Correct its name, or leave it out"
-            )
-
-
-class _Loader(yaml.SafeLoader):
-    """Refuses a key that a mapping has twice; plain YAML would take the last without a word."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _value in node.value:
-            key = (key_node.tag, key_node.value if isinstance(key_node.value, str) else None)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    problem=f"key {key_node.value} is there twice", problem_mark=key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _load(content: bytes, where: str) -> Mapping[Any, Any]:
-    try:
-        values = yaml.load(content, _Loader)
-    except yaml.YAMLError as error:
-        problem = " ".join(str(error).split())
-        raise PolicyError(f"{where}: the policy is not YAML: {problem}", remedy="Correct it there") from error
-    if not isinstance(values, dict):
-        raise PolicyError(f"{where}: the policy is no mapping", remedy=f"Begin it with version: {VERSION}")
-    return values
-
-
 def _rule(item: object, where: str, place: str, defaults: Settings) -> Rule:
     if not isinstance(item, dict):
         raise PolicyError(f"{where}: {place} is {item!r}", remedy="Write a mapping with the key table")
-    values = _Keys(item, where, f"{place}.")
+    values = Keys(item, where, f"{place}.")
     table = values.take("table", _pattern, "a pattern of shard paths that begins with a slash or with **")
-    return Rule(table, _settings(values, defaults))
+    settings = _settings(values, defaults)
+    idle = [key for key in values.given if key not in {"table", "never"}]
+    if settings.never and idle:
+        raise values.refused(
+            idle[0],
+            "says nothing, because never is true for these tables",
+            "Leave it out, or write never: false in the rule",
+        )
+    return Rule(table, settings)
 
 
-def _settings(values: _Keys, base: Settings) -> Settings:
+def _settings(values: Keys, base: Settings) -> Settings:
+    ids = 'a list of partition ids in quotes, each once, such as ["202610"]'
     settings = Settings(
         cold_after_ms=values.take(
             "cold_after",
@@ -188,8 +150,18 @@ def _settings(values: _Keys, base: Settings) -> Settings:
             base.cold_after_ms,
         ),
         keep_newest=values.take("keep_newest", _count, "a whole number, 0 or more", base.keep_newest),
+        pin_hot=values.take("pin_hot", _ids, ids, base.pin_hot),
+        pin_cold=values.take("pin_cold", _ids, ids, base.pin_cold),
+        never=values.take("never", _flag, "true or false", base.never),
     )
     values.nothing_else()
+    for partition in settings.pin_hot:
+        if partition in settings.pin_cold:
+            raise values.refused(
+                "pin_hot",
+                f"and pin_cold both have partition {partition}",
+                "Leave it in one of them; the list that a rule leaves out is that of the defaults",
+            )
     return settings
 
 
@@ -216,6 +188,20 @@ def _duration(value: Any) -> int | None:
 def _count(value: Any) -> int | None:
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and 0 <= value < 2**31 else None
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _ids(value: Any) -> tuple[str, ...] | None:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        return None
+    try:
+        ids = tuple(check_partition_id(each, "pin") for each in value)
+    except FormatError:
+        return None
+    return ids if len(set(ids)) == len(ids) else None
 
 
 def _regex(pattern: str) -> str:

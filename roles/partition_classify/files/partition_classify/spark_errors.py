@@ -11,7 +11,7 @@ import re
 from pyspark.errors import PySparkException
 
 # How Python ends the traceback of an error of this collection that was raised on a worker.
-_OURS = re.compile(r"^olap_partmove\.[\w.]+: (.+)$", re.MULTILINE)
+_OURS = re.compile(r"^(?:olap_partmove|partition_classify)\.[\w.]+: (.+)$", re.MULTILINE)
 _THEIRS = re.compile(r"^(\w[\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
 
 

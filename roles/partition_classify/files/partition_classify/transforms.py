@@ -10,42 +10,48 @@ nothing here runs Python for a row. Times are milliseconds since 1970 throughout
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
-
 from pyspark.sql import Column, DataFrame, Window, functions as F  # noqa: N812 - what everyone calls it
 
-from olap_partmove.partmove.plan import COLD, HOT
+from olap_partmove.partmove.plan import COLD
 
+from .decisions import decided
 from .policy import Policy, Settings, duration_text
 
 PARTITION = ("shard_path", "partition_id")
-PART = (*PARTITION, "replica", "part")
+REPLICA = (*PARTITION, "replica")
+PART = (*REPLICA, "part")
 
-MOVE = "move"
-REHEAT = "reheat"
-STAY = "stay"
+RECORD_BYTES = 4 + 4 + 8 + 60
+"""What a znode takes up in a snapshot besides path and data: their lengths, the id of the ACL, the stat."""
 
+# The children that a part may have are /columns and /checksums.
+_CHILD_NAME_BYTES = 9
+
+# What a shard is called in a shard path: 01, 01-02, shard3.
+_SHARD = "/(?:shard[-_]?)?[0-9]+(?:[-_][0-9]+)*(?=/|$)"
+
+_SIGNS = {
+    "sql_table": "string",
+    "active_parts": "bigint",
+    "rows": "bigint",
+    "bytes_on_disk": "bigint",
+    "reads": "bigint",
+    "is_queued": "boolean",
+    "is_mutated": "boolean",
+}
 _UNIT_TEXTS = (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000))
 
 
-class Decision(NamedTuple):
-    """What holds when a condition is the first one to be true."""
+def plan_rows(inventory: DataFrame, policy: Policy, as_of: int, signal: DataFrame | None = None) -> DataFrame:
+    """One row a partition, with the columns that `decided` gives.
 
-    condition: Column
-    state: str
-    reason: Column
-
-
-def plan_rows(inventory: DataFrame, policy: Policy, as_of: int) -> DataFrame:
-    """One row a partition: the columns of a plan row, and ``action``.
-
-    ``inventory`` has the columns of InventoryRow; ``as_of`` is the moment to decide for. ``action`` is
-    what the row asks for: `move`, `reheat` or `stay`.
+    ``inventory`` has the columns of InventoryRow, ``signal`` those of SIGNAL_SCHEMA: what the servers said
+    of the partitions, where they were asked. ``as_of`` is the moment to decide for.
     """
+    found = inventory.transform(parts).transform(replicas).transform(partitions)
     return (
-        inventory.transform(parts)
-        .transform(partitions)
+        found.transform(with_table)
+        .transform(with_signal, signal)
         .transform(with_settings, policy)
         .transform(with_rank)
         .transform(with_age, as_of)
@@ -57,6 +63,7 @@ def parts(inventory: DataFrame) -> DataFrame:
     """One row a part of a replica, with what each ensemble has of it; null where it has nothing."""
     in_hot = F.col("ensemble") == "hot"
     in_cold = F.col("ensemble") == "cold"
+    snapshot_bytes = _snapshot_bytes()
     # All that follows works inside of a shard path: brought together once here, its rows need no other
     # exchange, neither for the two groupings nor for the window.
     return (
@@ -67,45 +74,89 @@ def parts(inventory: DataFrame) -> DataFrame:
             F.max(F.when(in_hot, F.col("mtime"))).alias("hot_mtime"),
             F.max(F.when(in_hot, F.col("bytes"))).alias("hot_bytes"),
             F.max(F.when(in_hot, F.col("znodes"))).alias("hot_znodes"),
+            F.max(F.when(in_hot, snapshot_bytes)).alias("hot_snapshot_bytes"),
             F.max(F.when(in_cold, F.col("mtime"))).alias("cold_mtime"),
             F.max(F.when(in_cold, F.col("bytes"))).alias("cold_bytes"),
             F.max(F.when(in_cold, F.col("znodes"))).alias("cold_znodes"),
+            F.max(F.when(in_cold, snapshot_bytes)).alias("cold_snapshot_bytes"),
         )
     )
 
 
-def partitions(parts: DataFrame) -> DataFrame:
-    """One row a partition: whether its State is COLD, and what is registered of it over all replicas.
-
-    The time and the counts are those of the hot ensemble; of a partition with no part there, those of
-    the cold one.
-    """
+def replicas(parts: DataFrame) -> DataFrame:
+    """One row a replica of a partition: what is registered of it in each ensemble."""
     in_hot = F.col("hot_mtime").isNotNull()
     in_cold = F.col("cold_mtime").isNotNull()
-    has_hot = F.col("hot_parts") > 0
-    totals = parts.groupBy(*PARTITION).agg(
+    return parts.groupBy(*REPLICA).agg(
         F.bool_or("is_marked_cold").alias("is_marked_cold"),
         F.count_if(in_hot).alias("hot_parts"),
         F.count_if(in_hot & ~in_cold).alias("parts_in_hot_only"),
         F.count_if(in_cold).alias("cold_parts"),
         F.max("hot_mtime").alias("hot_mtime"),
         F.max("cold_mtime").alias("cold_mtime"),
-        *(F.sum(name).alias(name) for name in ("hot_bytes", "hot_znodes", "cold_bytes", "cold_znodes")),
+        *(F.sum(name).alias(name) for name in _amounts("znodes", "bytes", "snapshot_bytes")),
     )
+
+
+def partitions(replicas: DataFrame) -> DataFrame:
+    """One row a partition: whether its State is COLD, and what is registered of it over all replicas.
+
+    The time and the counts are those of the hot ensemble; of a partition with no part there, those of
+    the cold one.
+    """
+    counts = _amounts("parts", "znodes", "bytes", "snapshot_bytes")
+    totals = replicas.groupBy(*PARTITION).agg(
+        F.bool_or("is_marked_cold").alias("is_marked_cold"),
+        F.sum("parts_in_hot_only").alias("parts_in_hot_only"),
+        *(F.max(name).alias(name) for name in ("hot_mtime", "cold_mtime")),
+        *(F.sum(name).alias(name) for name in counts),
+        *(F.count_if(F.col(f"{each}_parts") > 0).alias(f"{each}_replicas") for each in ("hot", "cold")),
+        *(F.max(f"{each}_parts").alias(f"{each}_parts_per_replica") for each in ("hot", "cold")),
+    )
+    has_hot = F.col("hot_parts") > 0
+
+    def counted(name: str) -> Column:
+        return F.when(has_hot, F.col(f"hot_{name}")).otherwise(F.col(f"cold_{name}")).alias(name)
+
     return totals.select(
         *PARTITION,
         "is_marked_cold",
         has_hot.alias("has_hot"),
         "parts_in_hot_only",
-        F.coalesce("hot_mtime", "cold_mtime").alias("last_modified"),
-        F.when(has_hot, F.col("hot_parts")).when(~has_hot, F.col("cold_parts")).alias("parts"),
-        F.coalesce("hot_znodes", "cold_znodes").alias("znodes"),
-        F.coalesce("hot_bytes", "cold_bytes").alias("bytes"),
+        counted("mtime").alias("last_modified"),
+        *(
+            counted(name)
+            for name in ("replicas", "parts", "parts_per_replica", "znodes", "bytes", "snapshot_bytes")
+        ),
     )
 
 
+def with_table(partitions: DataFrame) -> DataFrame:
+    """Adds ``table``: the shard path with ``*`` for whatever looks like a shard, the same for all shards."""
+    return partitions.withColumn("table", F.regexp_replace("shard_path", _SHARD, "/*"))
+
+
+def with_signal(partitions: DataFrame, signal: DataFrame | None) -> DataFrame:
+    """Adds what the servers said of each partition; null is unknown, and nothing is known without them."""
+    if signal is None:
+        return partitions.select("*", *(F.lit(None).cast(kind).alias(name) for name, kind in _SIGNS.items()))
+    is_mutated = F.max("mutation") > F.min("data_version")
+    signs = signal.groupBy(*PARTITION).agg(
+        *(F.max(name).alias(name) for name in ("sql_table", "active_parts", "rows", "bytes_on_disk")),
+        # A partition that no one has read is not in the log.
+        F.when(F.bool_and("has_log"), F.coalesce(F.sum("reads"), F.lit(0))).alias("reads"),
+        (F.max("is_queued") > 0).alias("is_queued"),
+        is_mutated.alias("is_mutated"),
+    )
+    return partitions.join(signs, list(PARTITION), "left")
+
+
 def with_settings(partitions: DataFrame, policy: Policy) -> DataFrame:
-    """Adds ``cold_after``, in words ``cold_after_text``, and ``keep_newest``, by the first rule to match."""
+    """Adds what the first rule to match says.
+
+    These are ``cold_after``, in words ``cold_after_text``, ``keep_newest``, ``is_pinned_hot``,
+    ``is_pinned_cold`` and ``never``.
+    """
     settings = _settings(policy.defaults)
     if policy.rules:
         first, *others = policy.rules
@@ -138,66 +189,17 @@ def with_age(partitions: DataFrame, as_of: int) -> DataFrame:
     return partitions.withColumn("age", age).withColumn("age_text", F.coalesce(*texts, seconds))
 
 
-def decided(partitions: DataFrame) -> DataFrame:
-    """The columns of a plan row, and ``action``."""
-    decisions = _decisions()
-    state = _first((each.condition, F.lit(each.state)) for each in decisions)
-    return partitions.withColumn("state", state).select(
-        "shard_path",
-        F.col("partition_id").alias("partition"),
-        "state",
-        _first((each.condition, each.reason) for each in decisions).alias("reason"),
-        "last_modified",
-        "parts",
-        "znodes",
-        "bytes",
-        _action().alias("action"),
-    )
+def _amounts(*names: str) -> list[str]:
+    """The columns that have these amounts, of each ensemble."""
+    return [f"{ensemble}_{name}" for name in names for ensemble in ("hot", "cold")]
 
 
-def _action() -> Column:
-    is_moved = (F.col("state") == COLD) & F.col("has_hot")
-    is_reheated = (F.col("state") == HOT) & F.col("is_marked_cold")
-    stays = ~is_moved & ~is_reheated
-    return F.when(is_moved, MOVE).when(is_reheated, REHEAT).when(stays, STAY)
-
-
-def _decisions() -> list[Decision]:
-    """In the order in which they are looked at; together they cover every partition."""
-    only_in_cold = ~F.col("has_hot")
-    is_marked_cold = F.col("is_marked_cold")
-    has_new_parts = F.col("parts_in_hot_only") > 0
-    is_young = F.col("age") < F.col("cold_after")
-    is_among_newest = F.col("rank") <= F.col("keep_newest")
-    is_old = F.col("age") >= F.col("cold_after")
-    text = F.col("cold_after_text")
-    return [
-        Decision(only_in_cold & is_marked_cold, COLD, F.lit("cold already")),
-        Decision(
-            only_in_cold,
-            COLD,
-            F.lit("registered in the cold ensemble only, but its State is not COLD: audit it"),
-        ),
-        Decision(
-            is_marked_cold & has_new_parts,
-            HOT,
-            F.format_string(
-                "its State is COLD, but parts of it are in hot only: %d", F.col("parts_in_hot_only")
-            ),
-        ),
-        Decision(is_young, HOT, F.concat(F.lit("changed less than "), text, F.lit(" ago"))),
-        Decision(is_among_newest & (F.col("keep_newest") == 1), HOT, F.lit("the newest partition")),
-        Decision(
-            is_among_newest,
-            HOT,
-            F.format_string("among the %d newest partitions", F.col("keep_newest")),
-        ),
-        Decision(
-            is_old,
-            COLD,
-            F.concat(F.lit("unchanged for "), F.col("age_text"), F.lit(", cold_after is "), text),
-        ),
-    ]
+def _snapshot_bytes() -> Column:
+    """What the znodes of a part take up in a snapshot, without a chroot in front of their paths."""
+    names = sum((F.octet_length(name) for name in ("shard_path", "replica", "part")), F.lit(0))
+    path = names + len("/replicas/") + len("/parts/")
+    znodes = F.col("znodes")
+    return znodes * (path + RECORD_BYTES) + (znodes - 1) * _CHILD_NAME_BYTES + F.col("bytes")
 
 
 def _settings(settings: Settings) -> Column:
@@ -205,8 +207,7 @@ def _settings(settings: Settings) -> Column:
         F.lit(settings.cold_after_ms).cast("bigint").alias("cold_after"),
         F.lit(duration_text(settings.cold_after_ms)).alias("cold_after_text"),
         F.lit(settings.keep_newest).alias("keep_newest"),
+        F.col("partition_id").isin(list(settings.pin_hot)).alias("is_pinned_hot"),
+        F.col("partition_id").isin(list(settings.pin_cold)).alias("is_pinned_cold"),
+        F.lit(settings.never).alias("never"),
     )
-
-
-def _first(cases: Iterable[tuple[Column, Column]]) -> Column:
-    return F.coalesce(*(F.when(condition, value) for condition, value in cases))

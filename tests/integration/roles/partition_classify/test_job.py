@@ -28,6 +28,7 @@ Connect = Callable[[str], KazooClient]
 
 SCRIPT = build_package.HERE / "classify.py"
 LEGACY_BYTES = sum(len(data) for data in LEGACY.values())
+NOTHING = {"partitions": 0, "parts": 0, "znodes": 0, "bytes": 0}
 LATER = "2100-01-01T00:00:00Z"
 
 
@@ -87,19 +88,25 @@ def test_plan_says_what_there_is_to_do(
         table.set_state(partition, b"COLD")
         copies.add_part("r2", f"{partition}_1_1_0")
 
-    first = job.run(f"--as-of={LATER}", f"--parquet={job.plan.parent}/rows")
+    first = job.run(
+        f"--as-of={LATER}", f"--parquet={job.plan.parent}/rows", f"--report={job.plan.parent}/report"
+    )
 
     assert first.status == 0, first.errors
     assert first.summary == {
         "plan": str(job.plan),
+        "report": str(job.plan.parent / "report" / "report.html"),
         "changed": True,
         "rows": 3,
         "cold": 2,
         "hot": 1,
         "to_move": {"partitions": 1, "parts": 2, "znodes": 6, "bytes": 2 * LEGACY_BYTES},
+        "to_merge": NOTHING | {"statements": []},
         "to_reheat": {"partitions": 1, "parts": 1, "znodes": 1, "bytes": len(MINIMALISTIC)},
+        "deferred": NOTHING,
+        "left_alone": NOTHING,
     }
-    assert first.errors[0] == f"shard paths at or below {base}: 1"
+    assert first.errors[0] == f"shard paths at or below {base}: 1, with 5 parts"
     plan = read_plan(job.plan)
     assert plan.header.source == (
         f"zookeeper hot={hot.connect_string} cold={cold.connect_string} root={base}"
@@ -137,10 +144,18 @@ def test_wrong_policy_is_refused(job: Job) -> None:
     ("text", "message"),
     [
         ("{", "the connections are not JSON"),
-        ("[]", "the connections are not those of hot and cold"),
-        ('{"cold": {"hosts": ["zk1"]}}', "the connections are not those of hot and cold"),
-        ('{"hot": {"hosts": ["zk1"]}, "warm": {}}', "the connections are not those of hot and cold"),
+        ("[]", "the connections are not those of hot, cold and clickhouse"),
+        ('{"cold": {"hosts": ["zk1"]}}', "the connections are not those of hot, cold and clickhouse"),
+        (
+            '{"hot": {"hosts": ["zk1"]}, "warm": {}}',
+            "the connections are not those of hot, cold and clickhouse",
+        ),
         ('{"hot": {"hosts": ["zk1"], "pasword": "hunter2"}}', "Unknown setting pasword of ensemble hot"),
+        ('{"hot": {"hosts": ["zk1"]}, "clickhouse": {"host": "ch1"}}', "Unknown setting host of ClickHouse"),
+        (
+            '{"hot": {"hosts": ["zk1"]}, "clickhouse": {"hosts": []}}',
+            "The hosts of ClickHouse are not a list",
+        ),
         ('{"hot": {"hosts": ["zk1"]}, "cold": {"hosts": []}}', "Ensemble cold has no hosts"),
     ],
 )

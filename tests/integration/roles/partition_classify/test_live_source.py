@@ -30,10 +30,10 @@ def settings(ensemble: Ensemble, **more: Any) -> dict[str, Any]:
     return {"hosts": ensemble.connect_string.split(","), **more}
 
 
-def load(spark: SparkSession, root: str, *, tasks: int = 1000, **connections: dict[str, Any]) -> DataFrame:
+def load(spark: SparkSession, root: str, *, sessions: int = 32, **connections: dict[str, Any]) -> DataFrame:
     spark.dataSource.register(ZooKeeperSource)
     secrets = {f"{name}_secret": json.dumps(each) for name, each in connections.items()}
-    return spark.read.format("zookeeper").options(root=root, tasks=tasks, **secrets).load()
+    return spark.read.format("zookeeper").options(root=root, sessions=sessions, **secrets).load()
 
 
 @pytest.fixture
@@ -51,11 +51,11 @@ def tables(hot: Ensemble, cold: Ensemble, connect: Connect, base: str) -> list[s
     return [events.path, old.path, f"{base}/empty"]
 
 
-@pytest.mark.parametrize("tasks", [1000, 2])
+@pytest.mark.parametrize("sessions", [32, 2])
 def test_rows_are_those_of_the_inventory(
-    spark: SparkSession, hot: Ensemble, cold: Ensemble, base: str, tables: list[str], tasks: int
+    spark: SparkSession, hot: Ensemble, cold: Ensemble, base: str, tables: list[str], sessions: int
 ) -> None:
-    found = load(spark, base, tasks=tasks, hot=settings(hot), cold=settings(cold))
+    found = load(spark, base, sessions=sessions, hot=settings(hot), cold=settings(cold))
 
     with (
         open_store(options_of("hot", settings(hot))) as hot_store,
@@ -64,7 +64,7 @@ def test_rows_are_those_of_the_inventory(
         expected = [row for path in tables for row in read_inventory(hot_store, path, cold=cold_store)]
     assert {row.ensemble for row in expected} == {"hot", "cold"}
     assert sorted(InventoryRow(*row) for row in found.collect()) == sorted(expected)
-    assert found.rdd.getNumPartitions() == min(tasks, len(tables))
+    assert found.rdd.getNumPartitions() == min(sessions, len(tables))
 
 
 def test_cold_may_be_left_out(spark: SparkSession, hot: Ensemble, base: str, tables: list[str]) -> None:
@@ -161,7 +161,7 @@ def test_ensemble_that_does_not_answer_is_named(spark: SparkSession, base: str) 
 def test_table_dropped_after_it_was_found_is_left_out(
     hot: Ensemble, connect: Connect, base: str, tables: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    reader = InventoryReader(root=base, hot=options_of("hot", settings(hot)), cold=None, tasks=1)
+    reader = InventoryReader(root=base, hot=options_of("hot", settings(hot)), cold=None, sessions=1)
     (partition,) = reader.partitions()
     connect(hot.connect_string).delete(tables[0], recursive=True)
 

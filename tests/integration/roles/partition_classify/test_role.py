@@ -19,6 +19,7 @@ from kazoo.client import KazooClient
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
 from support.ansible import PlaybookRun, run_playbook, write_playbook
 from support.spark import SMALL_JVM
+from support.spark_cluster import standalone_cluster
 from support.synthetic import SyntheticTable
 from support.zookeeper import Ensemble
 
@@ -26,6 +27,30 @@ Connect = Callable[[str], KazooClient]
 
 CREDENTIAL = "mover:hunter2"
 LATER = "2100-01-01T00:00:00Z"
+
+
+STAND_IN = """#!{python}
+# Runs the driver in a folder that has the files of --files, and fetches as the true program does.
+import json, pathlib, shutil, subprocess, sys
+
+argv = sys.argv[1:]
+true = pathlib.Path(sys.executable).with_name("spark-submit")
+if "--packages" in argv:
+    place = argv.index("--packages")
+    kept = argv[:place] + argv[place + 2 :]
+if argv[argv.index("--deploy-mode") + 1] == "client":
+    sys.exit(subprocess.run([true, *kept]).returncode)
+folder = pathlib.Path({folder!r})
+folder.mkdir()
+folder.joinpath("argv.json").write_text(json.dumps(argv))
+for name in argv[argv.index("--files") + 1].split(","):
+    shutil.copy(name, folder)
+sys.stderr.write("INFO Client: Application report for application_1_0001 (state: RUNNING)\\n")
+sys.stderr.flush()
+command = [true, "--master", "local[1]", *kept[4:]]
+done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+sys.exit(1 if done.returncode else 0)
+"""
 
 
 class Role:
@@ -77,6 +102,7 @@ def role(tmp_path: Path, hot: Ensemble, cold: Ensemble, connect: Connect, base: 
             "spark.driver.memory": "512m",
             "spark.driver.extraJavaOptions": SMALL_JVM,
             "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "2",
         },
         "python": sys.executable,
     }
@@ -99,10 +125,11 @@ def left_behind(run: PlaybookRun) -> list[list[str]]:
     return [sorted(file.name for file in folder.iterdir()) for folder in folders if folder.exists()]
 
 
-@pytest.mark.timeout(600)
-def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role) -> None:
+@pytest.mark.timeout(900)
+def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_path: Path) -> None:
     first = role.run()
     assert changed(first) == 1
+    assert f"olap.partmove.spark_submit: wrote 2 rows to {role.plan}" in first.output
     assert CREDENTIAL not in first.output
     assert left_behind(first) == []
     path, result = role.facts()
@@ -114,8 +141,17 @@ def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role) -> None
     ]
 
     before = role.plan.read_bytes()
-    assert changed(role.run()) == 0
-    assert role.plan.read_bytes() == before
+    copy = tmp_path / "controller" / "plan.jsonl"
+    with standalone_cluster(tmp_path / "cluster") as master:
+        # The copies on the controller are the only changes.
+        reports = {"report_dest": str(tmp_path / "report"), "report_controller_dest": str(copy.parent)}
+        assert changed(role.run(spark_master=master, controller_dest=str(copy), **reports)) == 2
+        assert "app-" in "".join(each.name for each in (tmp_path / "cluster" / "work").iterdir())
+    assert role.plan.read_bytes() == copy.read_bytes() == before
+    assert not role.facts()[1]["changed"]
+    assert role.facts()[1]["report"] == str(tmp_path / "report" / "report.html")
+    for name in ("report.html", "report.json"):
+        assert (copy.parent / name).read_bytes() == (tmp_path / "report" / name).read_bytes()
 
     checked = role.run("--check", policy={"version": 1})
     assert changed(checked) == 1
@@ -126,12 +162,63 @@ def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role) -> None
     assert {row.state for row in read_plan(path).rows()} == {"COLD"}
 
 
+@pytest.mark.timeout(600)
+def test_driver_in_a_cluster_hands_the_plan_over(role: Role, tmp_path: Path) -> None:
+    """There is no YARN here: a program in place of spark-submit runs the driver as YARN would."""
+    driver = tmp_path / "driver"
+    program = tmp_path / "spark-submit"
+    program.write_text(STAND_IN.format(python=sys.executable, folder=str(driver)))
+    program.chmod(0o755)
+    shared = f"file://{tmp_path}/shared"
+
+    run = role.run(
+        spark_submit=str(program),
+        spark_master="yarn",
+        spark_deploy_mode="cluster",
+        spark_packages=["org.example:storage:1.0"],
+        shared_folder=shared,
+        report_dest=str(tmp_path / "report"),
+    )
+
+    assert changed(run) == 1
+    given = json.loads((driver / "argv.json").read_text())
+    assert given[:6] == ["--master", "yarn", "--deploy-mode", "cluster", "--name", "partition_classify"]
+    assert "--conf=spark.yarn.submit.waitAppCompletion=true" in given
+    assert "--conf=spark.kubernetes.submission.waitAppCompletion=true" in given
+    assert "--conf=spark.yarn.maxAppAttempts=1" in given
+    assert f"--conf=spark.pyspark.python={sys.executable}" in given
+    assert given[given.index("--packages") + 1] == "org.example:storage:1.0"
+    assert given[given.index("--policy") + 1] == "policy.yml"
+    assert given[given.index("--hand-over") + 1].startswith(f"{shared}/partition_classify.")
+    assert "olap.partmove.spark_submit: Spark says RUNNING" in run.output
+    assert CREDENTIAL not in run.output
+    path, result = role.facts()
+    assert path == result["plan"] == str(role.plan)
+    assert result["report"] == str(tmp_path / "report" / "report.html")
+    assert "Hot and cold partitions" in Path(result["report"]).read_text(encoding="utf-8")
+    assert [(row.partition, row.state) for row in read_plan(path).rows()] == [
+        ("202610", "COLD"),
+        ("202611", "HOT"),
+    ]
+    assert list((tmp_path / "shared").iterdir()) == []
+    assert left_behind(run) == []
+
+
 def test_refusal_of_the_job_is_shown(role: Role) -> None:
     run = role.run(policy={"version": 1, "defaults": {"cold_after": "soon"}})
     assert run.status != 0
-    assert "defaults.cold_after is 'soon'" in run.output
+    (message,) = re.findall(r'"msg": "([^"]*soon[^"]*)"', run.output)
+    assert re.fullmatch(r"\S+/policy.yml: defaults.cold_after is 'soon'. Write [^.]+\.", message)
     assert CREDENTIAL not in run.output
     assert left_behind(run) == []
+
+
+def test_servers_are_asked_when_they_are_given(role: Role) -> None:
+    run = role.run(clickhouse={"hosts": ["127.0.0.1:1"], "password": "hunter3"})
+    assert run.status != 0
+    assert "ClickHouse at 127.0.0.1:1 cannot be reached: Connection refused" in run.output
+    assert "hunter3" not in run.output
+    assert not role.plan.exists()
 
 
 @pytest.mark.parametrize(
@@ -141,9 +228,12 @@ def test_refusal_of_the_job_is_shown(role: Role) -> None:
         ("plan_dest", "plan.jsonl"),
         ("parquet_dest", "rows"),
         ("spark_conf", {"spark.submit.deployMode": "cluster"}),
+        ("spark_deploy_mode", "cluster"),
+        ("source", "zookeeper_snapshot"),
         ("hot", {"chroot": "/ch"}),
         ("cold", {"hosts": ["zk1"], "pasword": "x"}),
-        ("tasks", "many"),
+        ("clickhouse", {"port": 8123}),
+        ("sessions", "many"),
     ],
 )
 def test_variables_that_cannot_be_are_refused_before_anything_runs(

@@ -18,10 +18,12 @@ import pytest
 from build_package import MODULE_UTILS, build
 
 MODULES = (
+    "olap_partmove.clickhouse.usage",
     "olap_partmove.zookeeper.store",
     "olap_partmove.partmove.plan",
     "partition_classify.job",
     "partition_classify.live_source",
+    "partition_classify.snapshot_source",
 )
 
 
@@ -43,12 +45,14 @@ def test_packages_are_complete_and_nothing_else_is_in_it(package: Path) -> None:
     assert names == sorted(set(names))
     assert {name.rpartition("/")[0] for name in names} == {
         "olap_partmove",
+        "olap_partmove/clickhouse",
         "olap_partmove/partmove",
         "olap_partmove/zookeeper",
         "partition_classify",
+        "partition_classify/zookeeper_files",
     }
-    assert {name.rpartition(".")[2] for name in names} == {"py"}
-    for folder in ("partmove", "zookeeper"):
+    assert {name.rpartition(".")[2] for name in names} == {"py", "j2"}
+    for folder in ("clickhouse", "partmove", "zookeeper"):
         expected = {path.name for path in (MODULE_UTILS / folder).glob("*.py")} | {"__init__.py"}
         assert {name.rpartition("/")[2] for name in names if f"/{folder}/" in name} == expected
 

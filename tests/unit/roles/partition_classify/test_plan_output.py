@@ -16,19 +16,19 @@ from partition_classify.plan_output import write_parquet, write_plan_file
 
 SCHEMA = (
     "shard_path string, partition string, state string, reason string, last_modified bigint, "
-    "parts bigint, znodes bigint, bytes bigint, action string"
+    "parts bigint, znodes bigint, bytes bigint, gate string, action string, rows bigint"
 )
 # As Java compares text, U+1D11E would come before U+FFEE: plan files have them by code point.
 PATHS = ["/ch/a", "/ch/a-b", "/ch/a/b", "/ch/Z", "/ch/é", "/ch/\uffee", "/ch/\U0001d11e"]
 ROWS = [
-    PlanRow(path, partition, "COLD", "old", 1_790_000_000_123, 1, 3, 10**12)
+    PlanRow(path, partition, "COLD", "old", 1_790_000_000_123, 1, 3, 10**12, "one_part")
     for path in PATHS
     for partition in ("10", "9", "2019--1", "all")
 ]
 
 
-def frame(spark: SparkSession, rows: list[PlanRow]) -> DataFrame:
-    return spark.createDataFrame([(*row, "move") for row in rows], SCHEMA)
+def frame(spark: SparkSession, rows: list[PlanRow], action: str = "move") -> DataFrame:
+    return spark.createDataFrame([(*row, action, 7) for row in rows], SCHEMA)
 
 
 def write(rows: DataFrame, path: Path) -> bytes:
@@ -48,17 +48,25 @@ def test_plan_without_rows_can_be_read(spark: SparkSession, tmp_path: Path) -> N
     assert read_plan(tmp_path / "plan.jsonl").header.rows == 0
 
 
-def test_parquet_has_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_tables_that_are_left_alone_are_not_in_the_plan(spark: SparkSession, tmp_path: Path) -> None:
+    left = frame(spark, [row._replace(shard_path=f"{row.shard_path}-left") for row in ROWS], "leave")
+    write(frame(spark, ROWS).union(left), tmp_path / "plan.jsonl")
+    assert list(read_plan(tmp_path / "plan.jsonl").rows()) == sorted(ROWS)
+
+
+def test_parquet_has_all_rows_and_columns(spark: SparkSession, tmp_path: Path) -> None:
     folder = str(tmp_path / "rows")
     write_parquet(frame(spark, ROWS[:3]), folder, 2)
-    write_parquet(frame(spark, ROWS), folder, 2)
+    write_parquet(frame(spark, ROWS, "leave"), folder, 2)
     write_parquet(frame(spark, ROWS[:1]), folder, 1)
     everything = spark.read.parquet(folder)
-    assert everything.columns == [*PlanRow._fields, "as_of"]
+    assert everything.columns == [*PlanRow._fields, "action", "rows", "as_of"]
     assert everything.where("as_of = 1").count() == 1
     found = everything.where("as_of = 2").drop("as_of")
     assert found.schema["last_modified"].dataType == TimestampType()
     in_milliseconds = found.selectExpr(
         *(f"unix_millis({name})" if name == "last_modified" else name for name in found.columns)
     )
-    assert sorted(PlanRow(*row) for row in in_milliseconds.collect()) == sorted(ROWS)
+    assert sorted(tuple(row) for row in in_milliseconds.collect()) == [
+        (*row, "leave", 7) for row in sorted(ROWS)
+    ]

@@ -14,13 +14,13 @@ import pytest
 
 from partition_classify.policy import (
     BUILT_IN,
-    PolicyError,
     Rule,
     Settings,
     duration_text,
     parse_policy,
     read_policy,
 )
+from partition_classify.policy_yaml import PolicyError
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -48,6 +48,24 @@ def test_without_anything_a_partition_is_cold_after_a_day() -> None:
     policy = parse_policy(b"version: 1\n", "policy.yml")
     assert policy.rules == ()
     assert policy.defaults == BUILT_IN == Settings(cold_after_ms=DAY, keep_newest=0)
+
+
+def test_pins_and_never_are_taken_from_the_defaults_like_the_rest() -> None:
+    text = b"""
+version: 1
+defaults: {never: true, cold_after: 2d, pin_hot: ["all"]}
+rules:
+  - {table: /ch/a, never: false, pin_cold: ["201912", 2019-12]}
+  - {table: /ch/b, never: false, pin_hot: []}
+  - {table: /ch/c}
+"""
+    policy = parse_policy(text, "policy.yml")
+    assert [rule.settings for rule in policy.rules] == [
+        Settings(2 * DAY, 0, pin_hot=("all",), pin_cold=("201912", "2019-12")),
+        Settings(2 * DAY, 0),
+        Settings(2 * DAY, 0, pin_hot=("all",), never=True),
+    ]
+    assert policy.defaults == policy.rules[2].settings
 
 
 @pytest.mark.parametrize(
@@ -126,6 +144,28 @@ def test_patterns(table: str, path: str, matches: bool) -> None:
         ("version: 1\ndefaults: {keep_newest: '2'}", "defaults.keep_newest is '2'"),
         ("version: 1\ndefaults: {keep_newest: true}", "defaults.keep_newest is True"),
         ("version: 1\ndefaults: {keep_newest: }", "defaults.keep_newest is None"),
+        ("version: 1\ndefaults: {pin_hot: '202610'}", "defaults.pin_hot is '202610'"),
+        ("version: 1\ndefaults: {pin_hot: [202610]}", "defaults.pin_hot is [202610]"),
+        ("version: 1\ndefaults: {pin_cold: ['a/b']}", "defaults.pin_cold is ['a/b']"),
+        ("version: 1\ndefaults: {pin_cold: ['1', '1']}", "defaults.pin_cold is ['1', '1']"),
+        ("version: 1\ndefaults: {never: 1}", "defaults.never is 1"),
+        ("version: 1\ndefaults: {never: 'yes'}", "defaults.never is 'yes'"),
+        (
+            "version: 1\ndefaults: {pin_hot: ['1', '2'], pin_cold: ['2']}",
+            "defaults.pin_hot and pin_cold both have partition 2",
+        ),
+        (
+            "version: 1\ndefaults: {pin_hot: ['1']}\nrules: [{table: /a, pin_cold: ['1']}]",
+            "rules[0].pin_hot and pin_cold both have partition 1",
+        ),
+        (
+            "version: 1\nrules: [{table: /a, never: true, keep_newest: 2}]",
+            "rules[0].keep_newest says nothing, because never is true",
+        ),
+        (
+            "version: 1\ndefaults: {never: true}\nrules: [{table: /a, cold_after: 2d}]",
+            "rules[0].cold_after says nothing, because never is true",
+        ),
     ],
 )
 def test_other_policies_are_refused_with_file_and_key(text: str, message: str) -> None:

@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.names impor
     PartName,
     check_partition_id,
     parse_part_name,
+    partition_id_of,
 )
 
 WHERE = "/clickhouse/tables/01/t/replicas/r1/parts/x"
@@ -180,6 +181,14 @@ def test_covers_looks_at_blocks_and_not_at_dates_in_format_version_0() -> None:
 @pytest.mark.parametrize(("text", "version"), [("all_3_9_2", 3), ("all_3_9_2_12", 12)])
 def test_data_version(text: str, version: int) -> None:
     assert v1(text).data_version == version
+
+
+@pytest.mark.parametrize(("text", "format_version"), [("20191201_20191220_0_5_2", 0), ("2019-1_0_5_2_9", 1)])
+def test_partition_id_of_a_name_is_that_of_the_part(text: str, format_version: int) -> None:
+    part = parse_part_name(text, format_version, WHERE)
+    assert partition_id_of(text, format_version, WHERE) == part.partition_id
+    with pytest.raises(FormatError, match=f"^{WHERE}: "):
+        partition_id_of(f"{text}_", format_version, WHERE)
 
 
 @pytest.mark.parametrize("text", ["all", "201912", "2019-1", "-1-2", "1d4a6a3e5c9b3e7f0f5a2b1c3d4e5f60"])

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import PlanError
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.partition_gates import PARTITION_GATES
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import (
     PlanRow,
     read_header,
@@ -24,6 +25,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import
     write_plan,
 )
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan_lines import (
+    FORESEEN_GATES,
     encode_row,
     format_time,
     parse_row,
@@ -40,6 +42,7 @@ HITS_1 = PlanRow(
     2,
     6,
     400,
+    "one_part",
 )
 HITS_2 = PlanRow("/ch/hits/01", "202611", "HOT", "among the 2 newest partitions", 1_789_999_999_999, 1, 1, 0)
 VISITS = PlanRow("/ch/visits/01", "all", "HOT", "changed less than 1 day ago", 0, 3, 3, 288)
@@ -77,7 +80,7 @@ def test_file_is_what_the_manual_shows(plan_path: Path) -> None:
     lines = plan_path.read_text().splitlines(keepends=True)
     assert json.loads(lines[0]) == {
         "format": "olap.partmove/plan",
-        "version": 1,
+        "version": 2,
         "policy_digest": POLICY_DIGEST,
         "source": "zookeeper hot=127.0.0.1:2181",
         "as_of": "2026-09-21T14:13:20.123Z",
@@ -87,7 +90,7 @@ def test_file_is_what_the_manual_shows(plan_path: Path) -> None:
     assert lines[2] == (
         '{"shard_path":"/ch/hits/01","partition":"202611","state":"HOT",'
         '"reason":"among the 2 newest partitions",'
-        '"last_modified":"2026-09-21T14:13:19.999Z","parts":1,"znodes":1,"bytes":0}\n'
+        '"last_modified":"2026-09-21T14:13:19.999Z","parts":1,"znodes":1,"bytes":0,"gate":null}\n'
     )
 
 
@@ -157,6 +160,9 @@ def test_resealed_file_is_read(plan_path: Path) -> None:
         ("parts", True, "parts is True"),
         ("znodes", 1.0, "znodes is 1.0"),
         ("bytes", "1", "bytes is '1'"),
+        ("gate", "", "gate is ''"),
+        ("gate", "old_enough", "gate is 'old_enough'"),
+        ("gate", ["one_part"], "gate is ['one_part']"),
         ("colour", "blue", "unknown field 'colour'"),
     ],
 )
@@ -179,7 +185,8 @@ def test_missing_field_is_refused(plan_path: Path, field: str) -> None:
     ("field", "value", "message"),
     [
         ("format", "olap.partmove/ledger", "this is no header of a plan file"),
-        ("version", 2, "the plan has version 2, this collection reads version 1"),
+        ("version", 1, "the plan has version 1, this collection reads version 2"),
+        ("version", 3, "the plan has version 3, this collection reads version 2"),
         ("version", True, "the plan has version True"),
         ("policy_digest", "AB" * 32, "policy_digest is"),
         ("source", "", "source is ''"),
@@ -194,6 +201,16 @@ def test_wrong_header_is_refused(plan_path: Path, field: str, value: object, mes
     with pytest.raises(PlanError) as refusal:
         read_plan(plan_path)
     assert refusal.value.message.startswith(f"{plan_path}:1: {message}")
+
+
+def test_header_of_another_version_is_like_none(plan_path: Path) -> None:
+    rewritten(plan_path, lambda values: values[0].update({"version": 1}), reseal=False)
+    assert read_header(plan_path) is None
+
+
+def test_gates_of_a_plan_are_gates_of_a_move() -> None:
+    names = [gate.name for gate in PARTITION_GATES]
+    assert [name for name in names if name in FORESEEN_GATES] == list(FORESEEN_GATES)
 
 
 def test_edited_row_is_refused_by_its_digest(plan_path: Path) -> None:

@@ -1,0 +1,170 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs a program beside the caller, who comes back now and then to ask how far it is.
+
+``background.py FOLDER start PROGRAM [ARGUMENT ...]`` starts it and returns at once. ``background.py FOLDER
+follow OFFSET`` waits a few seconds for news and prints one line of JSON with
+
+- ``lines``: what the program has said since for people;
+- ``offset``: where to go on the next time, ``0`` the first time;
+- ``status``: its exit status, null while it runs;
+- ``stdout`` and ``reason``, once it has ended: the last line on its stdout, and why it failed.
+
+A program that nobody follows any more is ended after a minute. FOLDER keeps what the program writes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+_POLL_SECONDS = 0.2
+_FOLLOW_SECONDS = 5.0
+_UNFOLLOWED_SECONDS = 60.0
+_TERMINATION_SECONDS = 10.0
+_TAIL_BYTES = 65_536
+
+# What the job says for people, and how YARN and Kubernetes tell of a driver that runs elsewhere.
+_OWN = re.compile(r"^partition_classify: (.+)$")
+_STATE = re.compile(r"\(state: (\w+)\)|\(phase: (\w+)\)")
+_FAILURE = re.compile(r"^(?:Exception in thread \S+ |Caused by: |Error: )?(\S*(?:Exception|Error)\b.*)$")
+
+
+class Output:
+    """The files in which a program's output and its end are kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self.stdout = folder / "stdout"
+        self.stderr = folder / "stderr"
+        self.status = folder / "status"
+        self.followed = folder / "followed"
+        self.pid = folder / "pid"
+
+
+def start(folder: Path, program: Sequence[str]) -> None:
+    """Start the program; `wait` goes on in a process of its own, which outlives the caller's session."""
+    folder.mkdir(mode=0o700)
+    output = Output(folder)
+    for each in (output.stdout, output.stderr, output.followed):
+        each.touch()
+    waiting = subprocess.Popen(
+        [sys.executable, __file__, str(folder), "wait", *program],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    output.pid.write_text(str(waiting.pid))
+
+
+def wait(folder: Path, program: Sequence[str]) -> None:
+    """Run the program to its end, or until nobody follows it."""
+    output = Output(folder)
+    with output.stdout.open("wb") as stdout, output.stderr.open("wb") as stderr:
+        try:
+            running = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
+        except OSError as error:
+            stderr.write(f"partition_classify: {program[0]} cannot be run: {error.strerror}.\n".encode())
+            status = 127
+        else:
+            status = _end_of(running, output)
+    done = output.status.with_suffix(".new")
+    done.write_text(str(status))
+    done.replace(output.status)
+
+
+def follow(folder: Path, offset: str) -> dict[str, Any]:
+    """What has happened since the offset; waits for the end, but not for long."""
+    output = Output(folder)
+    output.followed.touch()
+    deadline = time.monotonic() + _FOLLOW_SECONDS
+    while (status := _status(output)) is None and time.monotonic() < deadline:
+        time.sleep(_POLL_SECONDS)
+    # spark-submit passes on both streams of a Python driver to its stdout; what its tasks say goes to stderr.
+    begins = [int(each) for each in f"{offset}:0".split(":")]
+    new = [_read(path, begin) for path, begin in zip((output.stderr, output.stdout), begins, strict=False)]
+    if status is None:
+        new = [content[: content.rfind(b"\n") + 1] for content in new]
+    ends = [begin + len(content) for begin, content in zip(begins, new, strict=False)]
+    lines = [line for content in new for line in said(content)]
+    news: dict[str, Any] = {"lines": lines, "offset": "{}:{}".format(*ends), "status": status}
+    if status is not None:
+        printed = _lines(output.stdout)
+        news |= {"stdout": printed[-1] if printed else "", "reason": reason_of(output, status)}
+    return news
+
+
+def said(content: bytes) -> list[str]:
+    """The lines for people; of equal ones in a row only the first."""
+    found: list[str] = []
+    for line in content.decode(errors="replace").splitlines():
+        own, state = _OWN.match(line), _STATE.search(line)
+        text = own[1] if own else f"Spark says {state[1] or state[2]}" if state else ""
+        if text and found[-1:] != [text]:
+            found.append(text)
+    return found
+
+
+def reason_of(output: Output, status: int) -> str:
+    """One sentence: what the job said last, else the last error in the output of Spark."""
+    if not status:
+        return ""
+    lines = [*_lines(output.stderr), *_lines(output.stdout)]
+    own = [found[1] for line in lines if (found := _OWN.match(line))]
+    errors = [found[1] for line in lines if (found := _FAILURE.match(line))]
+    return own[-1] if own else f"{errors[-1] if errors else 'It gave no reason'} (exit status {status})"
+
+
+def _read(path: Path, begin: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(begin)
+        return file.read()
+
+
+def _lines(path: Path) -> list[str]:
+    """The last lines."""
+    return _read(path, max(0, path.stat().st_size - _TAIL_BYTES)).decode(errors="replace").splitlines()
+
+
+def _status(output: Output) -> int | None:
+    """The exit status of the program; that of a killed one when nobody is there any more to write it down."""
+    is_waited_for = Path("/proc", output.pid.read_text()).exists()
+    if output.status.exists():
+        return int(output.status.read_text())
+    return None if is_waited_for else 128 + signal.SIGKILL
+
+
+def _end_of(running: subprocess.Popen[bytes], output: Output) -> int:
+    while running.poll() is None:
+        if time.time() - output.followed.stat().st_mtime > _UNFOLLOWED_SECONDS:
+            running.terminate()
+            try:
+                return running.wait(_TERMINATION_SECONDS)
+            except subprocess.TimeoutExpired:
+                running.kill()
+        time.sleep(_POLL_SECONDS)
+    return running.wait()
+
+
+def main(argv: Sequence[str]) -> None:
+    """Do what the command line asks for."""
+    folder, action, *rest = argv
+    if action == "follow":
+        print(json.dumps(follow(Path(folder), rest[0])))  # noqa: T201 - the answer
+    elif action == "start":
+        start(Path(folder), rest)
+    else:
+        wait(Path(folder), rest)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

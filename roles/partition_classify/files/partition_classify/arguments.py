@@ -1,0 +1,128 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The command line of the job."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from math import inf
+from pathlib import Path
+
+from .live_source import DEFAULT_SESSIONS, FORMAT as LIVE
+from .snapshot_source import FORMAT as SNAPSHOT
+from .sources import SOURCES
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; what belongs together is added by one function."""
+    made = argparse.ArgumentParser(
+        prog="classify.py", description="Decide which partitions are cold, and write a plan file."
+    )
+    _add_decision(made.add_argument_group("what to decide"))
+    _add_source(made.add_argument_group("what to read"))
+    _add_output(made.add_argument_group("what to write"))
+    return made
+
+
+def _add_decision(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy, YAML")
+    group.add_argument(
+        "--as-of",
+        type=_moment,
+        default=int(datetime.now(UTC).timestamp() * 1000),
+        metavar="TIME",
+        help="decide for this moment, ISO 8601 with a time zone; now by default",
+    )
+
+
+def _add_source(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--source",
+        choices=SOURCES,
+        default=LIVE,
+        help="ensembles that run, or copies of their files (%(default)s)",
+    )
+    group.add_argument(
+        "--connections",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help='JSON: {"hot": {"hosts": [...], ...}, "cold": {...}}, or {"hot": {"data_dir": ...}, ...} for '
+        f"{SNAPSHOT}; cold may be left out, and clickhouse may be added",
+    )
+    group.add_argument("--root", required=True, metavar="PATH", help="where the shard paths are")
+    group.add_argument(
+        "--older-snapshot",
+        action="store_true",
+        help="where the newest snapshot is damaged, read the newest one that is not",
+    )
+    group.add_argument(
+        "--sessions",
+        type=_count,
+        default=DEFAULT_SESSIONS,
+        metavar="N",
+        help="have at most N sessions with each ensemble at one moment (%(default)s)",
+    )
+    group.add_argument(
+        "--znodes-per-second",
+        type=_rate,
+        default=0.0,
+        metavar="N",
+        help="read at most N znodes of each ensemble in a second; 0, which is the default, for any number",
+    )
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    place = group.add_mutually_exclusive_group(required=True)
+    place.add_argument("--plan", type=Path, metavar="FILE", help="the plan file to write")
+    place.add_argument(
+        "--hand-over",
+        metavar="URL",
+        help="where to leave the plan for fetch.py, if this driver runs in a cluster",
+    )
+    group.add_argument("--parquet", metavar="FOLDER", help="add the rows there too, as Parquet")
+    group.add_argument(
+        "--report",
+        type=Path,
+        metavar="FOLDER",
+        help="write report.html and report.json there, which add up the plan for people",
+    )
+    group.add_argument(
+        "--previous",
+        type=Path,
+        metavar="FILE",
+        help="the plan to compare with; the one written over by default",
+    )
+
+
+def _count(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return number
+
+
+def _rate(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number, 0 or more")
+    return number
+
+
+def _moment(text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not ISO 8601, such as 2026-11-20T22:15:00Z") from error
+    if moment.tzinfo is None:
+        raise argparse.ArgumentTypeError(f"{text!r} has no time zone; write 2026-11-20T22:15:00Z for UTC")
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,66 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Takes the plan that a driver in a cluster has handed over, and compares it with the one that is there."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from olap_partmove.partmove.errors import PartMoveError
+from olap_partmove.partmove.plan import read_header
+
+from .hand_over import PLAN, HandOver
+from .progress import tell
+from .report_output import report_place
+from .summary import is_change
+
+
+def main(argv: Sequence[str]) -> int:
+    """Fetch; the exit status is 0, or 1 after one sentence on stderr: that of the driver if it has failed."""
+    parser = argparse.ArgumentParser(prog="fetch.py", description="Fetch the plan of a driver in a cluster.")
+    parser.add_argument("--hand-over", required=True, metavar="URL", help="where the driver has left it")
+    parser.add_argument("--plan", type=Path, required=True, metavar="FILE", help="the plan file to write")
+    parser.add_argument(
+        "--previous", type=Path, required=True, metavar="FILE", help="the plan to compare with"
+    )
+    parser.add_argument("--report", type=Path, metavar="FOLDER", help="the folder to write the report to")
+    parser.add_argument("--told", default="", metavar="TEXT", help="what spark-submit said")
+    try:
+        summary = fetch(parser.parse_args(argv))
+    except PartMoveError as error:
+        tell(str(error))
+        return 1
+    except OSError as error:
+        tell(f"{error.filename}: {error.strerror}.")
+        return 1
+    sys.stdout.write(json.dumps(summary) + "\n")
+    return 0
+
+
+def fetch(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The summary, as the job itself gives it on one machine."""
+    hand_over = HandOver(arguments.hand_over)
+    try:
+        before = read_header(arguments.previous) if arguments.previous.exists() else None
+        # Beside its place, so that it can be renamed.
+        with tempfile.TemporaryDirectory(prefix=".partition_classify.", dir=arguments.plan.parent) as name:
+            folder = Path(name)
+            summary = hand_over.take_summary(folder, arguments.told)
+            hand_over.take_plan(folder / PLAN)
+            header = read_header(folder / PLAN)
+            (folder / PLAN).replace(arguments.plan)
+        if arguments.report:
+            arguments.report.mkdir(parents=True, exist_ok=True)
+            hand_over.take_report(arguments.report)
+    finally:
+        hand_over.remove()
+    places = {"plan": str(arguments.plan), "report": report_place(arguments.report)}
+    return summary | places | {"changed": is_change(before, header)}

@@ -1,0 +1,36 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The Spark session of the job."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+_SETTINGS = {
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    # A second attempt beside a slow one would be a further session, and read at a rate of its own.
+    "spark.speculation": "false",
+}
+# Spark's default of 200 is meant for a cluster: on one machine most of the time would go into starting tasks.
+_SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+def make_session() -> SparkSession:
+    """The session, with the settings of spark-submit; the caller stops it."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("partition_classify")
+    for key, value in _SETTINGS.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    context = spark.sparkContext
+    settings = context.getConf()
+    on_one_machine = settings.get("spark.master", "").startswith("local")
+    if on_one_machine and not settings.contains(_SHUFFLE_PARTITIONS):
+        spark.conf.set(_SHUFFLE_PARTITIONS, 2 * context.defaultParallelism)
+    return spark

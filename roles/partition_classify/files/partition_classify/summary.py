@@ -1,0 +1,97 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a plan adds up to, for people and for Ansible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone calls it
+
+from olap_partmove.partmove.plan import COLD, HOT, PlanHeader
+from olap_partmove.partmove.plan_lines import ONE_PART
+
+from .decisions import DEFER, LEAVE, MOVE, REHEAT
+
+_MERGES_LISTED = 20
+
+
+class Totals(NamedTuple):
+    """What a group of plan rows adds up to."""
+
+    partitions: int = 0
+    parts: int = 0
+    znodes: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: tuple[Any, ...]) -> Totals:
+        return Totals(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+Group: TypeAlias = "tuple[str | None, str, str | None]"
+"""State, action and gate of plan rows."""
+
+
+class Findings(NamedTuple):
+    """What the summary says of the rows."""
+
+    totals: Mapping[Group, Totals]
+    merges: Sequence[Mapping[str, str]]
+    """Shard path, partition and statement of partitions that need a merge: those with the most znodes."""
+
+
+def findings_of(rows: DataFrame) -> Findings:
+    """What the rows of each group add up to, and the merges that gain most."""
+    sums = [F.sum(name) for name in ("parts", "znodes", "bytes")]
+    counted = rows.groupBy("state", "action", "gate").agg(F.count("*"), *sums).collect()
+    merges = (
+        rows.where(F.col("statement").isNotNull())
+        .orderBy(F.col("znodes").desc(), "shard_path", "partition")
+        .select("shard_path", "partition", "statement")
+        .limit(_MERGES_LISTED)
+    )
+    return Findings(
+        {(state, action, gate): Totals(*numbers) for state, action, gate, *numbers in counted},
+        [row.asDict() for row in merges.collect()],
+    )
+
+
+def summary_of(
+    plan: Path, header: PlanHeader, before: PlanHeader | None, findings: Findings, report: str | None = None
+) -> dict[str, Any]:
+    """The line of JSON on stdout; ``before`` is the header of the plan to compare with."""
+
+    def total(holds: Callable[[Group], bool]) -> Totals:
+        return sum((each for group, each in findings.totals.items() if holds(group)), Totals())
+
+    def total_of(action: str) -> dict[str, int]:
+        return total(lambda group: group[1] == action)._asdict()
+
+    needs_merge = total(lambda group: group[1:] == (MOVE, ONE_PART))
+    return {
+        "plan": str(plan),
+        "report": report,
+        "changed": is_change(before, header),
+        "rows": header.rows,
+        "cold": total(lambda group: group[0] == COLD).partitions,
+        "hot": total(lambda group: group[0] == HOT).partitions,
+        "to_move": total_of(MOVE),
+        "to_merge": needs_merge._asdict() | {"statements": findings.merges},
+        "to_reheat": total_of(REHEAT),
+        "deferred": total_of(DEFER),
+        "left_alone": total_of(LEAVE),
+    }
+
+
+def is_change(before: PlanHeader | None, after: PlanHeader | None) -> bool:
+    """Whether a plan says anything else than the one before it."""
+    return _content(before) != _content(after)
+
+
+def _content(header: PlanHeader | None) -> tuple[str, str] | None:
+    """What makes two plans the same: policy and rows, whatever moment they were made for."""
+    return (header.policy_digest, header.rows_digest) if header else None

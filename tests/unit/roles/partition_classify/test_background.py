@@ -1,0 +1,123 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A program that runs beside the caller, and what the caller learns of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import background
+
+SCRIPT = background.__file__
+JAVA = "\tat org.apache.spark.deploy.SparkSubmit.main(SparkSubmit.scala)"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def call(folder: Path) -> Callable[..., str]:
+    def call(*arguments: str) -> str:
+        command = [sys.executable, SCRIPT, str(folder), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=20).stdout
+
+    return call
+
+
+def follow(call: Callable[..., str], offset: str = "0") -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(call("follow", offset))
+    return answer
+
+
+def test_lines_for_people_are_told_while_it_runs_and_the_end_with_them(
+    call: Callable[..., str], tmp_path: Path
+) -> None:
+    ready = tmp_path / "ready"
+    program = (
+        "import pathlib, sys, time\n"
+        "sys.stderr.write('partition_classify: one\\nWARN noise\\npartition_classify: tw')\n"
+        "sys.stderr.flush()\n"
+        f"while not pathlib.Path({str(ready)!r}).exists(): time.sleep(0.05)\n"
+        "sys.stderr.write('o\\n')\n"
+        "print('partition_classify: three')\nprint('last')\n"
+    )
+    call("start", sys.executable, "-c", program)
+    first = follow(call)
+    assert first == {"lines": ["one"], "offset": first["offset"], "status": None}
+
+    ready.touch()
+    assert follow(call, first["offset"]) == {
+        "lines": ["two", "three"],
+        "offset": "59:31",
+        "status": 0,
+        "stdout": "last",
+        "reason": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("stderr", "reason"),
+    [
+        (
+            f"partition_classify: reading\npartition_classify: No table. Give one.\n{JAVA}",
+            "No table. Give one.",
+        ),
+        (
+            f'Exception in thread "main" org.apache.spark.SparkException: Bad master\n{JAVA}',
+            "org.apache.spark.SparkException: Bad master (exit status 3)",
+        ),
+        ("", "It gave no reason (exit status 3)"),
+    ],
+)
+def test_a_failure_has_one_sentence(call: Callable[..., str], stderr: str, reason: str) -> None:
+    call("start", sys.executable, "-c", f"import sys; sys.stderr.write({stderr!r}); sys.exit(3)")
+    news = follow(call)
+    assert (news["status"], news["reason"]) == (3, reason)
+
+
+def test_program_that_is_not_there_is_named(call: Callable[..., str]) -> None:
+    call("start", "/none/spark-submit")
+    news = follow(call)
+    assert news["status"] == 127
+    assert news["reason"] == "/none/spark-submit cannot be run: No such file or directory."
+
+
+def test_program_that_nobody_follows_is_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_UNFOLLOWED_SECONDS", 0.5)
+    folder.mkdir()
+    (folder / "followed").touch()
+    begin = time.monotonic()
+    background.wait(folder, [sys.executable, "-c", "import time; time.sleep(30)"])
+    assert 0.4 < time.monotonic() - begin < 10
+    assert (folder / "status").read_text() == str(-signal.SIGTERM)
+
+
+def test_end_is_told_although_nobody_was_left_to_write_it_down(
+    call: Callable[..., str], folder: Path
+) -> None:
+    call("start", sys.executable, "-c", "import time; time.sleep(2)")
+    os.kill(int((folder / "pid").read_text()), signal.SIGKILL)
+    assert follow(call)["status"] == 128 + signal.SIGKILL
+
+
+def test_states_of_a_driver_elsewhere_are_told_once() -> None:
+    report = "INFO Client: Application report for application_1 (state: {})"
+    states = ["ACCEPTED", "ACCEPTED", "RUNNING"]
+    content = "\n".join(report.format(each) for each in states)
+    assert background.said(content.encode()) == ["Spark says ACCEPTED", "Spark says RUNNING"]
+    pod = "INFO LoggingPodStatusWatcherImpl: Application status for spark-1 (phase: Succeeded)"
+    assert background.said(pod.encode()) == ["Spark says Succeeded"]
