@@ -33,18 +33,27 @@ def ensemble(*, required: bool = True) -> Spec:
 
 def clickhouse() -> Spec:
     """The option that says how to ask the ClickHouse servers of the replicas."""
+    return {"type": "dict", "options": {**_http(), "endpoints": {"type": "dict", "default": {}}}}
+
+
+def clickhouse_server() -> Spec:
+    """The option that says how to ask one ClickHouse server."""
     return {
         "type": "dict",
-        "options": {
-            "port": {"type": "int", "default": 8123},
-            "user": {"type": "str", "default": "default"},
-            "password": {"type": "str", "default": "", "no_log": True},
-            "secure": {"type": "bool", "default": False},
-            "ca": {"type": "path"},
-            "verify": {"type": "bool", "default": True},
-            "endpoints": {"type": "dict", "default": {}},
-            "timeout": {"type": "float", "default": 30.0},
-        },
+        "apply_defaults": True,
+        "options": {"host": {"type": "str", "default": "localhost"}, **_http()},
+    }
+
+
+def _http() -> Spec:
+    return {
+        "port": {"type": "int", "default": 8123},
+        "user": {"type": "str", "default": "default"},
+        "password": {"type": "str", "default": "", "no_log": True},
+        "secure": {"type": "bool", "default": False},
+        "ca": {"type": "path"},
+        "verify": {"type": "bool", "default": True},
+        "timeout": {"type": "float", "default": 30.0},
     }
 
 

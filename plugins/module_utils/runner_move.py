@@ -13,6 +13,8 @@ from typing import Any
 from .partmove.durations import parse_duration
 from .partmove.ensembles import check_distinct, check_invisible, check_unlike
 from .partmove.errors import PartMoveError
+from .partmove.ledger import Ledger, LedgerReadiness
+from .partmove.ledger_entry import ColdEnsemble
 from .partmove.move import MoveOptions, World, move_shard
 from .partmove.plan import COLD, PlanRow, group_rows, read_plan, rows_from_list
 from .partmove.ports import ZnodeStore
@@ -21,7 +23,6 @@ from .partmove.server_gates import (
     AskServers,
     AssumeActive,
     AssumePatched,
-    NoLedger,
     NoServers,
     Readiness,
     ServerCheck,
@@ -39,7 +40,6 @@ class MovePartitions:
         self._params = params
         self._options = _move_options(params)
         self._locks = LockOptions.of(params)
-        self._readiness: Readiness = AssumePatched() if params["assume_patched"] else NoLedger()
         self._servers = _server_check(params)
         self._work = _Work(params)
         self._tally = MoveTally(params["max_listed"])
@@ -70,7 +70,7 @@ class MovePartitions:
             self._clock,
             journal,
             self._locks.keeper("part_move", hot, cold, self._clock),
-            self._readiness,
+            self._readiness(hot, cold),
             self._servers,
         )
         journal.record("started", [{"work": self._work.name, "partitions": self._tally.expected}])
@@ -94,6 +94,11 @@ class MovePartitions:
         cold.members()
         if shard_paths and not self._check_mode:
             check_invisible(hot, cold, uuid.uuid4().hex, root=self._locks.root)
+
+    def _readiness(self, hot: ZnodeStore, cold: ZnodeStore) -> Readiness:
+        if self._params["assume_patched"]:
+            return AssumePatched()
+        return LedgerReadiness(Ledger(hot, self._locks.root), ColdEnsemble.of(cold))
 
     def _move(self, world: World, shard_path: str, partitions: list[str]) -> None:
         report = ShardReport(shard_path)

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from .clickhouse.client import ClickHouseClient
 from .clickhouse.options import ClickHouseOptions
 from .clickhouse.probe import HttpProbe
 from .partmove.coordination import LeaseKeeper
@@ -147,6 +148,16 @@ def probe_of(settings: Mapping[str, Any]) -> HttpProbe:
     """Asks servers as the option ``clickhouse`` says; raises PartMoveError for settings that cannot be."""
     given = {name: value for name, value in settings.items() if value is not None}
     return HttpProbe(ClickHouseOptions(**given))
+
+
+def client_of(settings: Mapping[str, Any]) -> ClickHouseClient:
+    """Asks the one server that the option ``clickhouse`` names; raises PartMoveError as `probe_of` does."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    host = given.pop("host").strip()
+    if not host:
+        raise PartMoveError("The host of clickhouse is empty", remedy="Give the name of a server")
+    options = ClickHouseOptions(**given)
+    return ClickHouseClient(host, options.port, options)
 
 
 class LockOptions(NamedTuple):

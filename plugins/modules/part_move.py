@@ -21,7 +21,7 @@ description:
   - Only one run at a time can work on a shard path.
 notes:
   - A ClickHouse server that does not know the cold ensemble does not start any more once partitions of its
-    tables are cold.
+    tables are cold. M(olap.partmove.replica_ledger) keeps the list of servers that do know it.
   - Merges, mutations, C(OPTIMIZE FINAL), C(CHECK TABLE), late inserts and new replicas must be kept away from
     cold partitions.
   - In check mode everything is read for real and nothing is written, so it tells what a run would do now. It
@@ -81,10 +81,12 @@ options:
     default: 1
   assume_patched:
     description:
-      - Whether every replica of every shard path runs a patched server that has been started with the cold
-        ensemble in its configuration.
-      - Dangerous. A server of which that is not true does not start any more, or starts without the data.
-        Nothing is moved as long as it is not known.
+      - Whether to take for granted that every replica of every shard path runs a patched server that was
+        started with the cold ensemble in its configuration, in place of looking into the ledger.
+      - Without it only partitions are moved of which every replica was entered with
+        M(olap.partmove.replica_ledger) for the same members of O(cold), and has not restarted since.
+      - Dangerous. A server of which that is not true does not start any more, or starts without the data. Nor
+        does withdrawing a replica from the ledger stop such a run.
     type: bool
     default: false
   assume_active:
@@ -148,6 +150,7 @@ options:
 seealso:
   - module: olap.partmove.part_info
   - module: olap.partmove.partition_state
+  - module: olap.partmove.replica_ledger
 """
 
 EXAMPLES = r"""
@@ -158,7 +161,6 @@ EXAMPLES = r"""
     cold:
       hosts: [cold1:2181, cold2:2181, cold3:2181]
     plan: /var/lib/partmove/plan.jsonl
-    assume_patched: true
     clickhouse:
       user: monitor
       password: "{{ monitor_password }}"
@@ -180,7 +182,6 @@ EXAMPLES = r"""
       - shard_path: /tables/01/hits
         partition: "201912"
     min_age: 30d
-    assume_patched: true
     clickhouse:
       user: monitor
       password: "{{ monitor_password }}"

@@ -65,7 +65,8 @@ KNOWN_REPLICA_CHILDREN = frozenset(
 """Children of ``replicas/<replica>`` that servers from 18.16 on create."""
 
 # What every server from 18.16 on creates together with the table and keeps until it is dropped.
-_MARKS_OF_A_SHARD = frozenset({"block_numbers", "blocks", "columns", "log", "metadata", "replicas"})
+MARKS_OF_A_SHARD = frozenset({"block_numbers", "blocks", "columns", "log", "metadata", "replicas"})
+"""By these children a shard path is known."""
 _ZERO_COPY_PREFIX = "zero_copy_"
 # ZooKeeper itself refuses these characters.
 _REFUSED_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
@@ -244,7 +245,7 @@ def check_shard_path(path: str) -> str:
 
 def is_shard_path(children: Collection[str]) -> bool:
     """Whether a znode with these children is a shard path; not so one whose table is being dropped."""
-    return _MARKS_OF_A_SHARD.issubset(children)
+    return MARKS_OF_A_SHARD.issubset(children)
 
 
 def unknown_table_children(children: Collection[str]) -> tuple[str, ...]:

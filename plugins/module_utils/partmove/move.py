@@ -123,7 +123,7 @@ def _first_look(world: World, reader: ShardReader, wanted: Sequence[str], report
             report.unchanged.add(each)
         elif location is not Location.HOT:
             report.deferred[each] = refusal_of(partition)
-    refusal = world.readiness.refusal(shard) or refuse_shard(shard)
+    refusal = world.readiness.look(shard).refusal or refuse_shard(shard)
     if refusal is not None:
         report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
 
@@ -194,7 +194,8 @@ class _ShardMove:
             self._defer(dict.fromkeys(passed, server_silent(error)), passed)
             return []
         verified = self._copied(shard, passed)
-        switch = Switch(self._world.hot, self._reader, self._layout, self._lease, self._world.clock)
+        world = self._world
+        switch = Switch(world.hot, self._reader, self._layout, self._lease, world.clock, world.readiness)
         result = SwitchResult()
         try:
             switch.run(verified, self._options, result)
@@ -233,7 +234,7 @@ class _ShardMove:
         return shard, {each: movable[each] for each in sorted(movable.keys() - refused.keys())}
 
     def _refusals(self, shard: ShardFacts, movable: Mapping[str, PartitionFacts]) -> dict[str, Refusal]:
-        unready = self._world.readiness.refusal(shard)
+        unready = self._world.readiness.look(shard).refusal
         if unready is not None:
             return dict.fromkeys(movable, unready)
         partitions = [movable[each] for each in sorted(movable)]

@@ -8,40 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .errors import PartMoveError
 from .facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts
 from .gate import Refusal
 from .payload import hash_is, parse_payload
 from .ports import ActivePart, ReplicaProbe
+from .znodes import Op
+
+
+class Judgement(NamedTuple):
+    """Whether a shard path is ready, and what a multi has to check for that to be so still."""
+
+    refusal: Refusal | None
+    checks: tuple[Op, ...] = ()
 
 
 class Readiness(Protocol):
     """Whether every replica of a shard path runs a server that knows the cold ensemble."""
 
-    def refusal(self, shard: ShardFacts) -> Refusal | None:
-        """None only when it is certain."""
-
-
-class NoLedger:
-    """Nothing is known about the servers, so nothing may become cold."""
-
-    def refusal(self, shard: ShardFacts) -> Refusal | None:
-        """Always a refusal."""
-        return Refusal(
-            "patched_replicas",
-            f"it is not known whether every replica of {shard.layout.path} runs a patched server",
-            "Roll the patched server out to all replicas, then say so with assume_patched",
-        )
+    def look(self, shard: ShardFacts) -> Judgement:
+        """No refusal only when it is certain, as long as the fence of the shard and the checks hold."""
 
 
 class AssumePatched:
     """The operator vouches for the servers. A server that is not patched does not start any more."""
 
-    def refusal(self, shard: ShardFacts) -> Refusal | None:
-        """Never a refusal."""
-        return None
+    def look(self, shard: ShardFacts) -> Judgement:
+        """Never a refusal, and nothing to check."""
+        return Judgement(None)
 
 
 class ServerCheck(Protocol):

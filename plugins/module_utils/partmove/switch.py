@@ -11,8 +11,8 @@ States of a partition: verified → switched, changed or refused.
 - changed: hot registers something else by now; it has to be copied and verified again.
 - refused: a gate tripped on a new look, or the table was too busy.
 
-The multi carries the lease and the versions that were read before the gates looked, so it cannot be
-applied to anything but what the gates saw.
+The multi carries the lease, the versions that were read before the gates looked, and those of the entries
+that make the replicas ready, so it cannot be applied to anything but what the gates saw.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from .gate import GateOptions, Refusal
 from .gates import refuse_partitions
 from .layout import ShardLayout
 from .ports import Clock, ZnodeStore
+from .server_gates import Readiness
 from .shard_reader import ShardReader
 from .znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
 
@@ -55,13 +56,20 @@ class Switch:
     """Switches verified partitions of one shard path under one lease."""
 
     def __init__(
-        self, hot: ZnodeStore, reader: ShardReader, layout: ShardLayout, lease: Lease, clock: Clock
+        self,
+        hot: ZnodeStore,
+        reader: ShardReader,
+        layout: ShardLayout,
+        lease: Lease,
+        clock: Clock,
+        readiness: Readiness,
     ) -> None:
         self._hot = hot
         self._reader = reader
         self._layout = layout
         self._lease = lease
         self._clock = clock
+        self._readiness = readiness
 
     def run(self, verified: Mapping[str, PartitionFacts], options: GateOptions, result: SwitchResult) -> None:
         """Switch in groups; a group that collides with the table's own work is tried again in smaller ones.
@@ -111,10 +119,14 @@ class Switch:
         self._hot.sync(self._layout.path)
         shard = self._reader.shard()
         fresh = self._reader.partitions(shard, sorted(verified), with_cold=False)
+        ready = self._readiness.look(shard)
         confirm_lease(self._hot, self._lease, self._layout.path)
+        if ready.refusal is not None:
+            result.refused.update(dict.fromkeys(fresh, ready.refusal))
+            return []
         refused = refuse_partitions(shard, list(fresh.values()), options)
         result.refused.update(refused)
-        checks = (*self._lease.hot_checks, *shard.fence)
+        checks = (*self._lease.hot_checks, *shard.fence, *ready.checks)
         groups: list[tuple[str, list[Op]]] = []
         unmarked: list[PartitionFacts] = []
         for each, partition in fresh.items():

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,13 +30,10 @@ def slow_task(pair: Pair, table: Table) -> dict[str, Any]:
     }
 
 
-def progress_files() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob("part_move.*"))
-
-
 def test_progress_is_shown_on_the_controller(pair: Pair, table: Table, slow_task: dict[str, Any]) -> None:
-    before = progress_files()
-    run = run_playbook(write_playbook(pair.folder, [slow_task]))
+    files = pair.folder / "progress"
+    files.mkdir()
+    run = run_playbook(write_playbook(pair.folder, [slow_task]), TMPDIR=str(files))
     assert run.status == 0, run.output
     line = (
         f"olap.partmove.part_move: 1 moved, 1 deferred, 0 failed, 0 unchanged, done with {pair.base}/orders"
@@ -47,7 +42,7 @@ def test_progress_is_shown_on_the_controller(pair: Pair, table: Table, slow_task
     assert lines.count(line) == 1
     result = next(number for number, each in enumerate(lines) if each.startswith("changed: [localhost]"))
     assert lines.index(line) < result
-    assert progress_files() - before == set()
+    assert list(files.iterdir()) == []
 
 
 def test_a_task_in_the_background_runs_without(pair: Pair, table: Table, slow_task: dict[str, Any]) -> None:

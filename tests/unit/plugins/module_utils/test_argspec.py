@@ -30,6 +30,7 @@ def defaults_of(kind: type[Any]) -> dict[str, Any]:
 
 
 ENSEMBLE = argspec.ensemble()["options"]
+SERVER = argspec.clickhouse_server()["options"]
 
 
 @pytest.mark.parametrize(
@@ -41,8 +42,9 @@ ENSEMBLE = argspec.ensemble()["options"]
         ),
         (ENSEMBLE["tls"]["options"], TlsOptions),
         (argspec.clickhouse()["options"], ClickHouseOptions),
+        ({name: SERVER[name] for name in SERVER if name != "host"}, ClickHouseOptions),
     ],
-    ids=["ensemble", "tls", "clickhouse"],
+    ids=["ensemble", "tls", "clickhouse", "server"],
 )
 def test_defaults_are_those_of_the_code(spec: dict[str, Any], kind: type[Any]) -> None:
     of_code = defaults_of(kind)
@@ -59,7 +61,11 @@ def test_what_is_not_a_field_of_its_own() -> None:
     assert argspec.COORDINATION_ROOT["default"] == DEFAULT_ROOT
 
 
-@pytest.mark.parametrize("spec", [argspec.ensemble(), argspec.clickhouse()], ids=["ensemble", "clickhouse"])
+@pytest.mark.parametrize(
+    "spec",
+    [argspec.ensemble(), argspec.clickhouse(), argspec.clickhouse_server()],
+    ids=["ensemble", "clickhouse", "server"],
+)
 def test_every_secret_is_kept_from_the_logs(spec: dict[str, Any]) -> None:
     secrets = {
         name: option for name, option in options_of(spec) if "password" in name or name == "credential"

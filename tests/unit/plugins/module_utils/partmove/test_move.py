@@ -15,10 +15,15 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors impo
     PartMoveError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.ledger import (
+    VERIFY,
+    Ledger,
+    LedgerReadiness,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.ledger_entry import ColdEnsemble
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import (
     AskServers,
-    NoLedger,
     NoServers,
 )
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Znode
@@ -55,6 +60,11 @@ class Probe:
         self.fail_after -= 1
         if self.fail_after < 0:
             raise PartMoveError("no answer")
+
+
+def ledger_of(bench: Bench) -> LedgerReadiness:
+    """Readiness by a ledger that nobody has written to."""
+    return LedgerReadiness(Ledger(bench.world.hot), ColdEnsemble.of(bench.world.cold))
 
 
 def with_probe(change: Callable[[Bench, Probe], object]) -> Arrange:
@@ -179,9 +189,9 @@ CASES = [
     ),
     Case(
         "patched_replicas",
-        lambda bench: setattr(bench, "world", bench.world._replace(readiness=NoLedger())),
-        f"it is not known whether every replica of {PATH} runs a patched server",
-        "Roll the patched server out to all replicas, then say so with assume_patched",
+        lambda bench: setattr(bench, "world", bench.world._replace(readiness=ledger_of(bench))),
+        "replica r1 is not in the ledger, replica r2 is not in the ledger",
+        VERIFY,
     ),
     Case(
         "active_on_disk",

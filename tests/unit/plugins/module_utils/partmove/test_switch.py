@@ -47,7 +47,9 @@ class Switching:
         self.lease = bench.world.leases.acquire(PATH)
         layout = ShardLayout(PATH)
         self._reader = ShardReader(bench.hot_store, bench.cold_store, layout)
-        self._switch = Switch(bench.hot_store, self._reader, layout, self.lease, bench.clock)
+        self._switch = Switch(
+            bench.hot_store, self._reader, layout, self.lease, bench.clock, bench.world.readiness
+        )
         self.verified = self._read()
         self.multis.clear()
 
