@@ -17,6 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports impor
 from support.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
 from support.moving import Mover, open_stores
 from support.proxy import ZooKeeperProxy
+from support.registered import Registry
 from support.replicated import BY_DAY, Definition, ReplicatedTable, TableMaker
 from support.watch import Watch
 from support.zookeeper import Ensemble
@@ -31,12 +32,23 @@ def gateway(hot_ensemble: Ensemble) -> Iterator[ZooKeeperProxy]:
 
 @pytest.fixture(scope="module")
 def replicas(
-    clickhouse: str, gateway: ZooKeeperProxy, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    clickhouse: str,
+    gateway: ZooKeeperProxy,
+    cold_ensemble: Ensemble,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[ClickHouseCluster]:
-    """Servers r1 and r2 of one shard; a table with cold partitions keeps them from starting again."""
-    source = ZooKeeperSource(gateway.address)
+    """Servers r1 and r2 of one shard.
+
+    They are stock servers, which a table with cold partitions keeps from starting again, unless the
+    module has the mark `patched`.
+    """
+    options = ServerOptions(program=clickhouse)
+    if request.node.get_closest_marker("patched"):
+        cold = ZooKeeperSource(cold_ensemble.connect_string)
+        options = ServerOptions(program=clickhouse, patched=True, cold=cold)
     folder = tmp_path_factory.mktemp("clickhouse")
-    with cluster(folder, source, options=ServerOptions(program=clickhouse)) as servers:
+    with cluster(folder, ZooKeeperSource(gateway.address), options=options) as servers:
         yield servers
 
 
@@ -76,6 +88,12 @@ def cold_clients(cold_ensemble: Ensemble) -> Iterator[Sequence[KazooClient]]:
     """A kazoo client of each member of the cold ensemble."""
     with ExitStack() as stack:
         yield [stack.enter_context(connected(member.address)) for member in cold_ensemble.members]
+
+
+@pytest.fixture
+def registry(hot_client: KazooClient, cold_clients: Sequence[KazooClient]) -> Registry:
+    """Clients of both."""
+    return Registry(hot_client, cold_clients[0])
 
 
 @pytest.fixture
