@@ -1,0 +1,122 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The role cold_zookeeper_config: what it hands to the module, and the facts that it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.ansible import PlaybookRun, run_playbook, write_playbook
+from support.configs import written
+from support.zookeeper import Ensemble
+
+SECRET = "Tr0ub4dor-and-3"
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """Debian's configuration, with a file of substitutions beside it that does not exist yet."""
+    path = tmp_path / "etc" / "config.xml"
+    path.parent.mkdir()
+    substitutions = f"<yandex>\n    <include_from>{path.parent}/metrika.xml</include_from>"
+    path.write_text(written("debian.xml").replace("<yandex>", substitutions))
+    return path
+
+
+@pytest.fixture
+def nodes(cold: Ensemble) -> list[dict[str, Any]]:
+    return [{"host": "127.0.0.1", "port": member.files.ports.client} for member in cold.members]
+
+
+def run_role(config: Path, *options: str, **variables: Any) -> tuple[PlaybookRun, dict[str, Any]]:
+    """Run the role for the configuration; return what it tells, and its facts if it got that far."""
+    facts = config.parent.parent / "facts.json"
+    facts.unlink(missing_ok=True)
+    names = ("changed", "restart_needed", "result")
+    shown = ", ".join(f"'{name}': cold_zookeeper_config_{name}" for name in names)
+    tasks: list[dict[str, Any]] = [
+        {"ansible.builtin.import_role": {"name": "olap.partmove.cold_zookeeper_config"}},
+        {
+            "ansible.builtin.copy": {"content": f"{{{{ {{{shown}}} | to_json }}}}", "dest": str(facts)},
+            "check_mode": False,
+            "changed_when": False,
+        },
+    ]
+    given = {"path": str(config), "packages": [], "service": "", **variables}
+    extra = {f"cold_zookeeper_config_{name}": value for name, value in given.items()}
+    playbook = write_playbook(config.parent.parent, tasks)
+    run = run_playbook(playbook, "-e", json.dumps(extra), *options)
+    return run, json.loads(facts.read_text()) if facts.exists() else {}
+
+
+def contents(config: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in config.parent.rglob("*") if path.is_file()}
+
+
+def changed(run: PlaybookRun) -> int:
+    assert run.status == 0, run.output
+    found = re.search(r"changed=(\d+)", run.output)
+    assert found, run.output
+    return int(found[1])
+
+
+def test_check_run_again_and_remove(config: Path, nodes: list[dict[str, Any]]) -> None:
+    before = contents(config)
+    hot = [{"host": "hot1"}, {"host": "hot2", "port": 2182}]
+    wanted = {
+        "nodes": nodes,
+        "identity": f"clickhouse:{SECRET}",
+        "session_timeout_ms": 30000,
+        "hot_nodes": hot,
+        "hot_root": "/clickhouse",
+        # Hot cannot be asked here: there are no such hosts.
+        "check_members": False,
+    }
+    checked, facts_of_check = run_role(config, "--check", "--diff", **wanted)
+    assert (changed(checked), contents(config)) == (2, before)
+    done, facts = run_role(config, "--diff", **wanted)
+    assert changed(done) == 2
+    again, facts_of_again = run_role(config, **wanted)
+    assert changed(again) == 0
+    substitutions = (config.parent / "metrika.xml").read_text()
+    assert f"<identity>clickhouse:{SECRET}</identity>" in substitutions
+    assert "<root>/clickhouse</root>" in substitutions
+    for each in (facts_of_check, facts):
+        assert (each["changed"], each["restart_needed"]) == (True, True)
+        assert each["result"]["nodes"] == [f"127.0.0.1:{node['port']}" for node in nodes]
+    assert (facts_of_again["changed"], facts_of_again["restart_needed"]) == (False, False)
+    assert "+    <cold_zookeeper incl=" in done.output
+    for run in (checked, done, again):
+        assert SECRET not in run.output.replace(json.dumps(wanted), "")
+    removed, _facts = run_role(config, state="absent")
+    assert changed(removed) == 1
+    assert contents(config)["config.xml"] == before["config.xml"]
+    assert "hot2" in (config.parent / "metrika.xml").read_text()
+
+
+def test_nothing_is_changed_unless_every_member_serves(
+    config: Path, nodes: list[dict[str, Any]], cold: Ensemble
+) -> None:
+    before = contents(config)
+    dead = next(member for member in cold.members if member.mode() == "follower")
+    dead.kill()
+    refused, facts = run_role(config, nodes=nodes, style="inline", member_timeout=3)
+    assert refused.status != 0
+    assert f"1 of 3 nodes do not serve this host: {dead.address} cannot be reached" in refused.output
+    assert (facts, contents(config)) == ({}, before)
+    dead.start()
+    done, facts = run_role(config, nodes=nodes, style="drop_in", drop_in="90.xml")
+    assert changed(done) == 1
+    assert facts["result"]["config_path"] == str(config.parent / "config.d" / "90.xml")
+
+
+def test_cold_nodes_are_needed(config: Path) -> None:
+    refused, _facts = run_role(config)
+    assert refused.status != 0
+    assert "Name every member of the cold ensemble in cold_zookeeper_config_nodes." in refused.output
