@@ -1,0 +1,105 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The tree that all hosts are overlays of, and the packages they can install. Built once, then cached."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .machine import STAGING, StagingError, run
+
+MIRROR = os.environ.get("STAGING_MIRROR", "http://deb.debian.org/debian")
+SUITE = "bookworm"
+
+# What a freshly installed server has; a JRE besides, because it is the larger part of what would be
+# installed on each host otherwise.
+_INSTALLED = (
+    *("ca-certificates", "dbus", "iproute2", "openssh-server", "openssl", "procps", "sudo"),
+    *("systemd", "systemd-sysv", "python3", "python3-apt", "python3-lxml", "default-jre"),
+)
+# What roles install from the repository on the bridge, with all that it depends on.
+_OFFERED = ("zookeeper", "zookeeperd", "clickhouse-server", "clickhouse-client")
+
+_MASKED = (
+    *("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer"),
+    *("systemd-networkd-wait-online.service", "console-getty.service", "getty.target"),
+)
+_REMOVED = ("etc/apt/sources.list", "etc/hostname", "etc/resolv.conf", "var/lib/dbus/machine-id")
+
+
+def base() -> Path:
+    """Return the folder with tree/ and packages/, built now, in two minutes, if it is not there."""
+    content = "\n".join((MIRROR, SUITE, *_INSTALLED, "--", *_OFFERED, Path(__file__).read_text()))
+    folder = STAGING / f"base-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+    STAGING.mkdir(parents=True, exist_ok=True)
+    with locked(STAGING / "base.lock"):
+        if not folder.exists():
+            _build(folder)
+    return folder
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock that other processes wait for."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def index(folder: Path, pool: str) -> str:
+    """Return the entries that apt needs to know of the packages in folder/pool."""
+    text = run("sh", "-c", 'dpkg-scanpackages --multiversion "$0" 2>/dev/null', pool, cwd=folder)
+    if not text.strip():
+        raise StagingError(f"{folder / pool} has no packages")
+    return text
+
+
+def _build(folder: Path) -> None:
+    unfinished = folder.with_suffix(".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    tree, packages = unfinished / "tree", unfinished / "packages"
+    tree.mkdir(parents=True)
+    packages.mkdir()
+    include = f"--include={','.join(_INSTALLED)}"
+    run("debootstrap", "--variant=minbase", include, SUITE, str(tree), MIRROR)
+    _download(tree, packages)
+    (unfinished / "Packages").write_text(index(unfinished, "packages"))
+    _finish(tree)
+    unfinished.rename(folder)
+
+
+def _download(tree: Path, packages: Path) -> None:
+    """Have the apt of the tree say what the offered packages need beyond what the tree has."""
+    options = ("--yes", "--no-install-recommends", "--download-only")
+    run("chroot", str(tree), "apt-get", "clean")
+    run("chroot", str(tree), "apt-get", *options, "install", *_OFFERED)
+    for file in (tree / "var/cache/apt/archives").glob("*.deb"):
+        # apt writes the colon of an epoch as %3a, which a server would take for an escape.
+        shutil.move(file, packages / file.name.replace("%3a", "_"))
+
+
+def _finish(tree: Path) -> None:
+    """Make the tree one that many hosts can be made of: nothing in it is that of one host."""
+    for name in _REMOVED:
+        (tree / name).unlink(missing_ok=True)
+    for key in (tree / "etc/ssh").glob("ssh_host_*"):
+        key.unlink()
+    for lists in (tree / "var/lib/apt/lists").iterdir():
+        if lists.is_file():
+            lists.unlink()
+    # As old as can be, or apt's users would take the empty lists for fresh ones.
+    os.utime(tree / "var/lib/apt/lists", (0, 0))
+    # Empty, not missing: a missing one makes systemd take this for the first boot of an appliance.
+    (tree / "etc/machine-id").write_text("")
+    # Hosts do not outlive the run: nothing is gained by waiting for the disk.
+    (tree / "etc/dpkg/dpkg.cfg.d/staging").write_text("force-unsafe-io\n")
+    run("systemctl", f"--root={tree}", "enable", "systemd-networkd.service")
+    run("systemctl", f"--root={tree}", "mask", *_MASKED)
