@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Measures a move between real ensembles, and beside it the way of one request at a time.
+"""Measures a move between real ensembles, beside it the way of one request at a time, and the classification.
 
 Prints a summary and writes build/bench.json. For figures to keep, run it on a machine that does
 nothing else.
@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmark.bench_classification import measure_classification
 from benchmark.measured_move import Measurement
 from benchmark.pair import HEAP, REPLICAS, Baseline, Pair, running_pair
 
@@ -42,8 +43,9 @@ def main() -> None:
         result = measure_one_member(pair)
     with running_pair(cold_members=3) as pair:
         result |= {"move_three_cold_members": measure_three_members(pair)}
-    machine["load_average_after"] = os.getloadavg()[0]
     _print_verdict(result["move"])
+    result |= {"classification": measure_classification()}
+    machine["load_average_after"] = os.getloadavg()[0]
     OUTPUT.parent.mkdir(exist_ok=True)
     OUTPUT.write_text(json.dumps(result | {"machine": machine}, indent=2) + "\n")
     print(f"Written to {OUTPUT}.")

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from ansible.module_utils.testing import patch_module_args
@@ -32,6 +31,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.switch impo
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.reader import Reader
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import ZooKeeperStore
 from ansible_collections.olap.partmove.plugins.modules import part_move
+from benchmark.memory import memory_mb
 
 # The phases in their order, and the functions that they consist of. These, and those of the client,
 # are called a few dozen times in a move of any size, so that timing them costs nothing.
@@ -126,13 +126,13 @@ def measure(arguments: Mapping[str, Any]) -> Measurement:
         _time_calls(owner, functions, partial(watch.phase, phase))
     for owner, functions in _CLIENT:
         _time_calls(owner, functions, watch.client)
-    idle = _memory_mb("VmRSS")
+    idle = memory_mb("VmRSS")
     begin = time.perf_counter()
     result = _run_module(arguments)
     seconds = time.perf_counter() - begin
     if any(count for kind, count in result["counts"].items() if kind != "moved"):
         raise RuntimeError(f"not every partition was moved: {result}")
-    return Measurement(result["totals"]["parts"], seconds, _memory_mb("VmHWM"), idle, watch.result(seconds))
+    return Measurement(result["totals"]["parts"], seconds, memory_mb("VmHWM"), idle, watch.result(seconds))
 
 
 def _run_module(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,16 +159,6 @@ def _time_calls(
                 return _function(*args, **options)
 
         setattr(owner, name, timed)
-
-
-def _memory_mb(field: str) -> float:
-    """Return VmRSS or VmHWM of this process.
-
-    Not ru_maxrss of getrusage: that begins with the peak of the process that started this one.
-    """
-    lines = Path("/proc/self/status").read_text().splitlines()
-    (size,) = [line.split()[1] for line in lines if line.startswith(f"{field}:")]
-    return int(size) / 1024
 
 
 if __name__ == "__main__":

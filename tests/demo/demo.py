@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from clickhouse.patched_server.compile import PatchedServerError
 from demo import recording
 from demo.live import live_stage
 from demo.play import Play
@@ -47,7 +48,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         perform(Screen(), arguments.logs, recorded=arguments.recorded or not _has_clickhouse())
-    except (Surprise, ServerError) as error:
+    except (Surprise, ServerError, PatchedServerError) as error:
         print(f"\nThe demo failed: {error}", file=sys.stderr)
         return 1
     return 0
@@ -59,6 +60,7 @@ def perform(screen: Screen, logs: Path, *, recorded: bool) -> None:
     Raises:
         Surprise: something is not as the demo claims.
         ServerError: a server did not start.
+        PatchedServerError: the patch of the servers cannot be compiled here.
     """
     screen.title("olap.partmove: hot and cold partitions, shown on this machine")
     shutil.rmtree(logs, ignore_errors=True)

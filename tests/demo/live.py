@@ -14,17 +14,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from demo.screen import require
+from demo.screen import Surprise, require
 from demo.stage import Ensembles, Server
-from demo.tables import DATABASE, LIVE, PAUSE_SECONDS, SHARD, TABLES
-from support.clickhouse import ClickHouseServer, ZooKeeperSource, cluster
+from demo.tables import DATABASE, LIVE, PAUSE_SECONDS, SHARD, TABLES, DemoTable
+from support.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource, cluster
+from support.replicated import wait_for
 
 _INSERT_SECONDS = 2.0
+_SESSION = "SELECT value FROM system.build_options WHERE name = 'COLD_ZOOKEEPER_SESSION'"
 
 _WARNING = """\
-These servers are as Debian has them: they know nothing of a cold ensemble. The demo says "assume_patched: \
-true" all the same, because it never restarts them. On your cluster a server without the patch would not \
-start any more after a move: say so only once every replica runs a patched one. See docs/protocol.md."""
+These servers are Debian's ClickHouse with the cold-ZooKeeper patch, which knows the cold ensemble. Their \
+patch is made for tests, not for service. A server without one would not start any more after a \
+move. See docs/patched-server.md."""
 
 
 class LiveStage:
@@ -39,9 +41,14 @@ class LiveStage:
     def servers(self) -> Sequence[Server]:
         """One a replica."""
         return [
-            Server(f"replica {name}", self.version, f"127.0.0.1:{server.http_port}")
+            Server(f"replica {name}", f"{self.version}, patched", f"127.0.0.1:{server.http_port}")
             for name, server in self._servers.items()
         ]
+
+    @property
+    def unshown(self) -> str:
+        """Nothing."""
+        return ""
 
     @property
     def version(self) -> str:
@@ -51,14 +58,14 @@ class LiveStage:
 
     @property
     def warning(self) -> str:
-        """That the servers are not patched."""
+        """What the patch is."""
         return _WARNING
 
     @property
     def readiness(self) -> Mapping[str, Any]:
-        """The servers are asked what they have on disk; that they are patched is only said."""
+        """The servers are asked what they have on disk; that they are patched is in the ledger."""
         endpoints = {name: f"127.0.0.1:{server.http_port}" for name, server in self._servers.items()}
-        return {"assume_patched": True, "clickhouse": {"endpoints": endpoints}}
+        return {"clickhouse": {"endpoints": endpoints}}
 
     def fill(self) -> datetime:
         """Create the tables and fill them; one of them gets inserts from now on."""
@@ -96,12 +103,7 @@ class LiveStage:
 
     def check(self) -> str:
         """Look for parts that were set aside, for tables that are read-only, and for failed inserts."""
-        for name, server in self._servers.items():
-            folders = [server.data_dir / "data" / DATABASE / table.name / "detached" for table in TABLES]
-            detached = [str(path) for folder in folders for path in folder.iterdir()]
-            require(not detached, f"{name} detached {detached}")
-            ailing = server.query("SELECT table FROM system.replicas WHERE is_readonly OR is_session_expired")
-            require(not ailing, f"{name} has tables that are read-only: {ailing}")
+        self._require_health()
         inserts = self._inserts.count()
         require(inserts > 0, "nothing was inserted during the move")
         return (
@@ -109,9 +111,47 @@ class LiveStage:
             f"{LIVE.full_name} got {inserts} inserts meanwhile."
         )
 
+    def restart(self) -> str:
+        """Restart one server after the other; the inserts have ended then."""
+        self._inserts.stop()
+        for server in self._servers.values():
+            server.restart()
+        for server in self._servers.values():
+            for table in TABLES:
+                server.execute(f"SYSTEM SYNC REPLICA {table.full_name}")
+        self._require_health()
+        for name, server in self._servers.items():
+            require(server.value(_SESSION) == "open", f"{name} has no session with the cold ensemble")
+            fetches = server.query(
+                "SELECT new_part_name FROM system.replication_queue WHERE type = 'GET_PART'"
+            )
+            require(not fetches, f"{name} looks for parts: {fetches}")
+        return "Both know their cold parts again: none was set aside, and none is looked for elsewhere."
+
+    def drop(self, table: DemoTable, partition: str) -> None:
+        """Drop on the first server, and wait for the other one and for what merges have left behind."""
+        first, *_others = self._servers.values()
+        first.execute(table.drop(partition), replication_alter_partitions_sync=2)
+        left = (
+            "SELECT name FROM system.parts WHERE "
+            f"database = '{DATABASE}' AND table = '{table.name}' AND partition_id = '{partition}'"
+        )
+        try:
+            wait_for(lambda: not any(server.query(left) for server in self._servers.values()))
+        except TimeoutError:
+            raise Surprise(f"a server still has parts of {partition}") from None
+
     def close(self) -> None:
         """End the inserts."""
         self._inserts.stop()
+
+    def _require_health(self) -> None:
+        for name, server in self._servers.items():
+            folders = [server.data_dir / "data" / DATABASE / table.name / "detached" for table in TABLES]
+            detached = [str(path) for folder in folders for path in folder.iterdir()]
+            require(not detached, f"{name} detached {detached}")
+            ailing = server.query("SELECT table FROM system.replicas WHERE is_readonly OR is_session_expired")
+            require(not ailing, f"{name} has tables that are read-only: {ailing}")
 
     def _insert(self, table: str, select: str) -> None:
         first, *_others = self._servers.values()
@@ -157,7 +197,8 @@ class _Inserts:
 @contextmanager
 def live_stage(folder: Path, ensembles: Ensembles) -> Iterator[LiveStage]:
     """Start the ClickHouse servers, and stop them at the end."""
-    with cluster(folder, ZooKeeperSource(ensembles.hot.connect_string)) as servers:
+    options = ServerOptions(patched=True, cold=ZooKeeperSource(ensembles.cold.connect_string))
+    with cluster(folder, ZooKeeperSource(ensembles.hot.connect_string), options=options) as servers:
         stage = LiveStage(servers.shard(int(SHARD)))
         try:
             yield stage

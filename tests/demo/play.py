@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 
 from demo.facts import ENSEMBLES, Amounts, Facts
 from demo.runs import PLAYBOOK, Runs, Separation
@@ -17,9 +18,11 @@ from demo.tables import (
     COLD,
     COLD_AFTER_SECONDS,
     DEFERRED,
+    DROPPED,
     HOT,
     PAUSE_SECONDS,
     REPLICAS,
+    ROWS_LEFT,
     SEED,
     TABLES,
     outcomes,
@@ -40,6 +43,7 @@ class Play:
         """Go through all steps."""
         self._introduce()
         as_of = self._fill()
+        self._enter()
         rows = self._stage.rows()
         before = self._runs.part_info("1-look")
         self._try(as_of, before)
@@ -50,6 +54,12 @@ class Play:
         self._show_deferred(moved)
         self._compare_rows(rows)
         self._move_again(as_of, after)
+        if self._stage.unshown:
+            self._screen.step("Restarts and drops")
+            self._screen.done(f"Not shown: {self._stage.unshown}.")
+        else:
+            self._restart(rows)
+            self._drop(rows, self._runs.part_info("7-look"))
 
     def _introduce(self) -> None:
         self._screen.step("The servers")
@@ -69,6 +79,35 @@ class Play:
         )
         return as_of
 
+    def _enter(self) -> None:
+        self._screen.step("Which replicas may have cold partitions")
+        if self._stage.unshown:
+            self._screen.done(f"Not shown: {self._stage.unshown}, so there is nobody to ask for the patch.")
+            return
+        self._screen.say(
+            "Only those whose server was seen to have the patch. replica_ledger asks each server and enters "
+            "its replicas in the ledger; part_move moves nothing of a table before all are in it."
+        )
+        entered = self._runs.enter("0-ledger", self._stage.servers)
+        self._screen.table(
+            ("table", *REPLICAS),
+            [
+                (
+                    table.full_name,
+                    *(
+                        each["after"]
+                        for name in REPLICAS
+                        for each in entered
+                        if (each["shard_path"], each["replica"]) == (table.shard_path, name)
+                    ),
+                )
+                for table in TABLES
+            ],
+        )
+        ready = [each for each in entered if (each["before"], each["after"]) == ("absent", "ready")]
+        require(len(ready) == len(TABLES) * len(REPLICAS), f"the ledger was answered for by {entered}")
+        self._screen.done("Every replica is in the ledger.")
+
     def _try(self, as_of: datetime, before: Facts) -> None:
         self._screen.step("What would be done")
         self._screen.command(f"ansible-playbook {PLAYBOOK} -e @vars.yml --check --diff")
@@ -85,6 +124,9 @@ class Play:
         self._show_answer(moved)
         require(moved.partitions("moved") == outcomes(COLD), "what was moved is not what is old")
         self._screen.done("Each was copied, read back from every member of cold, and taken out of hot.")
+        report = moved.classified["report"]
+        require(Path(report).is_file(), f"there is no report at {report}")
+        self._screen.table(("what there was to gain, for a browser",), [(report,)])
         return moved
 
     def _show_answer(self, answer: Separation) -> None:
@@ -160,9 +202,7 @@ class Play:
     def _compare_rows(self, before: Mapping[str, tuple[int, int]]) -> None:
         self._screen.step("The data")
         after = self._stage.rows()
-        rows = [(name, count, after[name][0]) for name, (count, _content) in before.items()]
-        if rows:
-            self._screen.table(("settled rows of", "before", "after"), rows)
+        self._show_rows(before, after)
         require(after == before, "the servers do not have the rows any more that they had before")
         self._screen.done(self._stage.check())
 
@@ -175,3 +215,69 @@ class Play:
         require(again.partitions("unchanged") == outcomes(COLD), "cold partitions were not left alone")
         require(self._runs.part_info("6-look") == after, "the second run changed what is registered")
         self._screen.done("The second run changed nothing.")
+
+    def _restart(self, before: Mapping[str, tuple[int, int]]) -> None:
+        self._screen.step("A restart of both servers")
+        self._screen.say(
+            "This is where a server without the patch would end: most of what it has on disk is not "
+            "registered in hot any more. These look into cold as well."
+        )
+        health = self._stage.restart()
+        after = self._stage.rows()
+        self._show_rows(before, after)
+        require(after == before, "the restarted servers do not have the rows that they had before")
+        self._screen.done(f"Every row is there. {health}")
+
+    def _drop(self, rows: Mapping[str, tuple[int, int]], before: Facts) -> None:
+        self._screen.step("DROP PARTITION, hot and cold")
+        for partition in DROPPED.values():
+            self._screen.command(SEED.drop(partition))
+            self._stage.drop(SEED, partition)
+        after = self._runs.part_info("8-look")
+        self._screen.say("Parts registered, before and after:")
+        self._screen.table(
+            (
+                "partition",
+                "State",
+                *(f"in {name} {when}" for name in ENSEMBLES for when in ("before", "after")),
+            ),
+            [
+                (
+                    partition,
+                    state,
+                    *(
+                        facts.by_replica(SEED, partition, name)
+                        for name in ENSEMBLES
+                        for facts in (before, after)
+                    ),
+                )
+                for state, partition in DROPPED.items()
+            ],
+        )
+        dropped = {(SEED.shard_path, partition) for partition in DROPPED.values()}
+        left = {part for part in after.parts if (part.shard_path, part.partition) in dropped}
+        require(not left, f"an ensemble still has {left}")
+        kept = {
+            part for part in before.of_ensemble("cold") if (part.shard_path, part.partition) not in dropped
+        }
+        require(set(after.of_ensemble("cold")) == kept, "the drops changed other partitions in cold")
+        rows_now = self._stage.rows()
+        self._show_rows(rows, rows_now)
+        self._require_dropped(rows, rows_now)
+        self._screen.done("Both ensembles are clean of the two, and nothing else is gone from cold.")
+
+    def _require_dropped(
+        self, before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]]
+    ) -> None:
+        """The table of the dropped partitions has one left; the others are as they were."""
+        seed = {f"{SEED.full_name} on {name}" for name in REPLICAS}
+        for name, rows in after.items():
+            if name in seed:
+                require(rows[0] == ROWS_LEFT, f"{name} has {rows[0]} rows")
+            else:
+                require(rows == before[name], f"{name} does not have the rows that it had before the drops")
+
+    def _show_rows(self, before: Mapping[str, tuple[int, int]], after: Mapping[str, tuple[int, int]]) -> None:
+        rows = [(name, count, after[name][0]) for name, (count, _content) in before.items()]
+        if rows:
+            self._screen.table(("settled rows of", "before", "after"), rows)

@@ -19,6 +19,7 @@ from typing import Any
 from kazoo.client import KazooClient
 
 from demo.stage import Ensembles, Server, connected
+from demo.tables import DemoTable
 
 RECORDING = Path(__file__).with_name("recorded") / "znodes.json"
 
@@ -26,10 +27,13 @@ _FORMAT = "olap.partmove/recorded-znodes"
 # What counts as a pause; for less, nobody need wait.
 _PAUSE_SECONDS = 2.0
 
+_UNSHOWN = "this is the demo without ClickHouse servers"
+
 _WARNING = """\
 This is the demo WITHOUT CLICKHOUSE SERVERS, so it shows less. The znodes of its tables were recorded from \
-real servers ({made_with}) and are put into the hot ensemble, and part_move is told "assume_active: true", \
-which takes for granted that the servers have the parts on disk. To see it all, install clickhouse-server: \
+real servers ({made_with}) and are put into the hot ensemble, and part_move is told "assume_active: true" \
+and "assume_patched: true", which take for granted that the servers have the parts on disk and know the \
+cold ensemble. To see it all, install clickhouse-server: \
 `make setup` does so on Debian."""
 
 
@@ -72,6 +76,11 @@ class RecordedStage:
         self._recording = recording
 
     @property
+    def unshown(self) -> str:
+        """All that takes a server."""
+        return _UNSHOWN
+
+    @property
     def warning(self) -> str:
         """That there are no servers."""
         return _WARNING.format(made_with=self._recording.made_with)
@@ -92,7 +101,15 @@ class RecordedStage:
 
     def check(self) -> str:
         """Say that there is nothing to check."""
-        return "Not shown: this is the demo without ClickHouse servers, so there are no rows to compare."
+        return f"Not shown: {_UNSHOWN}, so there are no rows to compare."
+
+    def restart(self) -> str:
+        """Not here."""
+        raise NotImplementedError(_UNSHOWN)
+
+    def drop(self, table: DemoTable, partition: str) -> None:
+        """Not here."""
+        raise NotImplementedError(_UNSHOWN)
 
 
 @contextmanager

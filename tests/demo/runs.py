@@ -21,13 +21,14 @@ import yaml
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
 from demo.facts import Facts
 from demo.screen import Surprise
-from demo.stage import Ensembles
+from demo.stage import Ensembles, Server
 from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT
 
 PLAYBOOK = "olap.partmove.separate"
 _COLLECTIONS = Path("build/collections").resolve()
 _PROGRAMS = Path(sys.executable).parent
 _SECONDS = 600.0
+_SIGN = "SELECT count() FROM system.build_options WHERE name = 'COLD_ZOOKEEPER'"
 # For a handful of partitions; Spark's defaults are for millions.
 _SPARK_CONF = {"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
 
@@ -71,6 +72,24 @@ class Runs:
         play = {"hosts": "localhost", "gather_facts": False, "tasks": [task, self._keep("info")]}
         return Facts.of(self._run(name, [play]))
 
+    def enter(self, name: str, servers: Sequence[Server]) -> Sequence[Mapping[str, Any]]:
+        """Enter the replicas of the servers in the ledger; return what replica_ledger tells of each."""
+        options = {
+            **self._connections,
+            "clickhouse": {"host": "{{ item.0 }}", "port": "{{ item.1 }}"},
+            "patched_sign": _SIGN,
+        }
+        task = {
+            "name": "Enter the replicas of each server",
+            "olap.partmove.replica_ledger": options,
+            "loop": [server.address.split(":") for server in servers],
+            "register": "entered",
+        }
+        results = "entered.results | map(attribute='replicas') | flatten"
+        play = {"hosts": "localhost", "gather_facts": False, "tasks": [task, self._keep(results)]}
+        answer: Sequence[Mapping[str, Any]] = self._run(name, [play])
+        return answer
+
     def separate(
         self, name: str, as_of: datetime, readiness: Mapping[str, Any], *, check: bool = False
     ) -> Separation:
@@ -83,6 +102,7 @@ class Runs:
             "partition_classify_policy": yaml.safe_load(POLICY),
             "partition_classify_as_of": as_of.isoformat(),
             "partition_classify_plan_dest": str(self._scratch / "plan.jsonl"),
+            "partition_classify_report_dest": str(self._logs.resolve() / f"{name}-report"),
             "partition_classify_python": sys.executable,
             "partition_classify_spark_submit": str(_PROGRAMS / "spark-submit"),
             "partition_classify_spark_master": "local[2]",

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from kazoo.client import KazooClient
 
+from demo.tables import DemoTable
 from support.tables import read_tree
 from support.zookeeper import Ensemble, EnsembleOptions
 
@@ -35,6 +36,10 @@ class Stage(Protocol):
         """Those besides the ensembles."""
 
     @property
+    def unshown(self) -> str:
+        """What cannot be shown here, because there are no servers; empty where there are some."""
+
+    @property
     def warning(self) -> str:
         """What is different from a cluster in service."""
 
@@ -50,6 +55,12 @@ class Stage(Protocol):
 
     def check(self) -> str:
         """Tell how the servers are, after the move; raises Surprise when they are not well."""
+
+    def restart(self) -> str:
+        """Restart the servers and tell how they are; raises Surprise when they are not well."""
+
+    def drop(self, table: DemoTable, partition: str) -> None:
+        """Drop a partition on all servers."""
 
 
 @dataclass(frozen=True)

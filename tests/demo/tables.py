@@ -73,6 +73,10 @@ class DemoTable:
             f"PARTITION BY {self.partition_by} ORDER BY id"
         )
 
+    def drop(self, partition: str) -> str:
+        """Return the statement that drops a partition by days or months."""
+        return f"ALTER TABLE {self.full_name} DROP PARTITION {partition}"
+
 
 def _of_day(day: str, rows: int) -> str:
     return f"SELECT toDate('{day}'), number FROM numbers({rows})"
@@ -129,6 +133,10 @@ TABLES = (
     ),
 )
 SEED, *_OTHERS, LIVE = TABLES
+DROPPED = {HOT: "20191213", COLD: "20191214"}
+"""Partitions of SEED that are dropped at the end, by State."""
+ROWS_LEFT = 1000
+"""Of SEED then."""
 BUSY = (LIVE.shard_path, "20191216")
 """Shard path and id of the partition that gets inserts all the time."""
 

@@ -10,7 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from benchmark.bench_classification import require_one_plan
+from benchmark.classification import LIVE, SNAPSHOT, Classification, running_server, snapshot_of
 from benchmark.pair import REPLICAS, Pair, running_pair
+from support.snapshot_files import GeneratedTree
+from support.spark import SMALL_JVM
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +47,25 @@ def test_the_other_way_moves_what_it_says(pair: Pair) -> None:
         nothing: dict[str, list[str]] = {replica: [] for replica in REPLICAS}
         assert table.registered(pair.cold_client, partition) == (parts if number < 5 else nothing)
         assert table.registered(pair.hot_client, partition) == (nothing if number < 5 else parts)
+
+
+@pytest.mark.timeout(600)
+def test_a_classification_is_measured_from_both_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", SMALL_JVM)
+    tree = GeneratedTree(shard_paths=2, parts=400, replicas=2, partitions=50)
+    with snapshot_of(tree) as scene, running_server(scene) as running:
+        for source in (SNAPSHOT, LIVE):
+            reading = running.read(source)
+            assert (reading.parts, reading.znodes) == (400, 400)
+            assert reading.seconds > 0
+            assert 0 < reading.idle_rss_mb < reading.peak_rss_mb
+        runs = [running.classify(source, 2) for source in (SNAPSHOT, LIVE)]
+    assert [(each.source, each.cores) for each in runs] == [(SNAPSHOT, 2), (LIVE, 2)]
+    assert all(each.seconds > 0 for each in runs)
+    require_one_plan(runs)
+
+
+def test_different_plans_of_one_tree_are_refused() -> None:
+    runs = [Classification(SNAPSHOT, 1, 1.0, "a"), Classification(LIVE, 1, 1.0, "b")]
+    with pytest.raises(RuntimeError, match="the plans of one tree differ"):
+        require_one_plan(runs)
