@@ -12,6 +12,9 @@ SHELL := bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PYTEST_ARGS ?=
 BIN := .venv/bin
+# Tests wait for servers most of the time, so that some run at once; those of one file stay together.
+WORKERS ?= 3
+PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 COLLECTION := build/collections/ansible_collections/olap/partmove
 SPARK_PACKAGE := build/spark/olap_partmove
 TRACKED := $(wildcard $(shell git ls-files 2>/dev/null))
@@ -29,7 +32,8 @@ setup: build/host.stamp build/venv.stamp $(COLLECTION) $(SPARK_PACKAGE) ## Prepa
 
 .PHONY: test
 test: lint sanity ## Run every check, then every test
-	@$(BIN)/pytest $(PYTEST_ARGS)
+	@PYTHONPATH=tests $(BIN)/python -m staging check
+	@$(PYTEST) $(PYTEST_ARGS)
 
 .PHONY: lint
 lint: setup ## Check style, types, playbooks and roles
@@ -55,8 +59,16 @@ record: setup ## Record the znodes that the demo uses where there is no ClickHou
 	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.record
 
 .PHONY: bench
-bench: setup ## Measure the move on this machine
-	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench.py
+bench: setup ## Measure the move and the classification on this machine
+	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
+
+.PHONY: staging
+staging: setup ## Test the roles on hosts that really boot
+	@$(BIN)/pytest tests/integration/test_staging.py $(PYTEST_ARGS)
+
+.PHONY: molecule
+molecule: setup ## Run molecule, such as ARGS="converge -s zookeeper"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" ANSIBLE_HOME=$(CURDIR)/build/staging/home $(BIN)/molecule $(ARGS)
 
 .PHONY: build
 build: setup ## Build the archive for ansible-galaxy in build/dist

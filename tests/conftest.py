@@ -107,6 +107,11 @@ def start_cluster(clickhouse: str, tmp_path: Path) -> Iterator[ClusterMaker]:
         yield start
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Show the end of every server's log beside the failure of a test that uses the server."""

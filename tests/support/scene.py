@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import MoveOptions, move_shard
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
 from support.interleaving import Script, Watch, WatchedStore
+from support.ledger import readiness
 from support.memory import ManualClock, MemoryClient, MemoryEnsemble
 from support.moves import make_world
 from support.simulated import SimulatedProbe, SimulatedServers
@@ -61,7 +62,9 @@ class Where(NamedTuple):
 class Scene:
     """A table with two partitions in hot and one in cold, and what watches over it."""
 
-    def __init__(self, kind: Kind = MODERN) -> None:
+    def __init__(self, kind: Kind = MODERN, *, by_ledger: bool = False) -> None:
+        """`by_ledger`: whether runs look into the ledger for which replicas are ready."""
+        self._by_ledger = by_ledger
         self.clock = ManualClock()
         self.hot, self.cold = (MemoryEnsemble(name, self.clock) for name in ("hot", "cold"))
         hot, cold = MemoryClient(self.hot.open()), MemoryClient(self.cold.open())
@@ -78,6 +81,8 @@ class Scene:
         hot, cold = (WatchedStore(each.open(), script, self.watch) for each in (self.hot, self.cold))
         self._last = hot
         world = make_world(hot, cold, self.clock, probe=SimulatedProbe(self.servers))
+        if self._by_ledger:
+            world = world._replace(readiness=readiness(hot, cold))
         return move_shard(world, PATH, WANTED, self.options)
 
     def take_lease(self) -> None:

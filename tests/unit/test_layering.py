@@ -60,16 +60,21 @@ LAYERS = {
     "runner": Layer(UTILS, "*.py", ("ansible.module_utils",), relative=(MODULE_UTILS,)),
     "modules": Layer(PLUGINS / "modules", "*.py", ("ansible.module_utils",), absolute=RUNNER_FILES),
     "action": Layer(PLUGINS / "action", "*.py", ("ansible",)),
+    "inventory": Layer(PLUGINS / "inventory", "*.py", ("ansible",), absolute=(f"{MODULE_UTILS}.runner",)),
+    "filter": Layer(PLUGINS / "filter", "*.py", ("ansible.errors",), absolute=(DOMAIN,)),
     "doc_fragments": Layer(PLUGINS / "doc_fragments", "*.py", ()),
     "Spark job": Layer(
         SPARK_JOB,
         "**/*.py",
         (
-            # The zip archive of module_utils; it has the domain and the ZooKeeper adapter.
+            # The zip archive of module_utils; it has the domain and the adapters.
+            "olap_partmove.clickhouse",
             "olap_partmove.partmove",
             "olap_partmove.zookeeper",
             "build_package",
+            "jinja2",
             "partition_classify",
+            "py4j",
             "pyspark",
             "pyarrow",
             "yaml",
