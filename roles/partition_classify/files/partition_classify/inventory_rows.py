@@ -43,7 +43,9 @@ def record_batches(rows: Iterator[InventoryRow]) -> Iterator[pa.RecordBatch]:
     # Rows come and go by the million, and none refers to another: what the worker has loaded so far is not
     # worth looking through again each time that garbage is collected.
     gc.freeze()
-    names = INVENTORY_SCHEMA.names
+    schema = pa.schema(
+        [(each.name, pa.int64() if each.dataType == LongType() else pa.string()) for each in INVENTORY_SCHEMA]
+    )
     while batch := list(islice(rows, _BATCH_ROWS)):
-        columns = [pa.array(values) for values in zip(*batch, strict=True)]
-        yield pa.RecordBatch.from_arrays(columns, names=names)
+        columns = map(pa.array, zip(*batch, strict=True), schema.types)
+        yield pa.RecordBatch.from_arrays(list(columns), schema=schema)
