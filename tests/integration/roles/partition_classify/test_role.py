@@ -18,6 +18,7 @@ from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
 from support.ansible import PlaybookRun, run_playbook, write_playbook
+from support.snapshot_files import GeneratedTree, write_generated
 from support.spark import SMALL_JVM
 from support.spark_cluster import standalone_cluster
 from support.synthetic import SyntheticTable
@@ -202,6 +203,22 @@ def test_driver_in_a_cluster_hands_the_plan_over(role: Role, tmp_path: Path) -> 
     ]
     assert list((tmp_path / "shared").iterdir()) == []
     assert left_behind(run) == []
+
+
+def test_files_of_the_ensembles_are_read_instead_of_them(role: Role, tmp_path: Path) -> None:
+    tree = GeneratedTree(shard_paths=2, parts=24, replicas=2, partitions=3, cold=1)
+    folders: dict[str, Any] = {}
+    for ensemble, first_zxid in (("hot", 1), ("cold", 2)):
+        write_generated(tmp_path / ensemble, tree, first_zxid=first_zxid)
+        folders[f"{ensemble}_files"] = [{"data_dir": str(tmp_path / ensemble)}]
+        del role.variables[f"partition_classify_{ensemble}"]
+    run = role.run(source="zookeeper_snapshot", root=tree.root, **folders)
+    assert changed(run) == 1
+    assert f"{tmp_path}/cold: snapshot." in run.output
+    rows = list(read_plan(role.plan).rows())
+    assert [row.shard_path for row in rows] == sorted(tree.paths * tree.partitions)
+    assert [row.state for row in rows] == ["COLD", "COLD", "HOT"] * tree.shard_paths
+    assert changed(role.run(source="zookeeper_snapshot", root=tree.root, **folders)) == 0
 
 
 def test_refusal_of_the_job_is_shown(role: Role) -> None:
