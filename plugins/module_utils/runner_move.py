@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of part_move: carries out a plan, one shard path after the other."""
+"""The task of part_move: carries out a plan, there or back, one shard path after the other."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from typing import Any
 from .partmove.durations import parse_duration
 from .partmove.ensembles import check_distinct, check_invisible, check_unlike
 from .partmove.errors import PartMoveError
+from .partmove.layout import check_shard_path
 from .partmove.ledger import Ledger, LedgerReadiness
 from .partmove.ledger_entry import ColdEnsemble
 from .partmove.move import MoveOptions, World, move_shard
-from .partmove.plan import COLD, PlanRow, group_rows, read_plan, rows_from_list
+from .partmove.plan import COLD, HOT, PlanRow, group_rows, read_plan, rows_from_list
 from .partmove.ports import ZnodeStore
+from .partmove.reheat import find_reheatable, reheat_shard
 from .partmove.report import ShardReport
 from .partmove.server_gates import (
     AskServers,
@@ -41,6 +43,7 @@ class MovePartitions:
         self._options = _move_options(params)
         self._locks = LockOptions.of(params)
         self._servers = _server_check(params)
+        self._to_cold = params["state"] == "cold"
         self._work = _Work(params)
         self._tally = MoveTally(params["max_listed"])
         self._check_mode = False
@@ -58,7 +61,7 @@ class MovePartitions:
         return self._tally.result(check_mode=self._check_mode, seconds=seconds)
 
     def run(self, resources: Resources) -> None:
-        """Check everything that can be checked beforehand, then move one shard path at a time."""
+        """Check everything that can be checked beforehand, then go on one shard path at a time."""
         self._check_mode = resources.check_mode
         shard_paths, self._tally.expected = self._work.survey()
         hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
@@ -79,7 +82,7 @@ class MovePartitions:
         progress = resources.open_progress()
         try:
             for shard_path, partitions in self._work.by_shard_path():
-                self._move(world, shard_path, partitions)
+                self._carry_out(world, shard_path, partitions)
                 resources.forget_writes()
                 progress.tell(f"{self._tally.summary(self._check_mode)}, done with {shard_path}")
         finally:
@@ -91,19 +94,27 @@ class MovePartitions:
         if shard_paths:
             check_unlike(hot, cold, shard_paths[0])
         check_tables(hot, shard_paths)
-        cold.members()
+        if self._to_cold:
+            cold.members()
         if shard_paths and not self._check_mode:
             check_invisible(hot, cold, uuid.uuid4().hex, root=self._locks.root)
 
     def _readiness(self, hot: ZnodeStore, cold: ZnodeStore) -> Readiness:
-        if self._params["assume_patched"]:
+        # Any server finds what hot registers, so nothing is asked of the servers for the way back.
+        if self._params["assume_patched"] or not self._to_cold:
             return AssumePatched()
         return LedgerReadiness(Ledger(hot, self._locks.root), ColdEnsemble.of(cold))
 
-    def _move(self, world: World, shard_path: str, partitions: list[str]) -> None:
+    def _carry_out(self, world: World, shard_path: str, partitions: list[str] | None) -> None:
+        if partitions is None:
+            partitions = find_reheatable(world, shard_path)
+            self._tally.expected += len(partitions)
         report = ShardReport(shard_path)
         try:
-            move_shard(world, shard_path, partitions, self._options, report)
+            if self._to_cold:
+                move_shard(world, shard_path, partitions, self._options, report)
+            else:
+                reheat_shard(world, shard_path, partitions, report)
         finally:
             self._tally.add(report)
 
@@ -113,33 +124,48 @@ class _Work:
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         path, partitions = params["plan"], params["partitions"]
+        self._state = {"cold": COLD, "hot": HOT}[params["state"]]
+        self._shard_paths = _shard_paths(params)
         self._rows: Callable[[], Iterable[PlanRow]]
-        if path is None:
-            self.name = "a list of partitions"
-            self._rows = rows_from_list(partitions, COLD).copy
-        else:
+        if path is not None:
             plan = read_plan(path)
             self.name = f"{path}, rows_digest {plan.header.rows_digest}"
             self._rows = plan.rows
+        else:
+            self.name = "a list of shard paths" if self._shard_paths else "a list of partitions"
+            self._rows = rows_from_list(partitions or (), self._state).copy
 
     def survey(self) -> tuple[list[str], int]:
-        """The shard paths with partitions that are to become cold, and how many partitions that are."""
+        """The shard paths with something to do, and how many partitions that are, as far as it is known."""
         shard_paths: list[str] = []
         partitions = 0
         for shard_path, ids in self.by_shard_path():
             shard_paths.append(shard_path)
-            partitions += len(ids)
+            partitions += len(ids or ())
         return shard_paths, partitions
 
-    def by_shard_path(self) -> Iterator[tuple[str, list[str]]]:
-        """Each shard path with the partitions that are to become cold."""
-        wanted = (row for row in self._rows() if row.state == COLD)
+    def by_shard_path(self) -> Iterator[tuple[str, list[str] | None]]:
+        """Each shard path with the partitions that are to get the state; None for all that there are."""
+        for shard_path in self._shard_paths:
+            yield shard_path, None
+        wanted = (row for row in self._rows() if row.state == self._state)
         for shard_path, rows in group_rows(wanted):
             yield shard_path, [row.partition for row in rows]
 
     def other_rows(self) -> Iterator[PlanRow]:
         """The rows that want another state."""
-        return (row for row in self._rows() if row.state != COLD)
+        return (row for row in self._rows() if row.state != self._state)
+
+
+def _shard_paths(params: Mapping[str, Any]) -> list[str]:
+    """The option ``shard_paths``, sorted; raises PartMoveError for what cannot be."""
+    shard_paths = params["shard_paths"] or []
+    if shard_paths and params["state"] == "cold":
+        raise PartMoveError(
+            "shard_paths was given with the state cold, which would make every partition of them cold",
+            remedy="Give a plan or partitions, or the state hot",
+        )
+    return sorted({check_shard_path(each) for each in shard_paths})
 
 
 def _move_options(params: Mapping[str, Any]) -> MoveOptions:

@@ -10,10 +10,10 @@ from collections import Counter
 from typing import Any
 
 from .partmove.gate import Refusal
-from .partmove.plan import PlanRow
+from .partmove.plan import COLD, PlanRow
 from .partmove.report import MovedPartition, ShardReport
 
-_KINDS = ("moved", "deferred", "failed", "unchanged", "other_state")
+_KINDS = ("moved", "copies_removed", "deferred", "failed", "unchanged", "other_state")
 
 
 class MoveTally:
@@ -35,6 +35,10 @@ class MoveTally:
         path = report.shard_path
         for _partition, moved in sorted(report.moved.items()):
             self._add_moved(path, moved)
+        for partition in sorted(report.copies_removed):
+            if self._list("copies_removed", path, partition):
+                name = f"{path} {partition}"
+                self._diff.append((f"{name}: copies in cold\n", f"{name}: no copies in cold\n"))
         for partition in sorted(report.unchanged):
             self._list("unchanged", path, partition)
         for kind, refusals in (("deferred", report.deferred), ("failed", report.failed)):
@@ -62,8 +66,12 @@ class MoveTally:
         """The counts in words."""
         moved = "would be moved" if check_mode else "moved"
         counts = self._counts
+        removed = ""
+        if counts["copies_removed"]:
+            would = " would be" if check_mode else ""
+            removed = f"copies of {counts['copies_removed']}{would} removed, "
         return (
-            f"{counts['moved']} {moved}, {counts['deferred']} deferred, {counts['failed']} failed, "
+            f"{counts['moved']} {moved}, {removed}{counts['deferred']} deferred, {counts['failed']} failed, "
             f"{counts['unchanged']} unchanged"
         )
 
@@ -72,7 +80,7 @@ class MoveTally:
         counts = {kind: self._counts[kind] for kind in _KINDS}
         dealt_with = sum(counts.values()) - counts["other_state"]
         return {
-            "changed": bool(counts["moved"]),
+            "changed": bool(counts["moved"] or counts["copies_removed"]),
             "msg": self.summary(check_mode),
             "counts": counts | {"not_reached": self.expected - dealt_with},
             "gates": [self._gates[name] for name in sorted(self._gates)],
@@ -83,6 +91,7 @@ class MoveTally:
                 "seconds": round(seconds, 3),
             },
             "moved": self._lists["moved"],
+            "copies_removed": self._lists["copies_removed"],
             "deferred": self._lists["deferred"],
             "failed_partitions": self._lists["failed"],
             "unchanged": self._lists["unchanged"],
@@ -108,10 +117,13 @@ class MoveTally:
         self._totals.update({"parts": parts, "znodes": znodes, "bytes": data_bytes})
         if listed:
             name = f"{path} {partition}"
+            in_hot = (f"{parts} parts in hot", f"0 parts in hot, {parts} parts in cold")
+            if after != COLD:
+                in_hot = (f"{parts} parts in cold only", f"{parts} parts in hot and in cold")
             self._diff.append(
                 (
-                    f"{name}: State {before or 'absent'}, {parts} parts in hot\n",
-                    f"{name}: State {after}, 0 parts in hot, {parts} parts in cold\n",
+                    f"{name}: State {before or 'absent'}, {in_hot[0]}\n",
+                    f"{name}: State {after}, {in_hot[1]}\n",
                 )
             )
 
@@ -131,7 +143,7 @@ class MoveTally:
 
     def _diff_text(self, side: int) -> str:
         lines = [pair[side] for pair in self._diff]
-        unlisted = self._counts["moved"] - len(lines)
+        unlisted = self._counts["moved"] + self._counts["copies_removed"] - len(lines)
         if unlisted:
             lines.append(f"and {unlisted} more\n")
         return "".join(lines)

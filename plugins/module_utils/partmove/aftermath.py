@@ -13,7 +13,7 @@ starting right now may have read hot before that and must still find them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .batches import fits
 from .coordination import Lease, confirm_lease, raise_if_lease_lost, refuse_unwritable
@@ -23,6 +23,7 @@ from .facts import PartitionFacts, ShardFacts
 from .gate import Refusal, few
 from .layout import ShardLayout
 from .log_entry import EntryKind
+from .names import PartName
 from .partition_gates import is_registered_or_replaced
 from .ports import ZnodeStore
 from .report import ShardReport
@@ -153,24 +154,37 @@ class Aftermath:
     ) -> dict[str, Refusal]:
         """Partition id → what is wrong with it on disk."""
         failures = dict(self._servers.refusals(shard, moved))
-        owners = {part.name.text: part.name.partition_id for each in moved for part in each.hot_parts}
-        try:
-            for replica, name in self._newly_detached(shard, detached_before):
-                partition_id = owners.get(name) or owners.get(_part_of(name))
-                if partition_id is not None:
-                    failures.setdefault(partition_id, _detached(replica, name))
-        except PartMoveError as error:
-            return dict.fromkeys(owners.values(), server_silent(error)) | failures
-        return failures
+        parts = [part.name for each in moved for part in each.hot_parts]
+        return detached_since(self._servers, shard, parts, detached_before) | failures
 
-    def _newly_detached(
-        self, shard: ShardFacts, before: Mapping[str, frozenset[str]]
-    ) -> Iterator[tuple[str, str]]:
-        """Replica and name of each folder that was not in ``detached`` before."""
-        now = self._servers.detached(shard) if before else {}
-        for replica in sorted(now.keys() & before.keys()):
-            for name in sorted(now[replica] - before[replica]):
-                yield replica, name
+
+def detached_since(
+    servers: ServerCheck,
+    shard: ShardFacts,
+    parts: Iterable[PartName],
+    before: Mapping[str, frozenset[str]],
+) -> dict[str, Refusal]:
+    """Partition id → which of the parts is in a ``detached`` folder by now, or that it cannot be told."""
+    owners = {part.text: part.partition_id for part in parts}
+    failures: dict[str, Refusal] = {}
+    try:
+        for replica, name in _newly_detached(servers, shard, before):
+            partition_id = owners.get(name) or owners.get(_part_of(name))
+            if partition_id is not None:
+                failures.setdefault(partition_id, _detached(replica, name))
+    except PartMoveError as error:
+        return dict.fromkeys(owners.values(), server_silent(error)) | failures
+    return failures
+
+
+def _newly_detached(
+    servers: ServerCheck, shard: ShardFacts, before: Mapping[str, frozenset[str]]
+) -> Iterator[tuple[str, str]]:
+    """Replica and name of each folder that was not in ``detached`` before."""
+    now = servers.detached(shard) if before else {}
+    for replica in sorted(now.keys() & before.keys()):
+        for name in sorted(now[replica] - before[replica]):
+            yield replica, name
 
 
 def _part_of(folder: str) -> str:
@@ -206,6 +220,6 @@ def _not_undone(reason: str) -> Refusal:
 def _detached(replica: str, name: str) -> Refusal:
     return Refusal(
         "active_on_disk",
-        f"replica {replica} detached {name} during the move",
+        f"replica {replica} detached {name} during the run",
         "Audit the partition now and repair it before the server restarts",
     )

@@ -7,16 +7,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import inf
 
 from .batches import Batch, pack
 from .coordination import Lease, ensure_path, raise_if_lease_lost, refuse_unwritable
 from .errors import EnsembleError
 from .facts import COLD, HOT, PartitionFacts, RegisteredPart, ShardFacts
+from .gate import few
 from .layout import ShardLayout
 from .names import PartName
 from .part_reader import read_parts
 from .partition_gates import is_registered_or_replaced
 from .ports import ZnodeStore
+from .shard_reader import ShardReader
 from .znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
 
 _ATTEMPTS = 5
@@ -75,12 +78,36 @@ class ColdCopies:
             for replica, parts in partition.cold.items()
             for part in parts
             if (
-                _nobody_needs_copies(shard, partition, now)
+                not seconds_needed(shard, partition.state, now)
                 if is_registered_or_replaced(part, partition.hot[replica])
                 else part.znode.path in self._created
             )
         ]
         return {partition_id for partition_id, _ops in groups}, self._commit(groups)
+
+    def take_back_all(
+        self, hot: ZnodeStore, reader: ShardReader, partition_ids: Collection[str], now: float
+    ) -> set[str]:
+        """Remove the copies of the partitions as `take_back` does, until they are gone for sure.
+
+        Returns the ids of those that had any. Raises LeaseLost, EnsembleError, AccessDenied.
+        """
+        ids = sorted(partition_ids)
+        had_copies: set[str] = set()
+        if not ids:
+            return had_copies
+        for _attempt in range(_ATTEMPTS):
+            hot.sync(self._layout.path)
+            self._cold.sync(self._layout.path)
+            shard = reader.shard()
+            copied, gone = self.take_back(shard, reader.partitions(shard, ids).values(), now)
+            had_copies |= copied
+            if gone:
+                return had_copies
+        raise EnsembleError(
+            f"Copies of partitions {few(ids)} of {self._layout.path} could not be removed from cold",
+            remedy="They do no harm while the partitions stay in hot; run again to remove them",
+        )
 
     def withdraw(self, partition_ids: Collection[str]) -> None:
         """Remove what this run created of partitions that never were cold, whatever else is there.
@@ -133,18 +160,18 @@ class ColdCopies:
         )
 
 
-def _nobody_needs_copies(shard: ShardFacts, partition: PartitionFacts, now: float) -> bool:
-    """Whether no server that is starting can have read hot before hot registered the parts.
+def seconds_needed(shard: ShardFacts, state: Znode | None, now: float) -> float:
+    """How much longer a server that is starting may need the copies of a hot partition; 0.0 for no longer.
 
     When the partition was cold, a server that read hot then, and has not read cold yet, needs the
     copies. It is not active yet, and the ephemeral znode of its former process has gone by the end of
-    the time that is waited here.
+    the time that is waited here. So they are needed for ever while a replica is not active.
     """
-    state = partition.state
     if state is None or never_was_cold(state):
-        return True
-    active = all(replica.is_active is not None for replica in shard.replicas)
-    return active and now - state.stat.mtime / 1000 >= _STARTING_SECONDS
+        return 0.0
+    if any(replica.is_active is None for replica in shard.replicas):
+        return inf
+    return max(0.0, state.stat.mtime / 1000 + _STARTING_SECONDS - now)
 
 
 def never_was_cold(state: Znode) -> bool:

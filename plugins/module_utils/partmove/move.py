@@ -16,9 +16,9 @@ from typing import NamedTuple
 from .aftermath import Aftermath
 from .coordination import Lease, LeaseKeeper, confirm_lease
 from .copies import ColdCopies, never_was_cold
-from .errors import EnsembleError, FormatError, LeaseHeld, LeaseLost, PartMoveError
+from .directions import ToCold
+from .errors import FormatError, PartMoveError
 from .facts import PartitionFacts, ShardFacts
-from .gate import few
 from .gates import GateOptions, Refusal, refuse_partitions, refuse_shard
 from .layout import ShardLayout
 from .location import Location, locate, refusal_of
@@ -28,15 +28,11 @@ from .report import MovedPartition, ShardReport
 from .server_gates import Readiness, ServerCheck, server_silent
 from .shard_reader import NoSuchTable, ShardReader
 from .switch import Switch, SwitchResult
+from .under_lease import work_under_lease
 from .verify import compare_copies
 
-_LEASES = 3
-"""How often a run takes a shard path up again after its session ended."""
 _ROUNDS = 3
 """How often partitions that changed after they were copied are copied again."""
-
-
-_TAKE_BACK_ATTEMPTS = 5
 
 
 class MoveOptions(NamedTuple):
@@ -78,7 +74,12 @@ def move_shard(
     try:
         _first_look(world, progress.reader, wanted, report)
         if report.open(wanted):
-            _move_under_lease(world, wanted, options, report, progress)
+            work_under_lease(
+                world.leases,
+                wanted,
+                report,
+                lambda lease, ids: _ShardMove(world, lease, options, report, progress).run(ids),
+            )
     except FormatError as error:
         refusal = Refusal("readable", error.message, error.remedy)
         report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
@@ -87,29 +88,6 @@ def move_shard(
             del report.moved[each]
             report.failed[each] = _not_looked_at_again()
     return report
-
-
-def _move_under_lease(
-    world: World, wanted: Sequence[str], options: MoveOptions, report: ShardReport, progress: _Progress
-) -> None:
-    """Take the lease, again where it was lost, and move; defer what is open after the last of them."""
-    for _lease in range(_LEASES):
-        try:
-            lease = world.leases.acquire(report.shard_path)
-        except LeaseHeld as error:
-            refusal = Refusal("lock_free", error.message, error.remedy)
-            break
-        except LeaseLost as error:
-            refusal = Refusal("lock_kept", error.message, error.remedy)
-            continue
-        try:
-            _ShardMove(world, lease, options, report, progress).run(report.open(wanted))
-            return
-        except LeaseLost as error:
-            refusal = Refusal("lock_kept", error.message, error.remedy)
-        finally:
-            world.leases.release(lease)
-    report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
 
 
 def _first_look(world: World, reader: ShardReader, wanted: Sequence[str], report: ShardReport) -> None:
@@ -195,10 +173,11 @@ class _ShardMove:
             return []
         verified = self._copied(shard, passed)
         world = self._world
-        switch = Switch(world.hot, self._reader, self._layout, self._lease, world.clock, world.readiness)
+        direction = ToCold(world.readiness, self._options)
+        switch = Switch(world.hot, self._reader, self._layout, self._lease, world.clock, direction)
         result = SwitchResult()
         try:
-            switch.run(verified, self._options, result)
+            switch.run(verified, result)
         finally:
             # What was switched is known even where the lease or the ensemble was lost on the way.
             self._report.failed.update(dict.fromkeys(sorted(result.unclear), _not_found_out()))
@@ -268,17 +247,7 @@ class _ShardMove:
         # All of them in the report first: writing the journal may fail.
         self._report.moved.update({row.partition: row for row in rows})
         self._progress.switched.update({each.partition_id: each for each in partitions})
-        events: list[dict[str, str | int]] = [
-            {
-                "shard_path": self._layout.path,
-                "partition": row.partition,
-                "parts": row.parts,
-                "znodes": row.znodes,
-                "bytes": row.data_bytes,
-            }
-            for row in rows
-        ]
-        self._world.journal.record("moved", events)
+        self._world.journal.record("moved", [row.event(self._layout.path) for row in rows])
 
     def _defer(
         self,
@@ -292,23 +261,8 @@ class _ShardMove:
 
     def _take_back(self, partition_ids: Collection[str]) -> bool:
         """Remove the copies of the partitions; whether there were any. Raises EnsembleError."""
-        ids = sorted(partition_ids)
-        if not ids:
-            return False
-        had_copies = False
-        for _attempt in range(_TAKE_BACK_ATTEMPTS):
-            self._world.hot.sync(self._layout.path)
-            self._world.cold.sync(self._layout.path)
-            shard = self._reader.shard()
-            found = self._reader.partitions(shard, ids).values()
-            copied, gone = self._copies.take_back(shard, found, self._options.now)
-            had_copies = had_copies or bool(copied)
-            if gone:
-                return had_copies
-        raise EnsembleError(
-            f"Copies of partitions {few(ids)} of {self._layout.path} could not be removed from cold",
-            remedy="They do no harm while the partitions stay in hot; run again to remove them",
-        )
+        hot, now = self._world.hot, self._options.now
+        return bool(self._copies.take_back_all(hot, self._reader, partition_ids, now))
 
 
 def _dropped() -> Refusal:

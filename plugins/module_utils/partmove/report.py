@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .facts import PartitionFacts
+from .facts import PartitionFacts, RegisteredPart
 from .gate import Refusal
 
 
@@ -29,11 +29,30 @@ class MovedPartition(NamedTuple):
     @classmethod
     def to_cold(cls, partition: PartitionFacts, state_before: str) -> MovedPartition:
         """The row of a partition that was registered in hot as ``partition`` says."""
-        parts = partition.hot_parts
+        return cls._of(partition.partition_id, (state_before, "COLD"), partition.hot_parts)
+
+    @classmethod
+    def to_hot(cls, partition_id: str, returned: Sequence[RegisteredPart]) -> MovedPartition:
+        """The row of a partition whose parts are registered in hot again."""
+        return cls._of(partition_id, ("COLD", "HOT"), returned)
+
+    def event(self, shard_path: str) -> dict[str, str | int]:
+        """What a journal keeps of it."""
+        return {
+            "shard_path": shard_path,
+            "partition": self.partition,
+            "parts": self.parts,
+            "znodes": self.znodes,
+            "bytes": self.data_bytes,
+        }
+
+    @classmethod
+    def _of(
+        cls, partition_id: str, states: tuple[str, str], parts: Sequence[RegisteredPart]
+    ) -> MovedPartition:
         return cls(
-            partition.partition_id,
-            state_before,
-            "COLD",
+            partition_id,
+            *states,
             len(parts),
             sum(part.znodes for part in parts),
             sum(part.data_bytes for part in parts),
@@ -42,11 +61,13 @@ class MovedPartition(NamedTuple):
 
 @dataclass(slots=True)
 class ShardReport:
-    """Each partition asked for is a key of exactly one of the four once the run is over."""
+    """Each partition asked for is in exactly one of the five once the run is over."""
 
     shard_path: str
     moved: dict[str, MovedPartition] = field(default_factory=dict)
     unchanged: set[str] = field(default_factory=set)
+    copies_removed: set[str] = field(default_factory=set)
+    """Was registered in hot again by an earlier run, and has no copies in cold any more."""
     deferred: dict[str, Refusal] = field(default_factory=dict)
     """Not moved, for a reason that a gate gives; as they were."""
     failed: dict[str, Refusal] = field(default_factory=dict)
@@ -60,6 +81,7 @@ class ShardReport:
         return (
             partition_id in self.moved
             or partition_id in self.unchanged
+            or partition_id in self.copies_removed
             or partition_id in self.deferred
             or partition_id in self.failed
         )

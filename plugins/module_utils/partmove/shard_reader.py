@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .block_lock import STATE, BlockLock, block_lock
 from .errors import FormatError, PartMoveError
-from .facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts, Whereabouts
+from .facts import COLD, PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts, Whereabouts
 from .layout import ReplicaLayout, ShardLayout, unknown_replica_children, unknown_table_children
 from .log_entry import LogEntry, parse_log_entry, partitions_named
 from .mutation_entry import MutationEntry, parse_mutation_entry
@@ -141,6 +141,15 @@ class ShardReader:
             for each, state, after in zip(partition_ids, before, self._hot.read(states), strict=True)
             if state == after
         }
+
+    def partitions_not_only_in_hot(self, shard: ShardFacts) -> list[str]:
+        """Ids of the partitions that cold has parts of, or that State says are cold; sorted."""
+        ids = self._hot.children([self._layout.block_numbers])[0] or ()
+        states = self._hot.read([self._layout.state(each) for each in ids])
+        marked = {
+            each for each, state in zip(ids, states, strict=True) if state is not None and state.data == COLD
+        }
+        return sorted(marked.union(*self.names_in_cold(shard).values()))
 
     def names_in_hot(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
         """Replica → partition id → names of parts in hot; no payloads are read."""

@@ -2,17 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The switch: one multi takes partitions out of the hot ensemble and marks them COLD.
+"""The switch: one multi takes partitions out of the hot ensemble and marks them COLD, or back and HOT.
 
 States of a partition: verified → switched, changed or refused.
 
-- verified: copies equal what hot registered; whatever happens, hot still has it.
+- verified: whichever ensemble is to have the partition alone loses nothing, for the other still has it.
 - switched: the multi was applied. State and parts change at the same instant for every server.
-- changed: hot registers something else by now; it has to be copied and verified again.
+- changed: something else is registered by now; it has to be verified again.
 - refused: a gate tripped on a new look, or the table was too busy.
 
-The multi carries the lease, the versions that were read before the gates looked, and those of the entries
-that make the replicas ready, so it cannot be applied to anything but what the gates saw.
+The multi carries the lease, the versions that were read before the gates looked, and what else the
+direction asks for, so it cannot be applied to anything but what the gates saw.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
+from typing import NamedTuple, Protocol
 
 from .batches import Batch, fits, pack
 from .coordination import Lease, confirm_lease, raise_if_lease_lost, refuse_unwritable
-from .facts import COLD, HOT, PartitionFacts
-from .gate import GateOptions, Refusal
-from .gates import refuse_partitions
+from .facts import HOT, PartitionFacts, ShardFacts
+from .gate import Refusal
 from .layout import ShardLayout
 from .ports import Clock, ZnodeStore
-from .server_gates import Readiness
 from .shard_reader import ShardReader
-from .znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
+from .znodes import Committed, Create, Op, Rejected, Znode
 
 MAX_GROUP = 4096
 """Partitions between one look at the shard path and the multis that rely on it."""
@@ -52,8 +51,40 @@ class SwitchResult:
     """Those whose answer was lost, where an error came before it was found out what became of them."""
 
 
+class Verdict(NamedTuple):
+    """What the gates say to a look at partitions, and what the multi has to check for that to hold."""
+
+    refused: Mapping[str, Refusal]
+    checks: tuple[Op, ...] = ()
+
+
+class Direction(Protocol):
+    """Which way partitions are switched, and what that takes."""
+
+    @property
+    def state(self) -> bytes:
+        """The State of a partition that was switched; it is not the State of one that was not."""
+
+    @property
+    def needs_cold(self) -> bool:
+        """Whether what cold has registered is looked at once more."""
+
+    @property
+    def too_large(self) -> str:
+        """What to do about a partition whose operations do not fit one multi."""
+
+    def judge(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Verdict:
+        """Let the gates look at what was just read."""
+
+    def is_changed(self, verified: PartitionFacts, now: PartitionFacts) -> bool:
+        """Whether the partition is not what was verified."""
+
+    def ops(self, partition: PartitionFacts, state: Znode) -> list[Op]:
+        """What switches the partition."""
+
+
 class Switch:
-    """Switches verified partitions of one shard path under one lease."""
+    """Switches verified partitions of one shard path under one lease, in one direction."""
 
     def __init__(
         self,
@@ -62,16 +93,16 @@ class Switch:
         layout: ShardLayout,
         lease: Lease,
         clock: Clock,
-        readiness: Readiness,
+        direction: Direction,
     ) -> None:
         self._hot = hot
         self._reader = reader
         self._layout = layout
         self._lease = lease
         self._clock = clock
-        self._readiness = readiness
+        self._direction = direction
 
-    def run(self, verified: Mapping[str, PartitionFacts], options: GateOptions, result: SwitchResult) -> None:
+    def run(self, verified: Mapping[str, PartitionFacts], result: SwitchResult) -> None:
         """Switch in groups; a group that collides with the table's own work is tried again in smaller ones.
 
         Fills the result. Raises LeaseLost, EnsembleError, AccessDenied; what was switched until then
@@ -83,7 +114,7 @@ class Switch:
         size = MAX_GROUP
         while waiting:
             group = [waiting.popleft() for _each in range(min(size, len(waiting)))]
-            collided = self._switch_group({each: verified[each] for each in group}, options, result)
+            collided = self._switch_group({each: verified[each] for each in group}, result)
             size = max(1, len(group) // _SHRINK) if collided else min(MAX_GROUP, size * 2)
             attempts.update(collided)
             for each in collided:
@@ -112,36 +143,31 @@ class Switch:
                 raise_if_lease_lost(outcome, len(checks), self._layout.path)
                 refuse_unwritable(self._hot, batch.multi[outcome.op_index].path, outcome)
 
-    def _switch_group(
-        self, verified: Mapping[str, PartitionFacts], options: GateOptions, result: SwitchResult
-    ) -> list[str]:
+    def _switch_group(self, verified: Mapping[str, PartitionFacts], result: SwitchResult) -> list[str]:
         """Look at the group once more and switch what may be; returns what has to be tried again."""
         self._hot.sync(self._layout.path)
+        direction = self._direction
         shard = self._reader.shard()
-        fresh = self._reader.partitions(shard, sorted(verified), with_cold=False)
-        ready = self._readiness.look(shard)
+        fresh = self._reader.partitions(shard, sorted(verified), with_cold=direction.needs_cold)
+        verdict = direction.judge(shard, list(fresh.values()))
         confirm_lease(self._hot, self._lease, self._layout.path)
-        if ready.refusal is not None:
-            result.refused.update(dict.fromkeys(fresh, ready.refusal))
-            return []
-        refused = refuse_partitions(shard, list(fresh.values()), options)
-        result.refused.update(refused)
-        checks = (*self._lease.hot_checks, *shard.fence, *ready.checks)
+        result.refused.update(verdict.refused)
+        checks = (*self._lease.hot_checks, *shard.fence, *verdict.checks)
         groups: list[tuple[str, list[Op]]] = []
         unmarked: list[PartitionFacts] = []
         for each, partition in fresh.items():
-            if each in refused:
+            if each in verdict.refused:
                 continue
-            if partition.is_cold or partition.hot != verified[each].hot:
+            if direction.is_changed(verified[each], partition):
                 result.changed.add(each)
             elif partition.state is None:
                 unmarked.append(partition)
             else:
-                groups.append((each, _switching(partition, partition.state)))
+                groups.append((each, direction.ops(partition, partition.state)))
         for each, ops in groups:
             # To undo the switch takes as many operations, and the bytes of the parts besides.
             if not fits(checks, ops, sum(part.data_bytes for part in fresh[each].hot_parts)):
-                result.refused[each] = _too_large(ops)
+                result.refused[each] = _too_large(ops, direction.too_large)
         groups = [(each, ops) for each, ops in groups if each not in result.refused]
         self._create_markers(unmarked)
         collided = [partition.partition_id for partition in unmarked]
@@ -181,20 +207,12 @@ class Switch:
         refuse_unwritable(self._hot, multi[outcome.op_index].path, outcome)
 
     def _find_out(self, unclear: Sequence[str], result: SwitchResult) -> list[str]:
-        """The answer was lost: State, which was not COLD before, tells whether the multi was applied."""
+        """The answer was lost: State, which was another one before, tells whether the multi was applied."""
         self._hot.sync(self._layout.path)
         states = self._hot.read([self._layout.state(each) for each in unclear])
-        applied = [state is not None and state.data == COLD for state in states]
+        applied = [state is not None and state.data == self._direction.state for state in states]
         result.switched.update(compress(unclear, applied))
         return [each for each, was_applied in zip(unclear, applied, strict=True) if not was_applied]
-
-
-def _switching(partition: PartitionFacts, state: Znode) -> list[Op]:
-    """State first, then every part of every replica, children before their parent."""
-    ops: list[Op] = [SetData(state.path, COLD, state.stat.version)]
-    for part in partition.hot_parts:
-        ops += [Delete(each.path, each.stat.version) for each in (*part.children, part.znode)]
-    return ops
 
 
 def _too_busy(attempts: int) -> Refusal:
@@ -205,9 +223,9 @@ def _too_busy(attempts: int) -> Refusal:
     )
 
 
-def _too_large(ops: Sequence[Op]) -> Refusal:
+def _too_large(ops: Sequence[Op], remedy: str) -> Refusal:
     return Refusal(
         "fits_one_multi",
         f"its {len(ops)} operations do not fit one multi, so it cannot be switched and back at one instant",
-        "Merge the partition into fewer parts and run again",
+        remedy,
     )

@@ -108,7 +108,7 @@ def test_a_part_that_is_detached_is_told_although_the_lease_was_lost_in_between(
     report = bench.move(DAY, OTHER)
 
     assert report.moved.keys() == {OTHER}
-    assert report.failed[DAY].reason == f"replica r1 detached unexpected_{PART} during the move"
+    assert report.failed[DAY].reason == f"replica r1 detached unexpected_{PART} during the run"
 
 
 def test_a_lease_that_is_lost_while_switches_are_undone() -> None:

@@ -247,7 +247,7 @@ CASES = [
                 lambda: probe.detached.update(r2=frozenset({f"unexpected_{PART}_try2"}))
             )
         ),
-        f"replica r2 detached unexpected_{PART}_try2 during the move",
+        f"replica r2 detached unexpected_{PART}_try2 during the run",
         "Audit the partition now and repair it before the server restarts",
         "failed",
     ),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove import batches
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.directions import ToCold
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import (
     AccessDenied,
     EnsembleError,
@@ -48,14 +49,19 @@ class Switching:
         layout = ShardLayout(PATH)
         self._reader = ShardReader(bench.hot_store, bench.cold_store, layout)
         self._switch = Switch(
-            bench.hot_store, self._reader, layout, self.lease, bench.clock, bench.world.readiness
+            bench.hot_store,
+            self._reader,
+            layout,
+            self.lease,
+            bench.clock,
+            ToCold(bench.world.readiness, OPTIONS),
         )
         self.verified = self._read()
         self.multis.clear()
 
     def run(self, result: SwitchResult | None = None) -> SwitchResult:
         result = SwitchResult() if result is None else result
-        self._switch.run(self.verified, OPTIONS, result)
+        self._switch.run(self.verified, result)
         return result
 
     def colliding(self, times: int) -> None:

@@ -1,0 +1,43 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Work on a shard path under a lease, which is taken up again where it is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .coordination import Lease, LeaseKeeper
+from .errors import LeaseHeld, LeaseLost
+from .gate import Refusal
+from .report import ShardReport
+
+_LEASES = 3
+"""How often a run takes a shard path up again after its session ended."""
+
+
+def work_under_lease(
+    leases: LeaseKeeper,
+    wanted: Sequence[str],
+    report: ShardReport,
+    work: Callable[[Lease, list[str]], None],
+) -> None:
+    """Take the lease, again where it was lost, and do what is open; defer what is left after the last one."""
+    for _lease in range(_LEASES):
+        try:
+            lease = leases.acquire(report.shard_path)
+        except LeaseHeld as error:
+            refusal = Refusal("lock_free", error.message, error.remedy)
+            break
+        except LeaseLost as error:
+            refusal = Refusal("lock_kept", error.message, error.remedy)
+            continue
+        try:
+            work(lease, report.open(wanted))
+            return
+        except LeaseLost as error:
+            refusal = Refusal("lock_kept", error.message, error.remedy)
+        finally:
+            leases.release(lease)
+    report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
