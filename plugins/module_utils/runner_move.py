@@ -76,7 +76,7 @@ class MovePartitions:
             self._readiness(hot, cold),
             self._servers,
         )
-        journal.record("started", [{"work": self._work.name, "partitions": self._tally.expected}])
+        journal.record("started", [self._work.event(shard_paths, self._tally.expected)])
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
         progress = resources.open_progress()
@@ -143,6 +143,11 @@ class _Work:
             shard_paths.append(shard_path)
             partitions += len(ids or ())
         return shard_paths, partitions
+
+    def event(self, shard_paths: Sequence[str], partitions: int) -> dict[str, str | int]:
+        """What a journal keeps of it. Nobody knows yet how many partitions whole shard paths have."""
+        known = {} if self._shard_paths else {"partitions": partitions}
+        return {"state": self._state, "work": self.name, "shard_paths": len(shard_paths), **known}
 
     def by_shard_path(self) -> Iterator[tuple[str, list[str] | None]]:
         """Each shard path with the partitions that are to get the state; None for all that there are."""

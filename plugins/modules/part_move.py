@@ -7,12 +7,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: part_move
-short_description: Move the registration of partitions to the cold ensemble
+short_description: Move the registration of partitions to the cold ensemble, or back to hot
 version_added: 0.1.0
 description:
   - Takes the registration of the parts of old partitions of ReplicatedMergeTree tables out of the hot
     ZooKeeper ensemble, after it was copied to the cold one and every member of that ensemble was seen to
     have the copy. No data of a table is touched.
+  - With O(state=hot) it goes the other way, for instance before a downgrade of ClickHouse, or when old data
+    is to change again. What cold alone registers is registered in hot again, where any server finds it.
+  - The copies stay in cold for ten minutes then, as a server that is starting may still look for them. A
+    later run removes them. One that comes too early defers the partition by the gate C(copies_needed).
   - A partition goes over at one instant for all replicas of its shard path, or not at all. Whatever ends a
     run, nothing is half done, and running again goes on where it ended.
   - Each partition has to pass gates that look for anything that could still work on its parts, such as
@@ -24,12 +28,15 @@ notes:
     tables are cold. M(olap.partmove.replica_ledger) keeps the list of servers that do know it.
   - Merges, mutations, C(OPTIMIZE FINAL), C(CHECK TABLE), late inserts and new replicas must be kept away from
     cold partitions.
+  - Copies are removed when all replicas are active and every member of O(hot) knows that the partition is hot
+    again, so none of the members may be missing then. If one is, the gate C(hot_members) defers it.
   - In check mode everything is read for real and nothing is written, so it tells what a run would do now. It
     cannot tell whether the identity may write.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
   - olap.partmove.ensembles
+  - olap.partmove.clickhouse_server.replicas
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
 attributes:
@@ -39,18 +46,21 @@ attributes:
     support: full
   idempotent:
     support: full
+    details: With O(state=hot), a later run also removes the copies of what was brought back.
 options:
   state:
-    description: Where the partitions are to be registered.
+    description:
+      - Where the partitions are to be registered.
+      - With V(hot), O(min_age), O(max_parts) and O(assume_patched) are not used, nor is the ledger.
     type: str
-    choices: [cold]
+    choices: [cold, hot]
     default: cold
   plan:
     description:
       - Path of a plan file, on the host that the module runs on, as the role
         P(olap.partmove.partition_classify#role) writes it. A file that was cut short or edited is refused.
       - Only rows that want O(state) are carried out. The others are returned in RV(other_state).
-      - Exactly one of O(plan) and O(partitions) is needed.
+      - Exactly one of O(plan), O(partitions) and O(shard_paths) is needed.
     type: path
   partitions:
     description: The partitions to move, in place of a plan file.
@@ -65,6 +75,12 @@ options:
         description: Id of the partition, as C(system.parts) has it in C(partition_id).
         type: str
         required: true
+  shard_paths:
+    description:
+      - ZooKeeper paths of tables, in place of a plan file. All that is not in hot alone is brought back.
+      - Only with O(state=hot).
+    type: list
+    elements: str
   min_age:
     description:
       - How long ago the newest part of a partition must have been registered, as seconds or with a unit, such
@@ -96,44 +112,6 @@ options:
       - Dangerous. A part that is damaged on disk cannot be fetched again once it is cold.
     type: bool
     default: false
-  clickhouse:
-    description: How to ask the ClickHouse servers of the replicas which parts they have. Not used with
-      O(assume_active).
-    type: dict
-    suboptions:
-      port:
-        description: Port of the HTTP interface; with TLS usually 8443.
-        type: int
-        default: 8123
-      user:
-        description: A user that may read the database C(system).
-        type: str
-        default: default
-      password:
-        description: Password of O(clickhouse.user).
-        type: str
-        default: ''
-      secure:
-        description: Whether to speak TLS.
-        type: bool
-        default: false
-      ca:
-        description: PEM file of certificate authorities, added to those of the system.
-        type: path
-      verify:
-        description: Whether to refuse a server whose certificate no known authority has signed for its host.
-        type: bool
-        default: true
-      endpoints:
-        description:
-          - Address as C(host:port) by name of the replica, where it is not the host that the replica itself
-            has published in ZooKeeper with O(clickhouse.port).
-        type: dict
-        default: {}
-      timeout:
-        description: Seconds to wait for a connection, and for each answer.
-        type: float
-        default: 30.0
   journal:
     description:
       - File to append a record of what was moved to, a JSON object a line. Each is on disk before the run
@@ -192,6 +170,25 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     msg: "{{ item.deferred }} deferred by {{ item.gate }}. {{ item.remedy }}"
   loop: "{{ move.gates }}"
+
+- name: Bring all of a table back before a downgrade
+  olap.partmove.part_move: &back
+    hot:
+      hosts: [hot1:2181, hot2:2181, hot3:2181]
+    cold:
+      hosts: [cold1:2181, cold2:2181, cold3:2181]
+    state: hot
+    shard_paths: [/clickhouse/tables/01/hits, /clickhouse/tables/02/hits]
+    clickhouse:
+      user: monitor
+      password: "{{ monitor_password }}"
+
+- name: Remove the copies in cold as soon as no server needs them
+  olap.partmove.part_move: *back
+  register: back
+  until: back is failed or 'copies_needed' not in back.gates | map(attribute='gate')
+  retries: 15
+  delay: 60
 """
 
 RETURN = r"""
@@ -208,20 +205,24 @@ counts:
     moved:
       description: Partitions that were moved, or would be in check mode.
       type: int
+    copies_removed:
+      description: Partitions that were hot again already and have no copies in cold any more.
+      type: int
     deferred:
-      description: Partitions that a gate kept in hot.
+      description: Partitions that a gate kept as they were.
       type: int
     failed:
       description: Partitions that a person has to look at.
       type: int
     unchanged:
-      description: Partitions that were cold already.
+      description: Partitions that were as O(state) wants them already.
       type: int
     other_state:
       description: Rows of the plan that want another state.
       type: int
     not_reached:
-      description: Partitions that nothing was done about because the run ended early.
+      description: Partitions that nothing was done about because the run ended early. Those of O(shard_paths)
+        count from when the run got to their shard path.
       type: int
 gates:
   description: Each gate that kept partitions back, sorted by name.
@@ -247,7 +248,7 @@ gates:
       failed: 0
       remedy: OPTIMIZE TABLE … PARTITION … FINAL, wait until the old parts are cleaned up, and run again
 totals:
-  description: What left the hot ensemble, or would in check mode, over all replicas.
+  description: What left the hot ensemble, or came back to it, or would in check mode, over all replicas.
   returned: when the options could be used
   type: dict
   contains:
@@ -279,10 +280,10 @@ moved:
       description: The State marker before; empty where there was none.
       type: str
     state:
-      description: The State marker now.
+      description: The State marker now, C(COLD) or C(HOT).
       type: str
     parts:
-      description: Parts over all replicas.
+      description: Parts that went over, of all replicas.
       type: int
     znodes:
       description: Znodes that registered them.
@@ -290,8 +291,20 @@ moved:
     bytes:
       description: Bytes of data in these znodes.
       type: int
+copies_removed:
+  description: Partitions whose copies in cold were removed, sorted, at most O(max_listed) of them.
+  returned: when the options could be used
+  type: list
+  elements: dict
+  contains: &partition
+    shard_path:
+      description: ZooKeeper path of the table.
+      type: str
+    partition:
+      description: Id of the partition.
+      type: str
 deferred:
-  description: Partitions that a gate kept in hot, sorted, at most O(max_listed) of them.
+  description: Partitions that a gate kept as they were, sorted, at most O(max_listed) of them.
   returned: when the options could be used
   type: list
   elements: dict
@@ -318,17 +331,11 @@ failed_partitions:
   type: list
   elements: dict
 unchanged:
-  description: Partitions that were cold already, sorted, at most O(max_listed) of them.
+  description: Partitions that were as O(state) wants them already, sorted, at most O(max_listed) of them.
   returned: when the options could be used
   type: list
   elements: dict
-  contains:
-    shard_path:
-      description: ZooKeeper path of the table.
-      type: str
-    partition:
-      description: Id of the partition.
-      type: str
+  contains: *partition
 other_state:
   description: Rows of the plan that want another state than O(state), at most O(max_listed) of them.
   returned: when the options could be used
@@ -359,7 +366,7 @@ def main() -> None:
             "hot": argspec.ensemble(),
             "cold": argspec.ensemble(),
             "coordination_root": argspec.COORDINATION_ROOT,
-            "state": {"type": "str", "choices": ["cold"], "default": "cold"},
+            "state": {"type": "str", "choices": ["cold", "hot"], "default": "cold"},
             "plan": {"type": "path"},
             "partitions": {
                 "type": "list",
@@ -369,6 +376,7 @@ def main() -> None:
                     "partition": {"type": "str", "required": True},
                 },
             },
+            "shard_paths": {"type": "list", "elements": "str"},
             "min_age": {"type": "str", "default": "1d"},
             "max_parts": {"type": "int", "default": 1},
             "assume_patched": {"type": "bool", "default": False},
@@ -379,8 +387,8 @@ def main() -> None:
             "max_listed": {"type": "int", "default": 1000},
             "_progress": {"type": "path"},
         },
-        mutually_exclusive=[("plan", "partitions")],
-        required_one_of=[("plan", "partitions")],
+        mutually_exclusive=[("plan", "partitions", "shard_paths")],
+        required_one_of=[("plan", "partitions", "shard_paths")],
         supports_check_mode=True,
     )
     run(module, MovePartitions)
