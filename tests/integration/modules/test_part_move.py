@@ -82,6 +82,7 @@ def test_partitions_that_may_not_move_are_deferred_with_gate_and_remedy(pair: Pa
     assert without_time(checked) == without_time(moved)
     assert moved["counts"] == {
         "moved": 2,
+        "copies_removed": 0,
         "deferred": 1,
         "failed": 0,
         "unchanged": 0,

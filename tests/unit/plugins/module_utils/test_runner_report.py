@@ -36,6 +36,7 @@ def test_counts_lists_and_totals() -> None:
     result = tally.result(check_mode=False, seconds=1.23456)
     assert result["counts"] == {
         "moved": 3,
+        "copies_removed": 0,
         "deferred": 1,
         "failed": 0,
         "unchanged": 2,
@@ -94,3 +95,53 @@ def test_nothing_moved_is_no_change() -> None:
     tally = MoveTally(1)
     tally.add(report("/a", deferred=1, unchanged=1))
     assert not tally.result(check_mode=False, seconds=0)["changed"]
+
+
+def back(path: str, moved: int = 0, removed: int = 0, deferred: int = 0) -> ShardReport:
+    """Return the report of a way back, with that many partitions of each kind."""
+    return ShardReport(
+        path,
+        moved={
+            f"m{number}": MovedPartition(f"m{number}", "COLD", "HOT", 2, 6, 100) for number in range(moved)
+        },
+        copies_removed={f"c{number}" for number in range(removed)},
+        deferred=dict.fromkeys((f"d{number}" for number in range(deferred)), BUSY),
+    )
+
+
+def test_partitions_whose_copies_were_removed_count_and_are_listed() -> None:
+    tally = MoveTally(10)
+    tally.expected = 6
+    tally.add(back("/a", moved=1, removed=2, deferred=1))
+    tally.add(back("/b", removed=1))
+    result = tally.result(check_mode=False, seconds=0)
+    counts = result["counts"]
+    assert (counts["moved"], counts["copies_removed"], counts["not_reached"]) == (1, 3, 1)
+    assert [(each["shard_path"], each["partition"]) for each in result["copies_removed"]] == [
+        ("/a", "c0"),
+        ("/a", "c1"),
+        ("/b", "c0"),
+    ]
+    assert (result["moved"][0]["state_before"], result["moved"][0]["state"]) == ("COLD", "HOT")
+    assert result["msg"] == "1 moved, copies of 3 removed, 1 deferred, 0 failed, 0 unchanged"
+    in_check_mode = tally.result(check_mode=True, seconds=0)["msg"]
+    assert in_check_mode.startswith("1 would be moved, copies of 3 would be removed, 1 deferred, ")
+
+
+def test_diff_of_the_way_back() -> None:
+    tally = MoveTally(10)
+    tally.add(back("/a", moved=1, removed=1))
+    assert tally.result(check_mode=False, seconds=0)["diff"] == {
+        "before": "/a m0: State COLD, 2 parts in cold only\n/a c0: copies in cold\n",
+        "after": "/a m0: State HOT, 2 parts in hot and in cold\n/a c0: no copies in cold\n",
+    }
+
+
+def test_removed_copies_alone_are_a_change_and_their_list_ends_where_it_must() -> None:
+    tally = MoveTally(1)
+    tally.add(back("/a", removed=3))
+    result = tally.result(check_mode=False, seconds=0)
+    assert result["changed"]
+    assert result["totals"]["parts"] == 0
+    assert len(result["copies_removed"]) == 1
+    assert result["diff"]["after"] == "/a c0: no copies in cold\nand 2 more\n"
