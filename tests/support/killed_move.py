@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Moves partitions in a process of its own, which kills itself before a given operation on an ensemble.
+"""Moves partitions, there or back, in a process that kills itself before an operation on an ensemble.
 
 As a program it reads a `Job` as JSON from standard input.
 """
@@ -21,11 +21,12 @@ from itertools import count
 from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.probe import HttpProbe
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.reheat import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi
-from ansible_collections.olap.partmove.plugins.module_utils.runner_world import SystemClock
 from support.moves import ANY, make_world
-from support.moving import ObservedStore, open_stores
+from support.moving import Before, FastClock, ObservedStore, open_stores
 
 SESSION_SECONDS = 1.0
 """How long the lock of a killed move stays."""
@@ -39,6 +40,8 @@ class Job:
     hot, cold: host:port separated by commas.
     endpoints: host:port of the HTTP interface by replica; without any no server is asked.
     operations: how many operations on the ensembles may be carried out.
+    to_hot: whether it is the way back.
+    seconds_ahead: see FastClock.
     """
 
     hot: str
@@ -47,6 +50,8 @@ class Job:
     partitions: Sequence[str]
     endpoints: Mapping[str, str]
     operations: int
+    to_hot: bool = False
+    seconds_ahead: float = 0.0
 
 
 def run_killed(job: Job) -> None:
@@ -68,6 +73,19 @@ def run_killed(job: Job) -> None:
         raise RuntimeError(f"the move was not killed, but ended with {done.returncode}: {done.stderr}")
 
 
+def carry_out(job: Job, before: Before) -> ShardReport:
+    """Run the job in this process, with something to do before each operation on an ensemble."""
+    with open_stores(job.hot, job.cold, SESSION_SECONDS) as (hot, cold):
+        clock = FastClock(job.seconds_ahead)
+        world = make_world(ObservedStore(hot, before), ObservedStore(cold, before), clock)
+        if job.endpoints:
+            probe = HttpProbe(ClickHouseOptions(endpoints=job.endpoints))
+            world = world._replace(servers=AskServers(probe))
+        if job.to_hot:
+            return reheat_shard(world, job.path, job.partitions)
+        return move_shard(world, job.path, job.partitions, ANY)
+
+
 def main() -> None:
     """Run the job of standard input."""
     job = Job(**json.load(sys.stdin))
@@ -77,12 +95,7 @@ def main() -> None:
         if next(numbers) == job.operations:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with open_stores(job.hot, job.cold, SESSION_SECONDS) as (hot, cold):
-        world = make_world(ObservedStore(hot, die), ObservedStore(cold, die), SystemClock())
-        if job.endpoints:
-            probe = HttpProbe(ClickHouseOptions(endpoints=job.endpoints))
-            world = world._replace(servers=AskServers(probe))
-        move_shard(world, job.path, job.partitions, ANY)
+    carry_out(job, die)
 
 
 if __name__ == "__main__":

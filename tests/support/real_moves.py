@@ -2,23 +2,23 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Moves of a synthetic table between two real ensembles."""
+"""Moves of a synthetic table between two real ensembles, there and back."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import World, move_shard
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.reheat import reheat_shard
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils.runner_world import SystemClock
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.options import EnsembleOptions
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import connect
 from support.moves import ANY, make_world
-from support.moving import Before, ObservedStore, nothing
+from support.moving import Before, FastClock, ObservedStore, nothing
 from support.tables import Table, read_tree
 from support.zookeeper import Ensemble
 
@@ -28,6 +28,7 @@ class Run:
     """One run: where it connects to, and what happens before its operations.
 
     timeout: how long it waits for an answer, in seconds.
+    seconds_ahead: see FastClock.
     """
 
     hot: Sequence[str]
@@ -37,9 +38,21 @@ class Run:
     session_timeout: float = 5.0
     before_hot: Before = nothing
     before_cold: Before = nothing
+    seconds_ahead: float = 0.0
 
     def move(self, table: Table) -> ShardReport:
         """Connect to every member of cold, as the module does before anything else, and move the table."""
+        with self._world() as world:
+            world.cold.members()
+            return move_shard(world, table.path, table.options.partitions, ANY)
+
+    def reheat(self, table: Table) -> ShardReport:
+        """Bring the table back to hot, or remove its copies."""
+        with self._world() as world:
+            return reheat_shard(world, table.path, table.options.partitions)
+
+    @contextmanager
+    def _world(self) -> Iterator[World]:
         with ExitStack() as stack:
             stores = []
             for name, hosts, before in (
@@ -57,9 +70,7 @@ class Run:
                 store = connect(options)
                 stack.callback(store.close)
                 stores.append(ObservedStore(store, before))
-            stores[1].members()
-            world = make_world(stores[0], stores[1], SystemClock())
-            return move_shard(world, table.path, table.options.partitions, ANY)
+            yield make_world(stores[0], stores[1], FastClock(self.seconds_ahead))
 
 
 @dataclass(frozen=True)
