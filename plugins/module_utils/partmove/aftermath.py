@@ -119,20 +119,24 @@ class Aftermath:
         """Register the parts in hot again and set State to HOT, in one multi.
 
         Not where an entry other than an insert waits: it may replace the parts on disk, and a part
-        that both ensembles have and the disk has not keeps a table from starting.
+        that both ensembles have and the disk has not keeps a table from starting. Not where copies are
+        gone either: a DROP PARTITION that has been carried out took them away, and the parts with them.
         """
         for _attempt in range(_ATTEMPTS):
             self._hot.sync(self._layout.path)
+            self._reader.sync_cold()
             shard = self._reader.shard()
             pending = shard.pending.get(partition_id, ())
             if any(entry.kind is not EntryKind.GET for entry in pending):
                 return False
-            now = self._reader.partitions(shard, [partition_id], with_cold=False)[partition_id]
+            now = self._reader.partitions(shard, [partition_id])[partition_id]
             if now.state is None:
                 return False
             parts = [part for part in before.hot_parts if part.replica in now.hot]
             if not now.is_cold:
                 return all(is_registered_or_replaced(part, now.hot[part.replica]) for part in parts)
+            if not {part.znode.path for part in parts} <= {part.znode.path for part in now.cold_parts}:
+                return False
             checks = (*self._lease.hot_checks, *shard.fence)
             ops = restoring(parts, now.state)
             if not fits(checks, ops):

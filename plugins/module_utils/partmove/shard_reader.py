@@ -56,7 +56,7 @@ class _ReplicaZnodes(NamedTuple):
 class ShardReader:
     """Reads one shard path as often as needed; what does not change while it is there is kept.
 
-    Call ``hot.sync`` first where the answer must not be older than the call.
+    Call ``hot.sync``, and `sync_cold`, first where the answer must not be older than the call.
     """
 
     def __init__(self, hot: ZnodeReader, cold: ZnodeReader, layout: ShardLayout) -> None:
@@ -66,6 +66,10 @@ class ShardReader:
         self._czxid = 0
         self._entries: dict[str, LogEntry] = {}
         self._names: dict[str, PartName] = {}
+
+    def sync_cold(self) -> None:
+        """Let what is read of cold from here on be no older than this call."""
+        self._cold.sync(self._layout.path)
 
     def shard(self) -> ShardFacts:
         """Everything that concerns all partitions. Raises NoSuchTable, FormatError."""

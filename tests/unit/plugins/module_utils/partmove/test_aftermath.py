@@ -60,6 +60,20 @@ class TestLateInsert:
         assert self.copies(bench) == [f"{DAY}_0_2_1"]
 
 
+def test_what_was_dropped_since_does_not_come_back() -> None:
+    """The servers removed the copies then, and the parts from their disks."""
+    bench = Bench()
+
+    def insert_and_drop() -> None:
+        bench.servers.insert(DAY)
+        bench.servers.drop(DAY)
+
+    bench.after_switch(insert_and_drop)
+
+    assert bench.move().failed[DAY].gate == "late_insert"
+    assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == [f"{DAY}_2_2_0", f"{OTHER}_0_0_0"]
+
+
 def test_a_replica_that_is_added_right_after_the_switch() -> None:
     bench = Bench()
     bench.after_switch(lambda: bench.servers.add_replica("r3"))
