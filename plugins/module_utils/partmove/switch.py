@@ -145,8 +145,10 @@ class Switch:
 
     def _switch_group(self, verified: Mapping[str, PartitionFacts], result: SwitchResult) -> list[str]:
         """Look at the group once more and switch what may be; returns what has to be tried again."""
-        self._hot.sync(self._layout.path)
         direction = self._direction
+        self._hot.sync(self._layout.path)
+        if direction.needs_cold:
+            self._reader.sync_cold()
         shard = self._reader.shard()
         fresh = self._reader.partitions(shard, sorted(verified), with_cold=direction.needs_cold)
         verdict = direction.judge(shard, list(fresh.values()))
