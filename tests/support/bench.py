@@ -13,6 +13,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import
     World,
     move_shard,
 )
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.reheat import reheat_shard
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
     Multi,
@@ -66,12 +67,15 @@ def _nothing(_what: object) -> None:
     pass
 
 
-def _switches(multi: Multi) -> bool:
-    return any(isinstance(op, SetData) and op.data == b"COLD" for op in multi)
+def _switches(multi: Multi, state: bytes) -> bool:
+    return any(isinstance(op, SetData) and op.data == state for op in multi)
 
 
 class Bench:
-    """One table, a client of each ensemble to change it with, and the world of the move."""
+    """One table, a client of each ensemble to change it with, and the world of the move.
+
+    switched_to: the State of the switches that something is done before or after.
+    """
 
     def __init__(self, options: TableOptions | None = None) -> None:
         self.clock = ManualClock()
@@ -83,15 +87,20 @@ class Bench:
         self.hot_store, self.cold_store = HookedStore(self.hot_ensemble), HookedStore(self.cold_ensemble)
         self.world: World = make_world(self.hot_store, self.cold_store, self.clock, lock_wait=3.0)
         self.options: MoveOptions = ANY
+        self.switched_to = b"COLD"
 
     def move(self, *partitions: str) -> ShardReport:
         """Move partitions, DAY if none is named."""
         return move_shard(self.world, PATH, partitions or (DAY,), self.options)
 
+    def reheat(self, *partitions: str) -> ShardReport:
+        """Bring partitions back, DAY if none is named."""
+        return reheat_shard(self.world, PATH, partitions or (DAY,))
+
     def before_switch(self, act: Callable[[], object], times: int = 1) -> None:
         """Do something right before a partition is switched, so many times."""
         left = [act] * times
-        self.hot_store.before = lambda multi: left.pop()() if left and _switches(multi) else None
+        self.hot_store.before = lambda multi: left.pop()() if left and _switches(multi, self.switched_to) else None
 
     def before_copy(self, act: Callable[[], object]) -> None:
         """Do something right before the first part is copied."""
@@ -102,7 +111,7 @@ class Bench:
 
     def after_switch(self, act: Callable[[], object]) -> None:
         """Do something right after a partition was switched."""
-        self.hot_store.after = lambda multi: act() if _switches(multi) else None
+        self.hot_store.after = lambda multi: act() if _switches(multi, self.switched_to) else None
 
     def part(self, replica: str = "r1", name: str = PART) -> str:
         """Return the path of a part."""

@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from math import inf
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.names import parse_part_name
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.overlay import parent_of
@@ -28,6 +30,9 @@ from support.simulated import SimulatedServers
 
 _PART = re.compile(r"(?P<path>.*/replicas/(?P<replica>[^/]+)/parts/(?P<name>[^/]+))(/[^/]+)?")
 _STATE = re.compile(r".*/block_numbers/([^/]+)/State")
+
+_STARTING_SECONDS = 600.0
+"""How long a znode of a server that is gone may make a replica look active at the most."""
 
 Action = Callable[[], None]
 
@@ -80,6 +85,32 @@ class Violation(AssertionError):
     """An invariant of the protocol does not hold."""
 
 
+class _Starting:
+    """What a server of one replica that is starting now may have read in hot; cold it reads after that."""
+
+    def __init__(self) -> None:
+        self._disk: object = None
+        self._until: dict[frozenset[str], float] = {}
+        self._hot: frozenset[str] = frozenset()
+        self._last_active = -inf
+
+    def note(self, now: float, active: bool, disk: object, hot: frozenset[str]) -> frozenset[str]:
+        """Note how things are now; returns the names that such a server has found in hot whenever it looked.
+
+        It has begun after the last change of the disk, and after a replica that looks active was alive.
+        """
+        if self._disk != disk:
+            self._disk, self._until, self._hot = disk, {}, hot
+        if active:
+            self._last_active = now
+        # What was so at the last call was so until just now.
+        self._until |= {self._hot: now, hot: now}
+        self._hot = hot
+        begun = self._last_active - _STARTING_SECONDS
+        self._until = {names: until for names, until in self._until.items() if until > begun}
+        return frozenset.intersection(*self._until)
+
+
 class Watch:
     """Checks the invariants: after each multi of a mover, and whenever `check` is called."""
 
@@ -91,8 +122,7 @@ class Watch:
         self._seen = 0
         self._epochs: dict[str, Script] = {}
         self._states_created: set[tuple[int, str]] = set()
-        self._disks: dict[str, tuple[int, frozenset[str]]] = {}
-        self._always_in_hot: dict[str, frozenset[str]] = {}
+        self._starting: defaultdict[str, _Starting] = defaultdict(_Starting)
         self.check()
 
     def note_read(self, znode: Znode) -> None:
@@ -133,13 +163,11 @@ class Watch:
     def _check_starting_server(
         self, replica: str, disk: frozenset[str], hot: frozenset[str], cold: frozenset[str]
     ) -> None:
-        """I1, for a server that reads hot at any moment since its disk changed, and cold now."""
-        current = self._servers.times_made, disk
-        if self._disks.get(replica) != current:
-            self._disks[replica] = current
-            self._always_in_hot[replica] = hot
-        self._always_in_hot[replica] &= hot
-        missing = disk - cold - self._always_in_hot[replica]
+        """I1, for a server that is starting: it read hot whenever it can have, and reads cold now."""
+        active = self._hot.read([f"{self._servers.table.path}/replicas/{replica}/is_active"])[0]
+        kept = (self._servers.times_made, disk)
+        found = self._starting[replica].note(self._hot.clock.now(), active is not None, kept, hot)
+        missing = disk - cold - found
         if missing:
             raise Violation(f"I1: {sorted(missing)} of {replica} can be found neither in hot nor in cold")
 
@@ -155,13 +183,11 @@ class Watch:
 
     def _judge_hot(self, multi: Multi, hot: Mapping[str, Znode], cold: Mapping[str, Znode]) -> None:
         """I2, I3, I5 and I9, the fence, and that nothing else of the table is written to."""
-        made_cold = {
-            match[1]
-            for op in multi
-            if isinstance(op, SetData) and op.data == b"COLD" and (match := _STATE.fullmatch(op.path))
-        }
-        if made_cold and self._seen != self._servers.assigned:
-            raise Violation(f"{sorted(made_cold)} were switched, and more was assigned than the gates saw")
+        made_cold, made_hot = _switched_to(b"COLD", multi), _switched_to(b"HOT", multi)
+        switched = made_cold | made_hot
+        if switched and self._seen != self._servers.assigned:
+            raise Violation(f"{sorted(switched)} were switched, and more was assigned than the gates saw")
+        self._judge_return(multi, cold, made_hot)
         for op in multi:
             part, state = _PART.fullmatch(op.path), _STATE.fullmatch(op.path)
             if isinstance(op, Delete) and part:
@@ -179,6 +205,26 @@ class Watch:
             elif isinstance(op, Delete) and op.path.startswith(self._servers.table.path):
                 raise Violation(f"{op.path} was deleted")
 
+    def _judge_return(self, multi: Multi, cold: Mapping[str, Znode], made_hot: frozenset[str]) -> None:
+        """I2 and I3 of the way back: hot gets what cold and the disk have, and then has all of the disk."""
+        for op in multi:
+            part = _PART.fullmatch(op.path)
+            if isinstance(op, Create) and part:
+                if part["name"].split("_")[0] not in made_hot:
+                    raise Violation(f"I3: {op.path} was created without State=HOT")
+                if cold.get(op.path) is None or cold[op.path].data != op.data:
+                    raise Violation(f"I2: {op.path} was created, but cold has not the same bytes")
+                children = [each.children([part["path"]])[0] for each in (self._hot, self._cold)]
+                if children[0] != children[1]:
+                    raise Violation(f"I2: {part['path']} was created, but cold has other children")
+                if part["name"] not in self._servers.disk.get(part["replica"], ()):
+                    raise Violation(f"{op.path} was created, and the disk has it not")
+        for replica, disk in self._servers.disk.items():
+            of_them = {name for name in disk if name.split("_")[0] in made_hot}
+            missing = of_them - self._names(self._hot, replica)
+            if missing:
+                raise Violation(f"I3: State=HOT was set, and hot has not {sorted(missing)} of {replica}")
+
     def _judge_cold(self, multi: Multi, hot: Mapping[str, Znode]) -> None:
         """I6."""
         for op in multi:
@@ -194,6 +240,15 @@ class Watch:
     def _state(self, partition: str) -> bytes | None:
         znode = self._hot.read([self._servers.table.state_path(partition)])[0]
         return None if znode is None else znode.data
+
+
+def _switched_to(state: bytes, multi: Multi) -> frozenset[str]:
+    """Partitions whose State the multi sets to that."""
+    return frozenset(
+        match[1]
+        for op in multi
+        if isinstance(op, SetData) and op.data == state and (match := _STATE.fullmatch(op.path))
+    )
 
 
 class WatchedStore:

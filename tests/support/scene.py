@@ -6,10 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import MoveOptions, move_shard
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import (
+    MoveOptions,
+    World,
+    move_shard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.reheat import reheat_shard
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
 from support.interleaving import Script, Watch, WatchedStore
 from support.ledger import readiness
@@ -62,8 +67,13 @@ class Where(NamedTuple):
 class Scene:
     """A table with two partitions in hot and one in cold, and what watches over it."""
 
-    def __init__(self, kind: Kind = MODERN, *, by_ledger: bool = False) -> None:
-        """`by_ledger`: whether runs look into the ledger for which replicas are ready."""
+    def __init__(
+        self, kind: Kind = MODERN, *, by_ledger: bool = False, already_cold: Sequence[str] = (COLD,)
+    ) -> None:
+        """`by_ledger`: whether runs look into the ledger for which replicas are ready.
+
+        `already_cold`: the partitions that are so at first.
+        """
         self._by_ledger = by_ledger
         self.clock = ManualClock()
         self.hot, self.cold = (MemoryEnsemble(name, self.clock) for name in ("hot", "cold"))
@@ -72,18 +82,21 @@ class Scene:
         self.servers = SimulatedServers(table, hot, cold, raises_log_version=kind.raises_log_version)
         self.options = MoveOptions(0.0, kind.options.parts)
         clean = make_world(self.hot.open(), self.cold.open(), self.clock)
-        assert move_shard(clean, PATH, [COLD], self.options).moved.keys() == {COLD}
+        assert move_shard(clean, PATH, already_cold, self.options).moved.keys() == set(already_cold)
         self.watch = Watch(self.servers, self.hot, self.cold)
 
     def run(self, script: Script | None = None) -> ShardReport:
         """Move the partitions in a process of its own."""
-        script = script or Script()
-        hot, cold = (WatchedStore(each.open(), script, self.watch) for each in (self.hot, self.cold))
-        self._last = hot
-        world = make_world(hot, cold, self.clock, probe=SimulatedProbe(self.servers))
-        if self._by_ledger:
-            world = world._replace(readiness=readiness(hot, cold))
-        return move_shard(world, PATH, WANTED, self.options)
+        return move_shard(self._world(script), PATH, WANTED, self.options)
+
+    def reheat(self, script: Script | None = None) -> ShardReport:
+        """Bring the partitions back in a process of its own."""
+        return reheat_shard(self._world(script), PATH, WANTED)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass in which nothing happens."""
+        self.clock.sleep(seconds)
+        self.watch.check()
 
     def take_lease(self) -> None:
         """Take the lease from the last run and give it back, without any other write."""
@@ -96,6 +109,13 @@ class Scene:
     def expire(self) -> None:
         """End the session that the last run has with hot."""
         self._last.expire()
+
+    def _world(self, script: Script | None) -> World:
+        script = script or Script()
+        hot, cold = (WatchedStore(each.open(), script, self.watch) for each in (self.hot, self.cold))
+        self._last = hot
+        world = make_world(hot, cold, self.clock, probe=SimulatedProbe(self.servers))
+        return world._replace(readiness=readiness(hot, cold)) if self._by_ledger else world
 
     def tables(self) -> tuple[Mapping[str, bytes], Mapping[str, bytes]]:
         """The data of both ensembles, without the coordination of the runs."""

@@ -113,6 +113,13 @@ class SimulatedServers:
         self.assign_drop(partition)
         self.catch_up()
 
+    def begin_drop(self, partition: str) -> Callable[[], None]:
+        """Let every replica look at State for a drop; the function that is returned removes the parts."""
+        self.assign_drop(partition)
+        self.pull()
+        cold = self._is_cold(partition)
+        return lambda: self.catch_up(lambda _partition: cold)
+
     def pull(self) -> None:
         """Let every replica take over the new entries of the log."""
         for replica in sorted(self.disk):
@@ -127,13 +134,17 @@ class SimulatedServers:
             transaction.set_data(f"{path}/log_pointer", str(self._entries).encode())
             transaction.commit()
 
-    def catch_up(self) -> None:
-        """Let every replica take over the new entries of the log and carry out its queue."""
+    def catch_up(self, is_cold: Callable[[str], bool] | None = None) -> None:
+        """Let every replica take over the new entries of the log and carry out its queue.
+
+        `is_cold`: what State said when that was not just now.
+        """
         self.pull()
         for replica in sorted(self.disk):
             queue = f"{self.table.path}/replicas/{replica}/queue"
             for name in self._hot.get_children(queue):
-                self._carry_out(replica, self._hot.get(f"{queue}/{name}")[0].decode().splitlines()[4:])
+                body = self._hot.get(f"{queue}/{name}")[0].decode().splitlines()[4:]
+                self._carry_out(replica, body, is_cold or self._is_cold)
                 self._hot.delete(f"{queue}/{name}")
 
     def restart(self, replica: str = "r2") -> None:
@@ -230,11 +241,11 @@ class SimulatedServers:
         head = f"format version: 4\ncreate_time: {_CREATED}\nsource replica: {replica}\nblock_id: \n"
         return f"{head}{body}\n".encode()
 
-    def _carry_out(self, replica: str, body: list[str]) -> None:
+    def _carry_out(self, replica: str, body: list[str], is_cold: Callable[[str], bool]) -> None:
         kind, *names = body
         if kind == "drop":
             partition, _first, last, _level = names[0].split("_")
-            self._remove_range(replica, partition, int(last))
+            self._remove_range(replica, partition, int(last), self._cold if is_cold(partition) else self._hot)
         elif kind == "get":
             self._replace(replica, [], names[0])
         else:
@@ -250,14 +261,16 @@ class SimulatedServers:
         for name in sources:
             self._unregister(self._hot, replica, name)
 
-    def _remove_range(self, replica: str, partition: str, last: int) -> None:
-        """Remove parts where State says that they are registered: that is what the patch is about."""
+    def _is_cold(self, partition: str) -> bool:
         state = self.table.state_path(partition)
-        cold = self._hot.exists(state) is not None and self._hot.get(state)[0] == b"COLD"
+        return self._hot.exists(state) is not None and bool(self._hot.get(state)[0] == b"COLD")
+
+    def _remove_range(self, replica: str, partition: str, last: int, client: Any) -> None:
+        """Remove parts where State says that they are registered: that is what the patch is about."""
         for name in self.parts_of(partition, replica):
             if int(name.split("_")[2]) <= last:
                 self.disk[replica].discard(name)
-                self._unregister(self._cold if cold else self._hot, replica, name)
+                self._unregister(client, replica, name)
 
     def _unregister(self, client: Any, replica: str, name: str) -> None:
         path = self._part(replica, name)
