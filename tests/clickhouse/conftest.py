@@ -53,6 +53,23 @@ def replicas(
 
 
 @pytest.fixture
+def cold_source(cold_ensemble: Ensemble) -> ZooKeeperSource:
+    """The cold ensemble, for a server."""
+    return ZooKeeperSource(cold_ensemble.connect_string)
+
+
+@pytest.fixture
+def healthy(replicas: ClickHouseCluster, cold_source: ZooKeeperSource) -> Iterator[None]:
+    """The next test finds both servers of a patched module patched and without this test's tables."""
+    yield
+    for server in replicas.servers:
+        if not (server.running and server.options.patched and server.options.cold == cold_source):
+            server.restart_patched(cold_source)
+        for (name,) in server.query("SELECT name FROM system.tables WHERE database = 'default'"):
+            server.execute(f"DROP TABLE {name}")
+
+
+@pytest.fixture
 def make_table(replicas: ClickHouseCluster, base: str) -> TableMaker:
     """Return a function that creates a table of its own on both servers."""
 

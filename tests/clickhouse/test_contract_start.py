@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.downgrade import (
@@ -37,28 +35,11 @@ from support.replicated import (
     TableMaker,
     wait_for,
 )
-from support.zookeeper import Ensemble
 
 DAY, OTHER = "20191201", "20191202"
 PART = f"{DAY}_0_0_0"
 
-pytestmark = [pytest.mark.clickhouse, pytest.mark.patched]
-
-
-@pytest.fixture
-def cold_source(cold_ensemble: Ensemble) -> ZooKeeperSource:
-    return ZooKeeperSource(cold_ensemble.connect_string)
-
-
-@pytest.fixture(autouse=True)
-def healthy(replicas: ClickHouseCluster, cold_source: ZooKeeperSource) -> Iterator[None]:
-    """The next test finds both servers patched and without this test's tables."""
-    yield
-    for server in replicas.servers:
-        if not (server.running and server.options.patched and server.options.cold == cold_source):
-            server.restart_patched(cold_source)
-        for (name,) in server.query("SELECT name FROM system.tables WHERE database = 'default'"):
-            server.execute(f"DROP TABLE {name}")
+pytestmark = [pytest.mark.clickhouse, pytest.mark.patched, pytest.mark.usefixtures("healthy")]
 
 
 @pytest.fixture
@@ -69,11 +50,6 @@ def table(make_table: TableMaker) -> ReplicatedTable:
     made.fill(["2019-12-02"], rows=30)
     made.settle()
     return made
-
-
-def seen(table: ReplicatedTable) -> list[object]:
-    """The parts and rows of each server, and what it has set aside."""
-    return [(table.active_parts(n), table.rows(n), table.detached(n)) for n in (0, 1)]
 
 
 def log_of(server: ClickHouseServer) -> str:
@@ -96,7 +72,7 @@ def test_after_a_restart_every_part_is_active(
         other.fill(["2019-11-01"])
         other.settle()
     moves = ((table, DAY), (by_month, "201911"), (whole, "all"))
-    before = [seen(each) for each, _partition in moves]
+    before = [each.seen() for each, _partition in moves]
     for each, partition in moves:
         assert mover.move(each, [partition]).moved.keys() == {partition}
 
@@ -105,7 +81,7 @@ def test_after_a_restart_every_part_is_active(
 
     for (each, _partition), expected in zip(moves, before, strict=True):
         each.settle()
-        assert seen(each) == expected
+        assert each.seen() == expected
         assert [registry.queue(each, replica) for replica in ("r1", "r2")] == [[], []]
     for server in replicas.servers:
         replica = server.options.macros["replica"]
@@ -126,7 +102,7 @@ def test_a_server_that_does_not_know_the_cold_ensemble_refuses_mostly_cold_table
     kind: str,
 ) -> None:
     """That is why every replica is patched before the first move, and none is let go of after it."""
-    before = seen(table)
+    before = table.seen()
     keys = [ReplicaKey(table.path, name) for name in ("r1", "r2")]
     enter(mover.hot, mover.cold, *keys)
     assert mover.move(table, [DAY, OTHER]).moved.keys() == {DAY, OTHER}
@@ -143,7 +119,7 @@ def test_a_server_that_does_not_know_the_cold_ensemble_refuses_mostly_cold_table
 
     server.restart_patched(cold_source)
     table.settle()
-    assert seen(table) == before
+    assert table.seen() == before
 
 
 def refuses(server: ClickHouseServer, table: ReplicatedTable) -> bool:
@@ -161,7 +137,7 @@ def refuses(server: ClickHouseServer, table: ReplicatedTable) -> bool:
 def test_a_stock_server_silently_sets_the_smaller_half_aside(
     table: ReplicatedTable, mover: Mover, cold_source: ZooKeeperSource
 ) -> None:
-    before, rows = seen(table), table.rows()
+    before, rows = table.seen(), table.rows()
     assert mover.move(table, [DAY]).moved.keys() == {DAY}
     server = table.servers[0]
 
@@ -175,7 +151,7 @@ def test_a_stock_server_silently_sets_the_smaller_half_aside(
     (table.folder() / "detached" / f"ignored_{PART}").rename(table.folder() / PART)
     server.restart_patched(cold_source)
     table.settle()
-    assert seen(table) == before
+    assert table.seen() == before
 
 
 def test_a_stock_server_is_not_ready(

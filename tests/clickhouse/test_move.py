@@ -15,6 +15,7 @@ from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Delete, Multi
 from support.moving import Mover, switches
+from support.registered import data_of, parts_in
 from support.replicated import (
     BY_DAY,
     BY_STRING,
@@ -225,18 +226,3 @@ def registration(tree: Tree, table: ReplicatedTable, partitions: Collection[str]
         for path, znode in tree.items()
         if path.partition("/parts/")[2].split("/")[0] in names
     }
-
-
-def parts_in(client: KazooClient, table: ReplicatedTable) -> dict[str, bytes]:
-    """Path → data of every znode of a part that the ensemble has of the table."""
-    if client.exists(table.path) is None:
-        return {}
-    tree = read_tree(client, table.path)
-    return {path: data_of(znode) for path, znode in tree.items() if "/parts/" in path}
-
-
-def data_of(znode: tuple[object, ...]) -> bytes:
-    """The data among what read_tree tells."""
-    data = znode[0]
-    assert isinstance(data, bytes)
-    return data

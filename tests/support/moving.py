@@ -26,6 +26,10 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports impor
     ZnodeReader,
     ZnodeStore,
 )
+from ansible_collections.olap.partmove.plugins.module_utils.partmove.reheat import (
+    find_reheatable,
+    reheat_shard,
+)
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_gates import SHARD_GATES
@@ -45,6 +49,18 @@ from support.replicated import ReplicatedTable
 
 Before = Callable[[str, Sequence[Multi]], None]
 """Told the name of an operation, and what it writes, before it is carried out."""
+
+
+class FastClock(SystemClock):
+    """A clock that is ahead of that of the ensembles, as if a run were begun that much later."""
+
+    def __init__(self, seconds: float) -> None:
+        """`seconds`: how far."""
+        self._ahead = seconds
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return super().now() + self._ahead
 
 
 class ObservedProbe(HttpProbe):
@@ -130,6 +146,11 @@ def switches(multis: Sequence[Multi]) -> bool:
     return any(isinstance(op, SetData) and op.data == b"COLD" for multi in multis for op in multi)
 
 
+def returns(multis: Sequence[Multi]) -> bool:
+    """Whether one of the multis registers a partition in the hot ensemble again."""
+    return any(isinstance(op, SetData) and op.data == b"HOT" for multi in multis for op in multi)
+
+
 def copies(multis: Sequence[Multi]) -> bool:
     """Whether one of the multis writes to a part."""
     return any("/parts/" in op.path for multi in multis for op in multi)
@@ -175,10 +196,11 @@ def open_stores(
 
 @dataclass
 class Mover:
-    """Moves partitions of tables from one ensemble to another.
+    """Moves partitions of tables from one ensemble to another, and back.
 
     before_hot, before_cold: see ObservedStore.
     before_ask: see ObservedProbe.
+    seconds_ahead: see FastClock.
     """
 
     hot: ZnodeStore
@@ -188,11 +210,18 @@ class Mover:
     before_ask: Callable[[], object] = lambda: None
     options: MoveOptions = ANY
     endpoints: dict[str, str] = field(default_factory=dict)
+    seconds_ahead: float = 0.0
 
     def move(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> ShardReport:
         """Move the partitions, or all that the table has."""
         wanted = sorted(table.active_parts()) if partitions is None else partitions
         return move_shard(self.world(table), table.path, wanted, self.options)
+
+    def reheat(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> ShardReport:
+        """Bring the partitions back to hot, or all that are not only there."""
+        world = self.world(table)
+        wanted = find_reheatable(world, table.path) if partitions is None else partitions
+        return reheat_shard(world, table.path, wanted)
 
     def gates(self, table: ReplicatedTable, partition: str) -> set[str]:
         """Names of all the gates that stop the partition now; a report tells the first only."""
@@ -210,7 +239,7 @@ class Mover:
         hot = ObservedStore(self.hot, self.before_hot)
         cold = ObservedStore(self.cold, self.before_cold)
         probe = ObservedProbe(ClickHouseOptions(endpoints=self.endpoints_of(table)), self.before_ask)
-        return make_world(hot, cold, SystemClock())._replace(servers=AskServers(probe))
+        return make_world(hot, cold, FastClock(self.seconds_ahead))._replace(servers=AskServers(probe))
 
     def endpoints_of(self, table: ReplicatedTable) -> dict[str, str]:
         """Where the servers of the replicas are asked."""

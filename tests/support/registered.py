@@ -84,3 +84,18 @@ def _parts(client: KazooClient, table: ReplicatedTable, prefix: str) -> Names:
             if mine := sorted(name for name in names if name.startswith(prefix)):
                 found[replica] = mine
     return found
+
+
+def parts_in(client: KazooClient, table: ReplicatedTable) -> dict[str, bytes]:
+    """Path → data of every znode of a part that the ensemble has of the table."""
+    if client.exists(table.path) is None:
+        return {}
+    tree = read_tree(client, table.path)
+    return {path: data_of(znode) for path, znode in tree.items() if "/parts/" in path}
+
+
+def data_of(znode: tuple[object, ...]) -> bytes:
+    """The data among what read_tree tells."""
+    data = znode[0]
+    assert isinstance(data, bytes)
+    return data

@@ -91,6 +91,13 @@ class ReplicatedTable:
         """Names of what one server has set aside, in order."""
         return sorted(path.name for path in (self.folder(server) / "detached").iterdir())
 
+    def seen(self) -> list[object]:
+        """The parts and rows of each server, and what it has set aside."""
+        return [
+            (self.active_parts(number), self.rows(number), self.detached(number))
+            for number in range(len(self.servers))
+        ]
+
     def folder(self, server: int = 0) -> Path:
         """Where one server has the parts."""
         return self.servers[server].data_dir / "data" / "default" / self.name
