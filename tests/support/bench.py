@@ -100,7 +100,9 @@ class Bench:
     def before_switch(self, act: Callable[[], object], times: int = 1) -> None:
         """Do something right before a partition is switched, so many times."""
         left = [act] * times
-        self.hot_store.before = lambda multi: left.pop()() if left and _switches(multi, self.switched_to) else None
+        self.hot_store.before = lambda multi: (
+            left.pop()() if left and _switches(multi, self.switched_to) else None
+        )
 
     def before_copy(self, act: Callable[[], object]) -> None:
         """Do something right before the first part is copied."""

@@ -135,11 +135,10 @@ class Aftermath:
             parts = [part for part in before.hot_parts if part.replica in now.hot]
             if not now.is_cold:
                 return all(is_registered_or_replaced(part, now.hot[part.replica]) for part in parts)
-            if not {part.znode.path for part in parts} <= {part.znode.path for part in now.cold_parts}:
-                return False
             checks = (*self._lease.hot_checks, *shard.fence)
             ops = restoring(parts, now.state)
-            if not fits(checks, ops):
+            gone = {part.znode.path for part in parts} - {part.znode.path for part in now.cold_parts}
+            if gone or not fits(checks, ops):
                 return False
             multi = (*checks, *ops)
             outcome = self._hot.commit([multi])[0]
