@@ -218,7 +218,8 @@ class _ShardReheat:
             if each not in refused and needed:
                 refused[each] = _copies_needed(needed)
         passed = sorted(partitions.keys() - refused.keys())
-        refused.update(self._behind(passed))
+        # A member that has no State where there is none is not behind.
+        refused.update(self._behind([each for each in passed if partitions[each].state is not None]))
         self._report.deferred.update(refused)
         passed = [each for each in passed if each not in refused]
         now = self._world.clock.now()
