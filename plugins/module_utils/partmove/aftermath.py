@@ -124,8 +124,9 @@ class Aftermath:
         """
         for _attempt in range(_ATTEMPTS):
             self._hot.sync(self._layout.path)
-            self._reader.sync_cold()
             shard = self._reader.shard()
+            # After the fence was read: whatever was taken from cold before that is seen to be gone.
+            self._reader.sync_cold()
             pending = shard.pending.get(partition_id, ())
             if any(entry.kind is not EntryKind.GET for entry in pending):
                 return False

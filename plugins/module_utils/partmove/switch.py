@@ -147,9 +147,10 @@ class Switch:
         """Look at the group once more and switch what may be; returns what has to be tried again."""
         direction = self._direction
         self._hot.sync(self._layout.path)
-        if direction.needs_cold:
-            self._reader.sync_cold()
         shard = self._reader.shard()
+        if direction.needs_cold:
+            # After the fence was read: whatever was taken from cold before that is seen to be gone.
+            self._reader.sync_cold()
         fresh = self._reader.partitions(shard, sorted(verified), with_cold=direction.needs_cold)
         verdict = direction.judge(shard, list(fresh.values()))
         confirm_lease(self._hot, self._lease, self._layout.path)
