@@ -147,13 +147,20 @@ class ShardReader:
         }
 
     def partitions_not_only_in_hot(self, shard: ShardFacts) -> list[str]:
-        """Ids of the partitions that cold has parts of, or that State says are cold; sorted."""
+        """Ids of the partitions that cold has parts of, or hot although State says they are cold; sorted.
+
+        A cold partition that was dropped is registered nowhere and keeps its State for ever.
+        """
         ids = self._hot.children([self._layout.block_numbers])[0] or ()
         states = self._hot.read([self._layout.state(each) for each in ids])
         marked = {
             each for each, state in zip(ids, states, strict=True) if state is not None and state.data == COLD
         }
-        return sorted(marked.union(*self.names_in_cold(shard).values()))
+        in_cold = set[str]().union(*self.names_in_cold(shard).values())
+        marked -= in_cold
+        if marked:
+            marked &= set[str]().union(*self.names_in_hot(shard).values())
+        return sorted(in_cold | marked)
 
     def names_in_hot(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
         """Replica → partition id → names of parts in hot; no payloads are read."""
