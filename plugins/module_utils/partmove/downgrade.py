@@ -29,8 +29,8 @@ from .ports import ZnodeReader
 from .table_metadata import parse_table_metadata
 
 BACK_TO_HOT = (
-    "Keep the patched server and its cold_zookeeper until every part of these partitions is registered in hot"
-    " again, which this version has no command for"
+    "Register them in hot again first: ansible-playbook olap.partmove.reheat with part_move_shard_paths of"
+    " these, or part_move with the state hot. Keep the patched server and its cold_zookeeper until then"
 )
 """What to do about cold partitions that are in the way of a downgrade."""
 
