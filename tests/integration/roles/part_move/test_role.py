@@ -7,42 +7,19 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.ansible import PlaybookRun, run_playbook, write_playbook
-from support.modules import ASSUMED, Pair, partitions_of
+from support.modules import Pair, partitions_of
+from support.role_runs import changed, run_role, summary
 from support.synthetic import MINIMALISTIC
 from support.tables import Table, days
 
 FIRST, SECOND, THIRD = days(3)
 PASSWORD = "Tr0ub4dor-and-3"
-
-
-def run_role(pair: Pair, *options: str, **variables: Any) -> PlaybookRun:
-    """Run the role with both ensembles; a variable that is None keeps its default."""
-    given = {**pair.options, **ASSUMED, **variables}
-    role = {"ansible.builtin.import_role": {"name": "olap.partmove.part_move"}}
-    extra = {f"part_move_{name}": value for name, value in given.items()}
-    return run_playbook(write_playbook(pair.folder, [role]), "-e", json.dumps(extra), *options)
-
-
-def summary(run: PlaybookRun) -> list[str]:
-    """The lines that the role shows."""
-    found = re.search(r'"msg": (\[\n.*?\n    \])', run.output, re.DOTALL)
-    assert found, run.output
-    lines: list[str] = json.loads(found[1])
-    return lines
-
-
-def changed(run: PlaybookRun) -> int:
-    assert run.status == 0, run.output
-    found = re.search(r"changed=(\d+)", run.output)
-    assert found, run.output
-    return int(found[1])
+ONE_OF_THREE = "Give exactly one of part_move_plan, part_move_partitions and part_move_shard_paths."
 
 
 def test_summary_and_result_of_check_run_and_second_run(pair: Pair, table: Table) -> None:
@@ -104,10 +81,10 @@ def test_failure_is_reported_and_fails_the_play(pair: Pair, table: Table) -> Non
 @pytest.mark.parametrize(
     ("variables", "sentence"),
     [
-        ({}, "Give either part_move_plan or part_move_partitions, not both and not neither."),
+        ({}, ONE_OF_THREE),
         (
             {"plan": "/plan", "partitions": []},
-            "Give either part_move_plan or part_move_partitions, not both and not neither.",
+            ONE_OF_THREE,
         ),
         ({"plan": "/plan", "hot": {}}, "missing required arguments: hosts found in part_move_hot"),
     ],
