@@ -20,6 +20,8 @@ from support.ports import ReservedPorts
 MULTI = 14
 WRITES = frozenset({1, 2, 5, 7, 13, MULTI, 15, 19, 20, 21})
 """Operation codes of create, delete, setData, setACL, check, multi, create2, container and TTL nodes."""
+LISTS = frozenset({8, 12})
+"""Those of getChildren and getChildren2."""
 
 _INT = 4
 _CALL_SECONDS = 10.0
