@@ -200,6 +200,29 @@ def test_plans_that_cannot_be_read(pair: Pair, table: Table) -> None:
     all_refused(pair, cases)
 
 
+def test_shard_paths_that_cannot_be(pair: Pair, table: Table) -> None:
+    missing = f"{pair.base}/nowhere"
+    back = {"state": "hot", "shard_paths": [table.path]}
+    cases = [
+        Case(
+            r"shard_paths was given with the state cold, which would make every partition of them cold\."
+            r" Give a plan or partitions, or the state hot\.",
+            {"shard_paths": [table.path]},
+        ),
+        Case(
+            rf"There is no replicated table at {missing} in the hot ensemble\. Correct the path .*",
+            back | {"shard_paths": [table.path, missing]},
+        ),
+        Case(r".*'hits/' .*", back | {"shard_paths": ["hits/"]}),
+        Case(r"one of the following is required: plan, partitions, shard_paths", {"state": "hot"}),
+        Case(
+            r"parameters are mutually exclusive: plan\|partitions\|shard_paths",
+            back | {"partitions": partitions_of(table)},
+        ),
+    ]
+    all_refused(pair, cases, modes=(True, False))
+
+
 def test_options_that_cannot_be(pair: Pair, table: Table) -> None:
     cases = [
         Case(r"min_age is '1 day', which is no duration\. Give a whole number .*", {"min_age": "1 day"}),

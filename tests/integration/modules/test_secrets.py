@@ -52,9 +52,11 @@ def test_passwords_do_not_show(
         pair.task("part_move", partitions=wanted, **ASSUMED | {"cold": right}),
         pair.task("part_info", shard_paths=[table.path], cold=right),
         pair.task("partition_state", shard_path=table.path, partition=FIRST, state="COLD", cold=right),
+        pair.task("part_move", state="hot", partitions=wanted, cold=right, clickhouse=clickhouse),
+        pair.task("part_move", state="hot", partitions=wanted, cold=right, assume_active=True),
     )
 
-    denied, no_file, deferred, moved, info, state = results
+    denied, no_file, deferred, moved, info, state, not_back, back = results
     assert denied["failed"]
     assert f"{chroot}) may not read /. Give the identity that its ACL names" in denied["msg"]
     assert no_file["msg"].startswith("The TLS file /nonexistent/cert (cert) cannot be read.")
@@ -62,6 +64,8 @@ def test_passwords_do_not_show(
     assert moved["counts"]["moved"] == 1
     assert info["partitions"][0]["location"] == "cold"
     assert state["state"] == "COLD"
+    assert not_back["counts"]["deferred"] == 1
+    assert back["counts"]["moved"] == 1
     assert "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER" in output
     for password in (PASSWORD, *OTHER_PASSWORDS):
         assert password not in output
