@@ -74,7 +74,15 @@ class ColdCopies:
         groups: list[tuple[str, Sequence[Op]]] = [
             (partition.partition_id, _removal(part))
             for partition in partitions
-            if not partition.is_cold
+            for part in self._not_needed(shard, partition, now)
+        ]
+        return {partition_id for partition_id, _ops in groups}, self._commit(groups)
+
+    def _not_needed(self, shard: ShardFacts, partition: PartitionFacts, now: float) -> list[RegisteredPart]:
+        if partition.is_cold:
+            return []
+        return [
+            part
             for replica, parts in partition.cold.items()
             for part in parts
             if (
@@ -83,14 +91,14 @@ class ColdCopies:
                 else part.znode.path in self._created
             )
         ]
-        return {partition_id for partition_id, _ops in groups}, self._commit(groups)
 
     def take_back_all(
         self, hot: ZnodeStore, reader: ShardReader, partition_ids: Collection[str], now: float
     ) -> set[str]:
         """Remove the copies of the partitions as `take_back` does, until they are gone for sure.
 
-        Returns the ids of those that had any. Raises LeaseLost, EnsembleError, AccessDenied.
+        Returns the ids of those that had any and have none left. Raises LeaseLost, EnsembleError,
+        AccessDenied.
         """
         ids = sorted(partition_ids)
         had_copies: set[str] = set()
@@ -100,14 +108,19 @@ class ColdCopies:
             hot.sync(self._layout.path)
             self._cold.sync(self._layout.path)
             shard = reader.shard()
-            copied, gone = self.take_back(shard, reader.partitions(shard, ids).values(), now)
+            found = reader.partitions(shard, ids)
+            copied, gone = self.take_back(shard, found.values(), now)
             had_copies |= copied
             if gone:
-                return had_copies
+                return {each for each in had_copies if self._has_no_other(shard, found[each], now)}
         raise EnsembleError(
             f"Copies of partitions {few(ids)} of {self._layout.path} could not be removed from cold",
             remedy="They do no harm while the partitions stay in hot; run again to remove them",
         )
+
+    def _has_no_other(self, shard: ShardFacts, partition: PartitionFacts, now: float) -> bool:
+        """Whether all copies of the partition were such that they are removed."""
+        return len(self._not_needed(shard, partition, now)) == len(partition.cold_parts)
 
     def withdraw(self, partition_ids: Collection[str]) -> None:
         """Remove what this run created of partitions that never were cold, whatever else is there.

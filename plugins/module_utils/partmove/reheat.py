@@ -225,9 +225,13 @@ class _ShardReheat:
         now = self._world.clock.now()
         removed = sorted(self._copies.take_back_all(self._world.hot, self._reader, passed, now))
         self._report.copies_removed.update(removed)
-        self._report.deferred.update({each: _copies_changed() for each in passed if each not in self._report})
         rows = [{"shard_path": self._layout.path, "partition": each} for each in removed]
         self._world.journal.record("copies_removed", rows)
+        if passed != removed:
+            # Where nothing was written, nothing has checked the lease.
+            confirm_lease(self._world.hot, self._lease, self._layout.path)
+            changed = sorted(set(passed) - set(removed))
+            self._report.deferred.update({each: _copies_changed() for each in changed})
 
     def _behind(self, partition_ids: Sequence[str]) -> dict[str, Refusal]:
         """Partition id → which member of hot has not applied the multi yet, which State alone can tell."""
