@@ -12,7 +12,7 @@ from typing import Any
 
 from .partmove.durations import parse_duration
 from .partmove.ensembles import check_distinct, check_invisible, check_unlike
-from .partmove.errors import PartMoveError
+from .partmove.errors import FormatError, PartMoveError
 from .partmove.layout import check_shard_path
 from .partmove.ledger import Ledger, LedgerReadiness
 from .partmove.ledger_entry import ColdEnsemble
@@ -46,14 +46,15 @@ class MovePartitions:
         self._to_cold = params["state"] == "cold"
         self._work = _Work(params)
         self._tally = MoveTally(params["max_listed"])
+        self._unreadable = ""
         self._check_mode = False
         self._clock = SystemClock()
         self._began = self._clock.now()
 
     @property
     def failure(self) -> str:
-        """About partitions that failed."""
-        return self._tally.failure
+        """About a shard path of which nobody knows the partitions, or about partitions that failed."""
+        return self._unreadable or self._tally.failure
 
     def result(self) -> dict[str, Any]:
         """What was done so far."""
@@ -107,8 +108,7 @@ class MovePartitions:
 
     def _carry_out(self, world: World, shard_path: str, partitions: list[str] | None) -> None:
         if partitions is None:
-            partitions = find_reheatable(world, shard_path)
-            self._tally.expected += len(partitions)
+            partitions = self._find(world, shard_path)
         report = ShardReport(shard_path)
         try:
             if self._to_cold:
@@ -117,6 +117,16 @@ class MovePartitions:
                 reheat_shard(world, shard_path, partitions, report)
         finally:
             self._tally.add(report)
+
+    def _find(self, world: World, shard_path: str) -> list[str]:
+        """Without partitions to defer, one odd table must not keep the others from coming back."""
+        try:
+            partitions = find_reheatable(world, shard_path)
+        except FormatError as error:
+            self._unreadable = self._unreadable or f"{shard_path} cannot be read: {error}"
+            return []
+        self._tally.expected += len(partitions)
+        return partitions
 
 
 class _Work:

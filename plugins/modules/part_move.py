@@ -78,7 +78,7 @@ options:
   shard_paths:
     description:
       - ZooKeeper paths of tables, in place of a plan file. All that is not in hot alone is brought back.
-      - Only with O(state=hot).
+      - Only with O(state=hot). A table that cannot be read makes the module fail once the others are done.
     type: list
     elements: str
   min_age:

@@ -112,6 +112,24 @@ def test_signal_ends_the_run_with_what_it_did(
     assert (again["changed"], again["counts"]["unchanged"]) == (False, 1)
 
 
+def test_signal_ends_the_way_back_too(pair: Pair, table: Table, second: Table) -> None:
+    """What it did not get to counts as far as it is known."""
+    partitions = [*partitions_of(table), *partitions_of(second)]
+    pair.call("part_move", partitions=partitions, **ASSUMED)
+    hold_lock(pair.hot, pair, second)
+    journal = pair.folder / "journal.jsonl"
+    back = {"state": "hot", "assume_active": True, "lock_wait": "10m", "journal": str(journal)}
+    with running({**pair.options, **back, "shard_paths": [second.path, table.path]}) as process:
+        wait_until(lambda: table.state(FIRST) == b"HOT" and not pair.hot.exists(lock_path(pair, table)))
+        process.send_signal(signal.SIGTERM)
+        result = answer(process)
+    assert result["msg"].startswith("The run was stopped by SIGTERM. ")
+    assert {each["shard_path"] for each in result["moved"]} == {table.path}
+    assert result["counts"]["moved"] == 3
+    assert second.state(FIRST) == b"COLD"
+    assert json.loads(journal.read_text().splitlines()[-1])["event"] == "ended"
+
+
 def sessions_of(pair: Pair) -> list[str]:
     """Return the sessions that the hot ensemble knows of."""
     report = pair.hot.command(b"dump")

@@ -155,6 +155,23 @@ def test_everything_of_a_shard_path_comes_back(pair: Pair, table: Table) -> None
     }
 
 
+def test_shard_path_that_cannot_be_read_does_not_keep_the_others(pair: Pair, table: Table) -> None:
+    odd, visits = (build_table(pair.hot, f"{pair.base}/{name}") for name in ("a", "visits"))
+    for each in (table, odd):
+        make_cold(pair, each)
+    znode = f"{odd.parts_path('r1')}/nothing-of-ours"
+    pair.cold.create(znode)
+    before = pair.trees_below(odd.path)
+
+    result = pair.call("part_move", shard_paths=[table.path, odd.path, visits.path], **BACK)
+
+    assert result["failed"]
+    assert result["msg"].startswith(f"{odd.path} cannot be read: {znode}: ")
+    assert placed(result["moved"]) == [(table.path, each) for each in (FIRST, SECOND, THIRD)]
+    assert result["counts"]["not_reached"] == 0
+    assert pair.trees_below(odd.path) == before
+
+
 def test_copies_of_a_partition_that_never_was_cold_are_removed(pair: Pair, table: Table) -> None:
     """A move that was killed before its switch leaves them, and no server has ever looked for them."""
     cold = Table(table.client, table.path, TableOptions(partitions=(THIRD,)))
