@@ -8,7 +8,9 @@ Phases of a partition, each of which a run can end after:
 
 - COLD: cold alone registers it. One multi creates its parts in hot and sets State to HOT.
 - HOT with copies: hot registers it, as does cold. A server that is starting may have read hot before the
-  multi and has yet to read cold, so the copies stay until no such server can be left.
+  multi and has yet to read cold, so the copies stay until no such server can be left. A DROP PARTITION
+  takes the parts out of hot only; their copies go at the same time as others, once the servers say that
+  they have none of these parts.
 - HOT: done.
 
 Servers read hot first and cold after it, so at no moment does one find a part in neither.
@@ -23,19 +25,21 @@ from typing import NamedTuple
 
 from .aftermath import detached_since
 from .coordination import Lease, confirm_lease
-from .copies import ColdCopies, seconds_needed
+from .copies import ColdCopies, never_was_cold, seconds_needed
 from .directions import ToHot, as_returned, returning_parts
 from .errors import EnsembleError, FormatError, PartMoveError
-from .facts import COLD, PartitionFacts, ShardFacts, Whereabouts
+from .facts import COLD, HOT, PartitionFacts, ShardFacts, Whereabouts
 from .gates import REHEAT_GATES, STRAY_COPIES, GateOptions, Refusal, refuse_partitions, refuse_shard
 from .layout import ShardLayout
 from .location import refusal_of
 from .move import World
+from .names import PartName
 from .report import MovedPartition, ShardReport
 from .server_gates import server_silent
 from .shard_reader import ShardReader
 from .switch import Switch, SwitchResult
 from .under_lease import work_under_lease
+from .znodes import Znode
 
 _ROUNDS = 3
 """How often partitions that changed after the servers were asked are looked at again."""
@@ -111,7 +115,14 @@ def _phase(where: Whereabouts) -> _Phase:
         return _Phase.COLD
     if in_hot and not where.is_cold:
         return _Phase.WITH_COPIES if in_cold else _Phase.HOT
+    if in_cold and _was_brought_back(where.state):
+        return _Phase.WITH_COPIES
     return _Phase.OTHER
+
+
+def _was_brought_back(state: Znode | None) -> bool:
+    """Whether the partition was cold and is hot: a drop leaves its copies in cold then."""
+    return state is not None and state.data == HOT and not never_was_cold(state)
 
 
 class _Progress(NamedTuple):
@@ -135,7 +146,9 @@ class _ShardReheat:
         self._report = report
         self._progress = progress
         self._reader = progress.reader
-        self._copies = ColdCopies(world.cold, layout, lease, {})
+        self._dropped: dict[str, PartName] = {}
+        """Copies of parts that neither hot nor a server has any more, by path."""
+        self._copies = ColdCopies(world.cold, layout, lease, self._dropped)
 
     def run(self, partition_ids: Sequence[str]) -> None:
         """Fill the report. Raises LeaseLost, FormatError, NoSuchTable, EnsembleError."""
@@ -212,11 +225,13 @@ class _ShardReheat:
 
     def _remove_copies(self, shard: ShardFacts, partitions: Mapping[str, PartitionFacts]) -> None:
         """Remove copies that no server can need any more, and defer the partitions of all others."""
-        refused = refuse_partitions(shard, list(partitions.values()), self._options, STRAY_COPIES)
+        refused: dict[str, Refusal] = {}
         for each, partition in partitions.items():
             needed = seconds_needed(shard, partition.state, self._world.clock.now())
-            if each not in refused and needed:
+            if needed:
                 refused[each] = _copies_needed(needed)
+        waited = [partition for each, partition in partitions.items() if each not in refused]
+        refused.update(self._find_dropped(shard, waited))
         passed = sorted(partitions.keys() - refused.keys())
         # A member that has no State where there is none is not behind.
         refused.update(self._behind([each for each in passed if partitions[each].state is not None]))
@@ -232,6 +247,22 @@ class _ShardReheat:
             confirm_lease(self._world.hot, self._lease, self._layout.path)
             changed = sorted(set(passed) - set(removed))
             self._report.deferred.update({each: _copies_changed() for each in changed})
+
+    def _find_dropped(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> dict[str, Refusal]:
+        """Note the copies of parts that were dropped since; refuse what a server still has, or may have.
+
+        A server that was killed before it could delete such a part from its disk has it in the table again.
+        """
+        refused = refuse_partitions(shard, partitions, self._options, STRAY_COPIES)
+        dropped = [
+            each for each in partitions if each.partition_id in refused and _was_brought_back(each.state)
+        ]
+        if dropped:
+            for each in dropped:
+                del refused[each.partition_id]
+                self._dropped.update({part.znode.path: part.name for part in returning_parts(each)})
+            refused.update(self._world.servers.refusals(shard, dropped))
+        return refused
 
     def _behind(self, partition_ids: Sequence[str]) -> dict[str, Refusal]:
         """Partition id → which member of hot has not applied the multi yet, which State alone can tell."""
@@ -266,12 +297,12 @@ def _copies_needed(seconds: float) -> Refusal:
     if isinf(seconds):
         return Refusal(
             "copies_needed",
-            "it is registered in hot again, and a replica that is not active may still look for its copies",
+            "it is hot again, and a replica that is not active may still look for its copies",
             "Start the replica and run again; the copies are removed then",
         )
     return Refusal(
         "copies_needed",
-        "it is registered in hot again, and a server that is starting may still look for its copies",
+        "it is hot again, and a server that is starting may still look for its copies",
         f"Run again in {max(1, round(seconds))} s; the copies are removed then",
     )
 
