@@ -254,6 +254,8 @@ class _ShardReheat:
         A server that was killed before it could delete such a part from its disk has it in the table again.
         """
         refused = refuse_partitions(shard, partitions, self._options, STRAY_COPIES)
+        if not self._world.servers.asks:
+            return refused
         dropped = [
             each for each in partitions if each.partition_id in refused and _was_brought_back(each.state)
         ]

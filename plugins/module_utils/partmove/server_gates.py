@@ -43,6 +43,10 @@ class AssumePatched:
 class ServerCheck(Protocol):
     """Whether the servers have on disk what is registered."""
 
+    @property
+    def asks(self) -> bool:
+        """Whether what it says was seen on the servers; only then may something be given up for it."""
+
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """Partition id → why not; the parts expected are those registered in hot."""
 
@@ -52,6 +56,8 @@ class ServerCheck(Protocol):
 
 class AssumeActive:
     """The operator vouches for what is on disk; no server is asked."""
+
+    asks = False
 
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """Never a refusal."""
@@ -64,6 +70,8 @@ class AssumeActive:
 
 class NoServers:
     """No server can be asked and nobody vouches, so nothing may become cold."""
+
+    asks = False
 
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """A refusal for every partition."""
@@ -81,6 +89,8 @@ class NoServers:
 
 class AskServers:
     """Asks the server of each replica by SQL."""
+
+    asks = True
 
     def __init__(self, probe: ReplicaProbe) -> None:
         self._probe = probe
@@ -100,7 +110,7 @@ class AskServers:
                 registered = partition.hot.get(replica.name, ())
                 reason = _difference(registered, active[partition.partition_id])
                 if reason is not None:
-                    found.setdefault(partition.partition_id, _mismatch(replica, reason))
+                    found.setdefault(partition.partition_id, _mismatch(replica, reason, partition))
         return found
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
@@ -133,12 +143,15 @@ def server_silent(error: PartMoveError) -> Refusal:
     return Refusal("active_on_disk", error.message, error.remedy)
 
 
-def _mismatch(replica: ReplicaFacts, reason: str) -> Refusal:
+def _mismatch(replica: ReplicaFacts, reason: str, partition: PartitionFacts) -> Refusal:
+    # CHECK TABLE would detach a cold part, and no server can fetch one.
+    way_out = (
+        "stop the server, copy the folder of the part from another replica to its own, and start it"
+        if partition.is_cold
+        else "let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
+    )
     return Refusal(
-        "active_on_disk",
-        f"replica {replica.name} {reason}",
-        "Run again; if it stays so, let ClickHouse put the part right while the partition is hot"
-        " (CHECK TABLE)",
+        "active_on_disk", f"replica {replica.name} {reason}", f"Run again; if it stays so, {way_out}"
     )
 
 

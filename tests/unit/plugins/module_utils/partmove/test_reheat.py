@@ -340,3 +340,22 @@ def test_a_replica_that_was_dropped_since_keeps_nothing_from_coming_back() -> No
     both(delete("replicas/r2"), lambda it: it.servers.disk.pop("r2"))(bench)
 
     assert bench.reheat().moved[DAY].parts == 1
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_copies_of_parts_that_were_dropped_go_only_when_the_servers_were_asked(asks: bool) -> None:
+    bench = cold_bench()
+    bench.reheat()
+    bench.servers.drop(DAY)
+    assert bench.cold.exists(bench.part()) is not None
+    if asks:
+        bench.world = bench.world._replace(servers=AskServers(SimulatedProbe(bench.servers)))
+    later(bench, 600)
+
+    report = bench.reheat()
+
+    assert report.copies_removed == ({DAY} if asks else set())
+    assert {each: refusal.gate for each, refusal in report.deferred.items()} == (
+        {} if asks else {DAY: "no_stray_copies"}
+    )
+    assert (bench.cold.exists(bench.part()) is None) == asks

@@ -38,8 +38,9 @@ from support.tables import TableOptions
 
 LOG = f"{PATH}/log/log-0000000000"
 START = "Start the server and run again"
-CHECK = (
-    "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
+COPY_IT = (
+    "Run again; if it stays so, stop the server, copy the folder of the part from another replica to its own,"
+    " and start it"
 )
 REMEDIES = {gate.name: gate.remedy for gates in (MOVE_GATES, REHEAT_GATES) for kind in gates for gate in kind}
 
@@ -94,6 +95,8 @@ def keeps_changing(bench: Bench) -> None:
     numbers = iter(range(50, 100))
 
     class Servers:
+        asks = True
+
         def refusals(self, *_args: object) -> dict[str, Refusal]:
             create(f"replicas/r1/parts/{DAY}_{(number := next(numbers))}_{number}_0", MINIMALISTIC)(bench)
             return {}
@@ -148,7 +151,7 @@ CASES = [
         "active_on_disk",
         with_probe(lambda bench, _probe: bench.servers.disk["r2"].clear()),
         f"replica r2 has [] active while ['{PART}'] is registered",
-        CHECK,
+        COPY_IT,
     ),
     Case("active_on_disk", silent_after(1), "replica r2: no answer", START),
     Case("active_on_disk", silent_after(2), "replica r1: no answer", START),
