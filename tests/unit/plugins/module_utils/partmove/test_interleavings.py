@@ -18,11 +18,10 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_reader import NoSuchTable
+from support.acts import ON_THE_PARTITION, ON_THE_TABLE, Act, perform
 from support.interleaving import Died, Lost, Script
 from support.scene import MODERN, OLD, OTHER, PATH, TARGET, TWO_PARTS, WANTED, Kind, Scene, trace_of
 from support.simulated import SimulatedServers
-
-Act = Callable[[SimulatedServers], object]
 
 every_kind = pytest.mark.parametrize("kind", [MODERN, OLD], ids=["modern", "old"])
 
@@ -132,34 +131,6 @@ def test_a_run_that_is_paused_while_another_one_begins(kind: Kind) -> None:
         assert scene.tables() == clean.tables(), operation
 
 
-def and_catch_up(act: Act) -> Act:
-    def both(servers: SimulatedServers) -> None:
-        act(servers)
-        servers.catch_up()
-
-    return both
-
-
-ON_THE_PARTITION: dict[str, Act] = {
-    "insert": lambda servers: servers.insert(TARGET),
-    "insert on r2": lambda servers: servers.insert(TARGET, "r2"),
-    "insert and fetch": and_catch_up(lambda servers: servers.insert(TARGET)),
-    "assign a merge": lambda servers: servers.assign_merge(TARGET),
-    "merge": and_catch_up(lambda servers: servers.assign_merge(TARGET)),
-    "mutate": lambda servers: servers.mutate(TARGET),
-    "assign a drop": lambda servers: servers.assign_drop(TARGET),
-    "drop": lambda servers: servers.drop(TARGET),
-}
-ON_THE_TABLE: dict[str, Act] = {
-    "restart a server": lambda servers: servers.restart(),
-    "stop a server": lambda servers: servers.stop(),
-    "lose a replica": lambda servers: servers.lose(),
-    "add a replica": lambda servers: servers.add_replica(),
-    "add a replica that fetches": and_catch_up(lambda servers: servers.add_replica()),
-    "remove a replica": lambda servers: servers.remove_replica(),
-    "drop the table": lambda servers: servers.drop_table(),
-    "make the table again": lambda servers: servers.recreate(),
-}
 ACTS = [
     *((MODERN, act, name) for name, act in (ON_THE_PARTITION | ON_THE_TABLE).items()),
     *((OLD, act, f"old, {name}") for name, act in ON_THE_PARTITION.items()),
@@ -179,14 +150,6 @@ LAST_LOOK_AT_PARTS = "hot children .*/parts$"
 
 STRIDE = 9
 """Two things at once are tried at every so manieth operation: all of them would take minutes."""
-
-
-def perform(scene: Scene, act: Act) -> Callable[[], None]:
-    def do() -> None:
-        act(scene.servers)
-        scene.watch.check()
-
-    return do
 
 
 def run_and_judge(scene: Scene, script: Script, last_look: str, acted_at: int) -> None:

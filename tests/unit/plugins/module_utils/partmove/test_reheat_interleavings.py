@@ -21,11 +21,10 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_reader import NoSuchTable
+from support.acts import ON_THE_PARTITION, ON_THE_TABLE, Act, perform
 from support.interleaving import Died, Lost, Script
 from support.scene import MODERN, OLD, TARGET, TWO_PARTS, WANTED, Kind, Scene
 from support.simulated import SimulatedServers
-
-Act = Callable[[SimulatedServers], object]
 
 TEN_MINUTES = 600.0
 STRIDE = 13
@@ -206,34 +205,6 @@ def test_a_run_that_is_paused_while_partitions_are_moved(run: Run) -> None:
         end(scene, run, operation)
 
 
-def and_catch_up(act: Act) -> Act:
-    def both(servers: SimulatedServers) -> None:
-        act(servers)
-        servers.catch_up()
-
-    return both
-
-
-ON_THE_PARTITION: dict[str, Act] = {
-    "insert": lambda servers: servers.insert(TARGET),
-    "insert on r2": lambda servers: servers.insert(TARGET, "r2"),
-    "insert and fetch": and_catch_up(lambda servers: servers.insert(TARGET)),
-    "assign a merge": lambda servers: servers.assign_merge(TARGET),
-    "merge": and_catch_up(lambda servers: servers.assign_merge(TARGET)),
-    "mutate": lambda servers: servers.mutate(TARGET),
-    "assign a drop": lambda servers: servers.assign_drop(TARGET),
-    "drop": lambda servers: servers.drop(TARGET),
-}
-ON_THE_TABLE: dict[str, Act] = {
-    "restart a server": lambda servers: servers.restart(),
-    "stop a server": lambda servers: servers.stop(),
-    "lose a replica": lambda servers: servers.lose(),
-    "add a replica": lambda servers: servers.add_replica(),
-    "add a replica that fetches": and_catch_up(lambda servers: servers.add_replica()),
-    "remove a replica": lambda servers: servers.remove_replica(),
-    "drop the table": lambda servers: servers.drop_table(),
-    "make the table again": lambda servers: servers.recreate(),
-}
 ALL = ON_THE_PARTITION | ON_THE_TABLE
 RUNS_AND_ACTS = [
     *((run, ALL[name], f"{NAMES[run]}, {name}") for run in (BACK, CLEAN_UP) for name in ALL),
@@ -248,14 +219,6 @@ RUNS_AND_ACTS = [
         for later in (False, True)
     ),
 ]
-
-
-def perform(scene: Scene, act: Act) -> Callable[[], None]:
-    def do() -> None:
-        act(scene.servers)
-        scene.watch.check()
-
-    return do
 
 
 def reheat_and_judge(scene: Scene, script: Script, acted_at: int) -> None:
