@@ -209,11 +209,12 @@ def test_copies_stay_while_a_member_of_hot_does_not_answer(
 ) -> None:
     """A server that starts may ask that member, which may not know yet that the partition is hot again."""
     three, one = cold, hot
-    field = Field(three, one, "", connect(three.connect_string), connect(one.connect_string))
-    moved = move(field, f"{base}/hits")
-    field.run().reheat(moved.table)
     member = three.followers()[0]
     others = [each.address for each in three.members if each is not member]
+    # Not to the member that is about to answer no more.
+    field = Field(three, one, "", connect(",".join(others)), connect(one.connect_string))
+    moved = move(field, f"{base}/hits")
+    field.run().reheat(moved.table)
     later = field.run(hot=[*others, member.address], timeout=3.0, seconds_ahead=LATER)
     (member.kill if kill else member.pause)()
 
