@@ -11,12 +11,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from .covered import uncovered
 from .errors import FormatError
-from .facts import COLD
 from .health_facts import ColdFacts, Disk, ReplicaPath, ReplicaStatus
 from .layout import ShardLayout
 from .ledger import Ledger, not_ready
 from .ledger_entry import ColdEnsemble
 from .live_replica import LiveReplica
+from .marked import marked_cold
 from .names import parse_part_name
 from .ports import ZnodeStore
 from .shard_reader import NoSuchTable
@@ -64,7 +64,7 @@ class ColdPresence:
                     ColdFacts(
                         key=replica.key,
                         shard_path=replica.shard_path,
-                        cold_partitions=self._cold_partitions(layout),
+                        cold_partitions=marked_cold(self._hot, layout),
                         not_ready=self._not_ready(layout, replica.replica),
                         missing=None if names is None else _missing(replica, names, version, disk),
                     )
@@ -85,13 +85,6 @@ class ColdPresence:
             each._replace(missing=tuple(name for name in each.missing or () if name in names[each.key]))
             for each in facts
         ]
-
-    def _cold_partitions(self, layout: ShardLayout) -> tuple[str, ...]:
-        ids = self._hot.children([layout.block_numbers])[0] or ()
-        states = self._hot.read([layout.state(each) for each in ids])
-        return tuple(
-            each for each, state in zip(ids, states, strict=True) if state is not None and state.data == COLD
-        )
 
     def _not_ready(self, layout: ShardLayout, name: str) -> str | None:
         replica = layout.replica(name)

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .errors import PartMoveError
-from .facts import COLD
 from .gate import few
 from .layout import ShardLayout
 from .ledger import EntryChange, Ledger, ReplicaKey
 from .live_replica import read_live_replicas
+from .marked import marked_cold
 from .names import PartName, parse_part_name
 from .ports import ZnodeReader
 from .table_metadata import parse_table_metadata
@@ -122,11 +122,7 @@ class Guard:
 
     def _refuse_unknown_cold(self, layout: ShardLayout) -> None:
         """With the wrong ensemble for cold, every cold partition would look like a dropped one."""
-        ids = self._hot.children([layout.block_numbers])[0] or ()
-        states = self._hot.read([layout.state(each) for each in ids])
-        marked = [
-            each for each, state in zip(ids, states, strict=True) if state is not None and state.data == COLD
-        ]
+        marked = marked_cold(self._hot, layout)
         if marked:
             raise PartMoveError(
                 f"State of partitions {few(marked)} of {layout.path} is COLD, and the ensemble given as cold"

@@ -28,7 +28,7 @@ from .report import MovedPartition, ShardReport
 from .server_gates import Readiness, ServerCheck, server_silent
 from .shard_reader import NoSuchTable, ShardReader
 from .switch import Switch, SwitchResult
-from .under_lease import work_under_lease
+from .under_lease import work_on_shard
 from .verify import compare_copies
 
 _ROUNDS = 3
@@ -72,17 +72,13 @@ def move_shard(
     progress = _Progress(ShardReader(world.hot, world.cold, ShardLayout(shard_path)), {}, {}, {})
     wanted = sorted(set(partition_ids))
     try:
-        _first_look(world, progress.reader, wanted, report)
-        if report.open(wanted):
-            work_under_lease(
-                world.leases,
-                wanted,
-                report,
-                lambda lease, ids: _ShardMove(world, lease, options, report, progress).run(ids),
-            )
-    except FormatError as error:
-        refusal = Refusal("readable", error.message, error.remedy)
-        report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
+        work_on_shard(
+            world.leases,
+            wanted,
+            report,
+            lambda: _first_look(world, progress.reader, wanted, report),
+            lambda lease, ids: _ShardMove(world, lease, options, report, progress).run(ids),
+        )
     finally:
         for each in sorted(progress.switched.keys() & report.moved.keys()):
             del report.moved[each]

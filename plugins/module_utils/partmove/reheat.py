@@ -27,7 +27,7 @@ from .aftermath import detached_since
 from .coordination import Lease, confirm_lease
 from .copies import ColdCopies, never_was_cold, seconds_needed
 from .directions import ToHot, as_returned, returning_parts
-from .errors import EnsembleError, FormatError, PartMoveError
+from .errors import EnsembleError, PartMoveError
 from .facts import COLD, HOT, PartitionFacts, ShardFacts, Whereabouts
 from .gates import REHEAT_GATES, STRAY_COPIES, GateOptions, Refusal, refuse_partitions, refuse_shard
 from .layout import ShardLayout
@@ -38,7 +38,7 @@ from .report import MovedPartition, ShardReport
 from .server_gates import server_silent
 from .shard_reader import ShardReader
 from .switch import Switch, SwitchResult
-from .under_lease import work_under_lease
+from .under_lease import work_on_shard
 from .znodes import Znode
 
 _ROUNDS = 3
@@ -74,18 +74,13 @@ def reheat_shard(
     report = ShardReport(shard_path) if report is None else report
     progress = _Progress(ShardReader(world.hot, world.cold, ShardLayout(shard_path)), {}, {})
     wanted = sorted(set(partition_ids))
-    try:
-        _first_look(world, progress.reader, wanted, report)
-        if report.open(wanted):
-            work_under_lease(
-                world.leases,
-                wanted,
-                report,
-                lambda lease, ids: _ShardReheat(world, lease, report, progress).run(ids),
-            )
-    except FormatError as error:
-        refusal = Refusal("readable", error.message, error.remedy)
-        report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
+    work_on_shard(
+        world.leases,
+        wanted,
+        report,
+        lambda: _first_look(world, progress.reader, wanted, report),
+        lambda lease, ids: _ShardReheat(world, lease, report, progress).run(ids),
+    )
     return report
 
 

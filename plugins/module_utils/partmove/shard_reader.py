@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from .block_lock import STATE, BlockLock, block_lock
 from .errors import FormatError, PartMoveError
-from .facts import COLD, PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts, Whereabouts
+from .facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts, Whereabouts
 from .layout import ReplicaLayout, ShardLayout, unknown_replica_children, unknown_table_children
 from .log_entry import LogEntry, parse_log_entry, partitions_named
+from .marked import marked_cold
 from .mutation_entry import MutationEntry, parse_mutation_entry
 from .names import PartName, parse_part_name
 from .part_reader import read_parts
@@ -151,11 +152,8 @@ class ShardReader:
 
         A cold partition that was dropped is registered nowhere and keeps its State for ever.
         """
-        ids = self._hot.children([self._layout.block_numbers])[0] or ()
-        states = self._hot.read([self._layout.state(each) for each in ids])
-        marked = {
-            each for each, state in zip(ids, states, strict=True) if state is not None and state.data == COLD
-        }
+        # State first: a partition that becomes cold meanwhile is then found in cold.
+        marked = set(marked_cold(self._hot, self._layout))
         in_cold = set[str]().union(*self.names_in_cold(shard).values())
         marked -= in_cold
         if marked:

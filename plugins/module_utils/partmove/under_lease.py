@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Work on a shard path under a lease, which is taken up again where it is lost."""
+"""A run over one shard path: a look, then work under a lease, which is taken again where it is lost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from .coordination import Lease, LeaseKeeper
-from .errors import LeaseHeld, LeaseLost
+from .errors import FormatError, LeaseHeld, LeaseLost
 from .gate import Refusal
 from .report import ShardReport
 
@@ -17,7 +17,27 @@ _LEASES = 3
 """How often a run takes a shard path up again after its session ended."""
 
 
-def work_under_lease(
+def work_on_shard(
+    leases: LeaseKeeper,
+    wanted: Sequence[str],
+    report: ShardReport,
+    look: Callable[[], None],
+    work: Callable[[Lease, list[str]], None],
+) -> None:
+    """Look, and do under a lease what the look leaves open; defer all that is, where something is unreadable.
+
+    A look that leaves nothing open takes no lease, so that a run with nothing to do writes nothing.
+    """
+    try:
+        look()
+        if report.open(wanted):
+            _work_under_lease(leases, wanted, report, work)
+    except FormatError as error:
+        refusal = Refusal("readable", error.message, error.remedy)
+        report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
+
+
+def _work_under_lease(
     leases: LeaseKeeper,
     wanted: Sequence[str],
     report: ShardReport,
