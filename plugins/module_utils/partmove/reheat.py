@@ -74,13 +74,18 @@ def reheat_shard(
     report = ShardReport(shard_path) if report is None else report
     progress = _Progress(ShardReader(world.hot, world.cold, ShardLayout(shard_path)), {}, {})
     wanted = sorted(set(partition_ids))
-    work_on_shard(
-        world.leases,
-        wanted,
-        report,
-        lambda: _first_look(world, progress.reader, wanted, report),
-        lambda lease, ids: _ShardReheat(world, lease, report, progress).run(ids),
-    )
+    try:
+        work_on_shard(
+            world.leases,
+            wanted,
+            report,
+            lambda: _first_look(world, progress.reader, wanted, report),
+            lambda lease, ids: _ShardReheat(world, lease, report, progress).run(ids),
+        )
+    finally:
+        for each in sorted(progress.returned.keys() & report.moved.keys()):
+            del report.moved[each]
+            report.failed[each] = _not_looked_at_again()
     return report
 
 
@@ -125,7 +130,7 @@ class _Progress(NamedTuple):
 
     reader: ShardReader
     returned: dict[str, PartitionFacts]
-    """Partitions that hot registers again, as they were before."""
+    """Partitions that hot registers again and that were not looked at since, as they were before."""
     detached: dict[str, frozenset[str]]
     """Replica → names in its ``detached`` folder before anything was switched."""
 
@@ -317,6 +322,14 @@ def _member_behind(reason: str) -> Refusal:
         "hot_members",
         f"it is registered in hot again, but not every member of the ensemble can tell so: {reason}",
         "See that every member of the hot ensemble is up and has caught up, then run again",
+    )
+
+
+def _not_looked_at_again() -> Refusal:
+    return Refusal(
+        "aftermath",
+        "it is registered in hot again, but the run ended before the servers were looked at",
+        "See with replica_info that no server has detached a part of it",
     )
 
 
