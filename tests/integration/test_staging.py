@@ -62,7 +62,9 @@ def test_a_scenario_passes(scenario: str) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout[-20_000:]
+    log = STAGING / f"{scenario}.log"
+    log.write_text(done.stdout)
+    assert done.returncode == 0, f"all of it is in {log}; what failed last:\n{_last_failure(done.stdout)}"
 
 
 def test_hosts_end_with_their_owner(tmp_path: Path) -> None:
@@ -91,6 +93,15 @@ def test_hosts_end_when_their_keeper_is_killed_and_can_be_booted_again(tmp_path:
     finally:
         destroy(run)
     assert not _bridge(spec).exists()
+
+
+def _last_failure(output: str) -> str:
+    """From the last task that failed on, cut: reports keep the beginning of a long text only."""
+    lines = output.splitlines()
+    failed = [number for number, line in enumerate(lines) if line.startswith(("fatal: ", "failed: "))]
+    last = failed[-1] if failed else max(0, len(lines) - 60)
+    tasks = [number for number, line in enumerate(lines[:last]) if line.startswith("TASK [")]
+    return "\n".join(line[:2000] for line in lines[tasks[-1] if tasks else last :][:120])
 
 
 def _create(run: Path, owner: int) -> Spec:

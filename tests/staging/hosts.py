@@ -26,8 +26,8 @@ from .layout import Layout, Spec
 from .machine import StagingError, cgroup_folders, obstacle, run
 from .network import add_bridge, addresses, gateway, remove_bridge
 
-_BOOT_SECONDS = 90.0
-_END_SECONDS = 30.0
+_BOOT_SECONDS = 240.0
+_END_SECONDS = 60.0
 _GROUP = "staging_hosts"
 
 

@@ -20,7 +20,7 @@ from kazoo.security import make_digest_acl
 
 from support.tls import TlsFiles
 
-_SESSION_SECONDS = 10.0
+_SESSION_SECONDS = 20.0
 _PAUSE_SECONDS = 0.02
 # More than the 1 MiB that servers and clients take without jute.maxbuffer.
 _LARGE = b"x" * 2_000_000
