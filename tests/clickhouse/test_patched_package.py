@@ -109,7 +109,7 @@ class Host:
     def run(self, command: str) -> str:
         """Run a shell command and return what it wrote; a failure fails the test."""
         done = subprocess.run(
-            [*self.command, command], capture_output=True, text=True, timeout=240, check=False
+            [*self.command, command], capture_output=True, text=True, timeout=600, check=False
         )
         assert done.returncode == 0, f"{command} failed: {done.stdout[-3000:]}{done.stderr[-3000:]}"
         return done.stdout.strip()

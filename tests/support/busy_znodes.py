@@ -68,7 +68,7 @@ def create_special(client: KazooClient, path: str, data: bytes, ttl: int | None)
     """Create a znode that goes after ``ttl`` milliseconds, or with None a container."""
     waiting = client.handler.async_result()
     client._call(_SpecialCreate(path, data, ttl), waiting)
-    waiting.get(timeout=30)
+    waiting.get(timeout=600)
 
 
 def keep_busy(clients: list[KazooClient], base: str, steps: int, seed: int) -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
-_SECONDS = 120
+_SECONDS = 600
 _SCHEMES = {"dark": 0, "light": 1}
 _POLICY = "default-src 'none';"
 _PROBE = """<script>

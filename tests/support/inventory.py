@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from support.ansible import COLLECTIONS
 
-_SECONDS = 120.0
+_SECONDS = 600.0
 
 
 class InventoryRun(NamedTuple):

@@ -26,7 +26,7 @@ _FLAGS = (
     *("-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"),
 )
 
-_COMPILE_SECONDS = 300
+_COMPILE_SECONDS = 900
 
 
 class PatchedServerError(RuntimeError):

@@ -45,7 +45,7 @@ _DESCRIPTION = """\
 _MADE_FOR = b"ClickHouse 18.16.1\0"
 _MADE_FOR_ANOTHER = b"ClickHouse 18.16.0\0"
 
-_DOWNLOAD_SECONDS = 120
+_DOWNLOAD_SECONDS = 600
 
 
 def stock_package() -> Path:
@@ -143,7 +143,7 @@ def _describe(tree: Path, version: str) -> None:
 
 
 def _run(
-    *command: str, cwd: Path | None = None, environment: dict[str, str] | None = None, timeout: float = 60.0
+    *command: str, cwd: Path | None = None, environment: dict[str, str] | None = None, timeout: float = 300.0
 ) -> str:
     if shutil.which(command[0]) is None:
         raise PatchedServerError(f"no {command[0]} here: the package is built on Debian 12")
