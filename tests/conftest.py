@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from kazoo.client import KazooClient
 
 from support.clickhouse import (
@@ -27,6 +28,10 @@ from support.clickhouse import (
 )
 from support.process import ServerError
 from support.zookeeper import Ensemble, EnsembleOptions, Member
+
+# How fast the machine is says nothing about the code.
+settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any_speed")
 
 
 @pytest.fixture(scope="session")

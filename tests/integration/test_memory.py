@@ -58,7 +58,7 @@ batches = st.lists(st.lists(multis, min_size=1, max_size=4), min_size=1, max_siz
 
 ROOTS = (f"/{number}" for number in count())
 EXAMPLES = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 
 

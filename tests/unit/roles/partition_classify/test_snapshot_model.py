@@ -171,7 +171,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(steps=STEPS, lists_paths=st.booleans(), seed=st.integers(0, 1000))
 def test_any_history(steps: list[tuple[int, str, int, bool]], lists_paths: bool, seed: int) -> None:
     history = History(lists_paths)

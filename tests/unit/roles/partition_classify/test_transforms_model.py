@@ -148,7 +148,6 @@ def made(strategy: st.SearchStrategy[Any], count: int) -> list[Any]:
     @settings(
         max_examples=count,
         database=None,
-        deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

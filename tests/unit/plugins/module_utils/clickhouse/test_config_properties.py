@@ -121,7 +121,7 @@ def stopped_early(source: MemoryConfig, outcome: Outcome) -> list[MemoryConfig]:
 
 
 @given(documents(st.just("")), st.none() | documents(st.just("")), ENCODINGS, STYLES, WANTED)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_present_can_be_undone(
     config: str, metrika: str | None, encode: Callable[[str], bytes], style: Style, wanted: Wanted
 ) -> None:
@@ -185,7 +185,7 @@ def nodes_and_rest(data: bytes) -> tuple[Counter[tuple[str, str, bool]], dict[st
 
 
 @given(documents(elements()), ENCODINGS, STYLES, WANTED)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_element_that_is_there_is_corrected(
     config: str, encode: Callable[[str], bytes], style: Style, wanted: Wanted
 ) -> None:

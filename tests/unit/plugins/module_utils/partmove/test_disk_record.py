@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.disk_record import (
     detached_record,
@@ -39,7 +39,6 @@ DISKS = st.builds(
 
 
 @given(DISKS)
-@settings(deadline=None)
 def test_a_disk_survives_the_way_through_json(disk: Disk) -> None:
     record = {"parts": parts_record(disk), "detached": detached_record(disk), "healthy": True}
     assert parse_record(json.loads(json.dumps(record))) == disk
