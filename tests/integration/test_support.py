@@ -36,7 +36,7 @@ PARTITION BY toYYYYMMDD(day) ORDER BY id
 """
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not so within {seconds:g} s"
@@ -83,7 +83,9 @@ def test_the_ensemble_survives_a_killed_leader(cold: Ensemble, connect: Connect,
     killed.kill()
     assert cold.leader() is not killed
     connect(cold.leader().address).create(base)
-    assert connect(cold.followers()[0].address).exists(base)
+    follower = connect(cold.followers()[0].address)
+    follower.sync(base)
+    assert follower.exists(base)
     killed.start()
     assert killed.mode() == "follower"
 
@@ -147,7 +149,7 @@ def test_tls_needs_a_certificate_of_the_authority(tmp_path: Path) -> None:
             )
 
         welcome = client(tls)
-        welcome.start()
+        welcome.start(60)
         assert welcome.get_children("/") == ["zookeeper"]
         welcome.stop()
         welcome.close()
@@ -228,11 +230,11 @@ def test_a_held_request_happens_after_its_release(
 ) -> None:
     trap = proxy.trap(writes(base.encode()), Action.HOLD)
     answer = connect(proxy.address).create_async(base)
-    trap.wait(5)
+    trap.wait(60)
     witness = connect(hot.connect_string)
     assert witness.exists(base) is None
     trap.release()
-    assert answer.get(5) == base
+    assert answer.get(60) == base
     assert witness.exists(base)
 
 
@@ -261,7 +263,7 @@ def test_dropped_replies_leave_the_write_in_place(
     assert not answer.ready()
     proxy.cut()
     with pytest.raises(ConnectionLoss):
-        answer.get(5)
+        answer.get(60)
 
 
 def test_a_paused_proxy_keeps_connections(proxy: ZooKeeperProxy, connect: Connect, base: str) -> None:
@@ -271,7 +273,7 @@ def test_a_paused_proxy_keeps_connections(proxy: ZooKeeperProxy, connect: Connec
     time.sleep(0.3)
     assert not answer.ready()
     proxy.restore()
-    assert answer.get(5) == base
+    assert answer.get(60) == base
 
 
 @pytest.fixture
@@ -298,7 +300,7 @@ def test_outdated_parts_vanish_quickly(servers: ClickHouseCluster) -> None:
         first.execute(f"INSERT INTO visits VALUES ('2019-12-01', {number})")
     first.execute("OPTIMIZE TABLE visits PARTITION 20191201 FINAL")
     names = "SELECT name FROM system.parts WHERE table = 'visits'"
-    wait_for(lambda: first.query(names) == [("20191201_0_1_1",)], 15)
+    wait_for(lambda: first.query(names) == [("20191201_0_1_1",)])
 
 
 @pytest.mark.clickhouse

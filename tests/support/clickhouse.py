@@ -33,7 +33,7 @@ __all__ = [
     "cluster",
 ]
 
-START_SECONDS = 60.0
+START_SECONDS = 300.0
 QUERY_SECONDS = 120.0
 
 _SEARCH_PATH = "/usr/sbin:/usr/bin:/usr/local/bin"
@@ -214,7 +214,7 @@ class ClickHouseServer:
     def ping(self) -> bool:
         """Whether the HTTP interface answers now."""
         try:
-            return self._request("GET", "/ping", b"", 2.0)[0] == http.client.OK
+            return self._request("GET", "/ping", b"", 10.0)[0] == http.client.OK
         except (OSError, http.client.HTTPException):
             return False
 

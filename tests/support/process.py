@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 POLL_SECONDS = 0.05
@@ -97,7 +98,7 @@ class ServerProcess:
                 raise ServerError(f"{self.name} {problem}; the end of {self.log}:\n{self.log_tail()}")
             time.sleep(POLL_SECONDS)
 
-    def stop(self, seconds: float = 20.0) -> None:
+    def stop(self, seconds: float = 120.0) -> None:
         """Ask the process to end (SIGTERM), and kill it when it does not do so in time."""
         if self.running:
             self.resume()
@@ -118,6 +119,9 @@ class ServerProcess:
     def pause(self) -> None:
         """Freeze the process (SIGSTOP): its connections stay open and nobody answers."""
         os.kill(self.pid, signal.SIGSTOP)
+        # The call returns before every thread has stopped: one of them may answer a last request.
+        while self.running and not self._frozen():
+            time.sleep(POLL_SECONDS)
 
     def resume(self) -> None:
         """Let a paused process go on (SIGCONT)."""
@@ -128,6 +132,14 @@ class ServerProcess:
         if not self.log.exists():
             return "(no log file)"
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+
+    def _frozen(self) -> bool:
+        states = set()
+        for file in Path("/proc", str(self.pid), "task").glob("*/stat"):
+            # A thread that has ended meanwhile answers nothing.
+            with suppress(FileNotFoundError, ProcessLookupError):
+                states.add(file.read_text().rpartition(")")[2].split()[0])
+        return states == {"T"}
 
     def _wait(self, seconds: float | None) -> None:
         if self._process is not None:

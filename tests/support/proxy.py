@@ -24,7 +24,7 @@ LISTS = frozenset({8, 12})
 """Those of getChildren and getChildren2."""
 
 _INT = 4
-_CALL_SECONDS = 10.0
+_CALL_SECONDS = 60.0
 
 Matches = Callable[[bytes], bool]
 

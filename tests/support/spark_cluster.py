@@ -18,7 +18,7 @@ from support.process import ServerProcess
 from support.spark import SMALL_JVM
 
 HOST = "127.0.0.1"
-START_SECONDS = 60.0
+START_SECONDS = 300.0
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -19,15 +19,18 @@ from support.zookeeper_config import EnsembleOptions, MemberFiles, MemberPorts, 
 
 __all__ = ["Ensemble", "EnsembleOptions", "Member"]
 
-START_SECONDS = 60.0
+START_SECONDS = 300.0
+_MODE_SECONDS = 10.0
+"""How long one question for the mode may take: a member that is paused does not answer."""
 
 
 class Member:
     """One ZooKeeper server of an ensemble."""
 
-    def __init__(self, files: MemberFiles, command_line: tuple[str, ...]) -> None:
-        """Take the files that `Ensemble` wrote."""
+    def __init__(self, files: MemberFiles, command_line: tuple[str, ...], *, secure: bool) -> None:
+        """Take the files that `Ensemble` wrote; `secure`: it listens with TLS too."""
         self.files = files
+        self._secure = secure
         name = f"ZooKeeper member {files.myid} of {files.folder.parent.name}"
         self.process = ServerProcess(name, command_line, files.folder / "zookeeper.log")
 
@@ -89,7 +92,7 @@ class Member:
         """Return the last lines of the server's log."""
         return self.process.log_tail(lines)
 
-    def four_letter(self, word: str, seconds: float = 5.0) -> str:
+    def four_letter(self, word: str, seconds: float = 60.0) -> str:
         """Send a four-letter command such as `srvr`, `mntr` or `cons`, and return the answer.
 
         Raises:
@@ -103,7 +106,7 @@ class Member:
     def mode(self) -> str | None:
         """Return standalone, leader, follower or observer, or None when the member does not serve."""
         try:
-            answer = self.four_letter("srvr", 2.0)
+            answer = self.four_letter("srvr", _MODE_SECONDS)
         except OSError:
             return None
         modes = [line.removeprefix("Mode: ") for line in answer.splitlines() if line.startswith("Mode: ")]
@@ -111,12 +114,19 @@ class Member:
 
     def serving(self) -> bool:
         """Whether the member answers clients now."""
-        return self.mode() is not None
+        return self.mode() is not None and (not self._secure or self._listens_with_tls())
 
     def monitor(self) -> dict[str, str]:
         """Return the values of `mntr`, for example zk_znode_count and zk_packets_received."""
         lines = self.four_letter("mntr").splitlines()
         return {name: value for name, _tab, value in (line.partition("\t") for line in lines)}
+
+    def _listens_with_tls(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.files.ports.secure), _MODE_SECONDS):
+                return True
+        except OSError:
+            return False
 
 
 class Ensemble:
@@ -135,7 +145,10 @@ class Ensemble:
         files = [self._member_files(myid) for myid in range(1, count + 1)]
         for member in files:
             write_files(self.options, member, files)
-        self.members = [Member(member, command(self.options, member)) for member in files]
+        self.members = [
+            Member(member, command(self.options, member), secure=self.options.tls is not None)
+            for member in files
+        ]
 
     def __enter__(self) -> Self:
         """Start all members."""
@@ -184,7 +197,7 @@ class Ensemble:
             member.kill()
 
     def heal(self) -> None:
-        """Let paused members go on and start those that do not run, until all serve.
+        """Let paused members go on and start those that do not run, until all serve together.
 
         Raises:
             ServerError: a member did not come back.
@@ -196,6 +209,9 @@ class Ensemble:
                 member.process.spawn()
         for member in self.members:
             member.process.wait_until(member.serving, START_SECONDS)
+        # A member that was paused serves still, although the others may have gone on without it.
+        if len(self.members) > 1:
+            self._await(self._is_whole, "were not one ensemble again")
 
     def close(self) -> None:
         """End all members and give the ports back; the data stays in `folder`."""
@@ -208,22 +224,56 @@ class Ensemble:
         Raises:
             ServerError: no member leads within START_SECONDS.
         """
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
-            leaders = self.in_modes({"leader", "standalone"})
-            if leaders:
-                return leaders[0]
-            time.sleep(POLL_SECONDS)
-        raise ServerError(f"no member of {self.connect_string} became leader within {START_SECONDS:g} s")
+        leaders: list[Member] = []
+
+        def is_led() -> bool:
+            leaders[:] = self.in_modes({"leader", "standalone"})
+            return bool(leaders)
+
+        self._await(is_led, "had no leader")
+        return leaders[0]
 
     def followers(self) -> list[Member]:
-        """Return the members that follow now."""
-        return self.in_modes({"follower"})
+        """Return the members that follow, once every member that runs serves.
+
+        Raises:
+            ServerError: not every one does within START_SECONDS.
+        """
+        modes: dict[Member, str | None] = {}
+
+        def all_serve() -> bool:
+            modes.clear()
+            modes.update((member, member.mode()) for member in self.members if member.running)
+            return None not in modes.values()
+
+        self._await(all_serve, "did not all serve")
+        return [member for member, mode in modes.items() if mode == "follower"]
 
     def in_modes(self, modes: Iterable[str]) -> list[Member]:
         """Return the running members whose mode is one of `modes`."""
         wanted = set(modes)
         return [member for member in self.members if member.running and member.mode() in wanted]
+
+    def _is_whole(self) -> bool:
+        leaders = self.in_modes({"leader"})
+        if len(leaders) != 1:
+            return False
+        try:
+            values = leaders[0].monitor()
+        except OSError:
+            return False
+        wanted = {
+            "zk_synced_followers": self.options.participants - 1,
+            "zk_synced_observers": self.options.observers,
+        }
+        return all(values.get(name) == str(count) for name, count in wanted.items())
+
+    def _await(self, condition: Callable[[], bool], problem: str) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not condition():
+            if time.monotonic() > deadline:
+                raise ServerError(f"the members {self.connect_string} {problem} within {START_SECONDS:g} s")
+            time.sleep(POLL_SECONDS)
 
     def _member_files(self, myid: int) -> MemberFiles:
         take = self._reserved.take

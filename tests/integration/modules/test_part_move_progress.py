@@ -46,7 +46,7 @@ def test_progress_is_shown_on_the_controller(pair: Pair, table: Table, slow_task
 
 
 def test_a_task_in_the_background_runs_without(pair: Pair, table: Table, slow_task: dict[str, Any]) -> None:
-    run = run_playbook(write_playbook(pair.folder, [slow_task | {"async": 120, "poll": 1}]))
+    run = run_playbook(write_playbook(pair.folder, [slow_task | {"async": 3600, "poll": 1}]))
     assert run.status == 0, run.output
     assert "done with" not in run.output
     assert '"msg": "2 moved, 1 deferred, 0 failed, 0 unchanged"' in run.output
