@@ -189,6 +189,7 @@ def test_inserts_merges_and_mutations_are_no_loss(pair: ClickHouseCluster, make:
     before = ask(pair.servers[0])
 
     table.fill(["2019-12-02", "2019-12-04"], rows=4)
+    table.settle()
     table.servers[0].execute(f"OPTIMIZE TABLE {table.name} PARTITION 20191201 FINAL")
     table.servers[0].execute(f"ALTER TABLE {table.name} DELETE WHERE day = '2019-12-03' AND id = 0")
     wait_for(lambda: "rows_merged" in symptoms(ask(pair.servers[0], before=before, sample_interval="0")))

@@ -84,8 +84,8 @@ def test_size_is_that_of_the_active_parts(replicas: ClickHouseCluster, table: Re
 
 
 def test_merge_that_waits_is_seen(replicas: ClickHouseCluster, table: ReplicatedTable) -> None:
-    is_leader = f"SELECT is_leader FROM system.replicas WHERE table = '{table.name}'"
-    leader, other = sorted(replicas.servers, key=lambda server: server.value(is_leader), reverse=True)
+    number = table.leader()
+    leader, other = table.servers[number], table.servers[1 - number]
     other.execute(f"SYSTEM STOP REPLICATION QUEUES {table.name}")
     try:
         leader.execute(
@@ -113,6 +113,7 @@ def test_mutation_that_waits_is_seen(replicas: ClickHouseCluster, table: Replica
 def test_mutation_that_is_done_is_not_seen(replicas: ClickHouseCluster, make_table: TableMaker) -> None:
     table = make_table()
     table.fill(["2019-12-01"])
+    table.settle()
     table.servers[0].execute(f"ALTER TABLE {table.name} DELETE WHERE id = 1")
     wait_for(lambda: known(usage(table.servers[1], table), "rows") == {"20191201": 2})
     wait_for(lambda: known(usage(table.servers[1], table), "mutation") == {})
@@ -161,6 +162,8 @@ def test_job_proposes_nothing_that_servers_work_on(
 ) -> None:
     mutated = make_table(WITHOUT_MERGES)
     mutated.fill(["2019-12-01"])
+    # This version can crash where it learns of a mutation before it has the insert that this covers.
+    mutated.settle()
     replicas.servers[0].execute(f"ALTER TABLE {mutated.name} DELETE WHERE id = 1")
     mutated.fill(["2019-12-02"])
     wait_for(lambda: bool(known(usage(replicas.servers[1], mutated), "mutation")))
