@@ -200,7 +200,7 @@ def test_alter_that_a_replica_has_not_carried_out(
     with ThreadPoolExecutor(1) as pool:
         alter = pool.submit(table.servers[0].execute, f"ALTER TABLE {table.name} ADD COLUMN more String")
         try:
-            held.wait(10)
+            held.wait(60)
             reason = check.stays(table, "no_alter_pending")
         finally:
             held.release()
@@ -217,7 +217,7 @@ def test_insert_that_has_a_block_number(
     with ThreadPoolExecutor(1) as pool:
         insert = pool.submit(table.insert, LATER)
         try:
-            held.wait(10)
+            held.wait(60)
             check.stays(table, "no_insert_in_flight")
         finally:
             held.release()

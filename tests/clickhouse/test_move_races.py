@@ -269,7 +269,7 @@ def test_alter_at_the_instant_of_the_switch_keeps_the_partition_hot(
             statement = f"ALTER TABLE {table.name} MODIFY COLUMN size UInt64"
             alters.append(pool.submit(table.servers[0].execute, statement))
             for trap in traps:
-                trap.wait(10)
+                trap.wait(60)
 
         try:
             report = race.run(table, alter)

@@ -233,7 +233,7 @@ def test_a_server_that_has_read_hot_before_and_reads_cold_after_it(
         server.kill()
         look = way_to_cold.trap(lists(f"{table.path}/replicas/r2/parts"), Action.HOLD)
         starting = pool.submit(server.start)
-        look.wait(30)
+        look.wait(60)
 
         refusal = mover.reheat(table).deferred[DAY]
         assert (refusal.gate, refusal.reason.startswith("replica r2: ")) == ("active_on_disk", True)

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 START_SECONDS = 300.0
-QUERY_SECONDS = 120.0
+QUERY_SECONDS = 300.0
 
 _SEARCH_PATH = "/usr/sbin:/usr/bin:/usr/local/bin"
 

@@ -18,6 +18,9 @@ FAST_MERGE_TREE: Mapping[str, int | str] = {
     "cleanup_delay_period_random_add": 0,
 }
 
+# A request that a test holds back is no reason to give the session up.
+_OPERATION_MS = 60_000
+
 # A server of the tests holds a few kilobytes of data.
 _CACHE_BYTES = 16 * 1024 * 1024
 
@@ -76,6 +79,7 @@ class ZooKeeperSource:
             host, _colon, port = address.rpartition(":")
             lines.append(f'        <node index="{number}"><host>{host}</host><port>{port}</port></node>')
         lines.append(f"        <session_timeout_ms>{self.session_ms}</session_timeout_ms>")
+        lines.append(f"        <operation_timeout_ms>{_OPERATION_MS}</operation_timeout_ms>")
         if self.root is not None:
             lines.append(f"        <root>{escape(self.root)}</root>")
         if self.identity is not None:

@@ -176,7 +176,7 @@ def log_not_pulled(gateway: ZooKeeperProxy, table: ReplicatedTable) -> Iterator[
 
 @contextmanager
 def open_stores(
-    hot: str, cold: str, session_timeout: float = 10.0
+    hot: str, cold: str, session_timeout: float = 30.0
 ) -> Iterator[tuple[ZnodeStore, ZnodeStore]]:
     """Connect to both ensembles, given as host:port separated by commas."""
     options = [

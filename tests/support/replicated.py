@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 from support.clickhouse import ClickHouseServer
 
-SETTLE_SECONDS = 30.0
+SETTLE_SECONDS = 180.0
 _POLL_SECONDS = 0.05
 
 
