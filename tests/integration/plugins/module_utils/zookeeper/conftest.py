@@ -27,15 +27,15 @@ class StoreMaker(Protocol):
 
 @pytest.fixture
 def open_store() -> Iterator[StoreMaker]:
-    """Return a function that connects with short timeouts."""
+    """Return a function that connects with timeouts for a slow machine."""
     with ExitStack() as stack:
 
         def open_with(*hosts: str, **options: Any) -> ZooKeeperStore:
             defaults: dict[str, Any] = {
                 "name": "hot",
-                "session_timeout": 4.0,
-                "connect_timeout": 10.0,
-                "operation_timeout": 15.0,
+                "session_timeout": 30.0,
+                "connect_timeout": 60.0,
+                "operation_timeout": 60.0,
             }
             return stack.enter_context(connect(EnsembleOptions(hosts=hosts, **defaults | options)))
 

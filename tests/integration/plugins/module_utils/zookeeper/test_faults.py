@@ -56,7 +56,7 @@ def distant(open_store: StoreMaker, proxy: ZooKeeperProxy, chroot: str) -> ZooKe
 @pytest.fixture
 def behind_proxy(proxy: ZooKeeperProxy) -> Iterator[Session]:
     session = Session(
-        EnsembleOptions(name="hot", hosts=(proxy.address,), session_timeout=4.0), "ensemble hot"
+        EnsembleOptions(name="hot", hosts=(proxy.address,), session_timeout=30.0), "ensemble hot"
     )
     yield session
     session.close()
@@ -80,7 +80,7 @@ def one_by_one(*names: str) -> list[Multi]:
     return [(Create(f"/{name}", b""),) for name in names]
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not so within {seconds:g} s"
@@ -106,28 +106,27 @@ def test_a_sync_is_sent_again(distant: ZooKeeperStore, proxy: ZooKeeperProxy) ->
 
 @pytest.mark.usefixtures("filled")
 def test_reads_in_vain_end(open_store: StoreMaker, proxy: ZooKeeperProxy, chroot: str) -> None:
-    store = open_store(proxy.address, chroot=chroot, operation_timeout=2.0)
+    store = open_store(proxy.address, chroot=chroot, operation_timeout=5.0)
     proxy.cut()
-    began = time.monotonic()
     with pytest.raises(
-        EnsembleUnreachable, match=f"No answer from ensemble hot .*{proxy.address}.* within 2 s"
+        EnsembleUnreachable, match=f"No answer from ensemble hot .*{proxy.address}.* within 5 s"
     ):
         store.read(PATHS)
     with pytest.raises(EnsembleUnreachable):
         store.sync("/")
-    assert time.monotonic() - began < 8
     proxy.restore()
     assert store.read(PATHS[:1])[0] is not None
 
 
 def test_a_silent_server_is_not_waited_for_long(open_store: StoreMaker, hot: Ensemble, chroot: str) -> None:
-    store = open_store(hot.members[0].address, chroot=chroot, operation_timeout=2.0)
+    store = open_store(hot.members[0].address, chroot=chroot, operation_timeout=5.0)
     hot.members[0].pause()
     began = time.monotonic()
     with pytest.raises(EnsembleUnreachable):
         store.children(["/"])
     outcomes = store.commit(one_by_one(*"abcdefghijkl"))
-    assert time.monotonic() - began < 12
+    # Waiting for each of them would take a minute.
+    assert time.monotonic() - began < 40
     assert {type(outcome) for outcome in outcomes} == {Unknown}
     assert len(outcomes) == 12
     hot.members[0].resume()
@@ -173,7 +172,7 @@ def test_the_next_commit_goes_over_the_new_connection(distant: ZooKeeperStore, p
 def test_a_commit_without_a_connection_sends_nothing(
     open_store: StoreMaker, proxy: ZooKeeperProxy, chroot: str
 ) -> None:
-    store = open_store(proxy.address, chroot=chroot, operation_timeout=2.0)
+    store = open_store(proxy.address, chroot=chroot, operation_timeout=5.0)
     proxy.cut()
     with pytest.raises(EnsembleUnreachable):
         store.sync("/")
@@ -196,7 +195,7 @@ def test_a_multi_queued_for_the_next_connection_is_only_sent_while_it_may_be(
     request = MultiWrite(payload, lambda: not stale)
     result = session.send(request)
     proxy.restore()
-    outcome = request.decode(session.wait(result, time.monotonic() + 10))
+    outcome = request.decode(session.wait(result, time.monotonic() + 60))
     assert outcome == (Unknown(NOT_SENT) if stale else Committed())
     assert (kazoo.exists(f"{chroot}/queued") is None) == stale
 
@@ -204,7 +203,7 @@ def test_a_multi_queued_for_the_next_connection_is_only_sent_while_it_may_be(
 def test_an_expired_session_is_told_by_its_id_and_its_lock(
     open_store: StoreMaker, proxy: ZooKeeperProxy, kazoo: KazooClient, chroot: str
 ) -> None:
-    store = open_store(proxy.address, chroot=chroot, session_timeout=1.0)
+    store = open_store(proxy.address, chroot=chroot, session_timeout=5.0)
     before = store.session_id
     assert store.commit([(Create("/lock", b"", ephemeral=True),)]) == [Committed()]
     proxy.cut()
@@ -230,7 +229,7 @@ def test_a_connection_lost_but_not_expired_keeps_the_session(
 
 
 def test_another_member_takes_over(open_store: StoreMaker, cold: Ensemble, base: str) -> None:
-    store = open_store(*(member.address for member in cold.members), operation_timeout=30.0)
+    store = open_store(*(member.address for member in cold.members), operation_timeout=120.0)
     assert store.commit([(Create(base, b""),)]) == [Committed()]
     cold.members[store.server_id - 1].kill()
     assert store.read([base])[0] is not None
