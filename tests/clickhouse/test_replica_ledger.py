@@ -59,11 +59,13 @@ def start(
 ) -> Callable[..., tuple[ClickHouseCluster, ReplicatedTable, Modules]]:
     """Return a function that starts two replicas with a table, and makes the calls for them."""
 
-    def start_two(*, patched: bool) -> tuple[ClickHouseCluster, ReplicatedTable, Modules]:
+    def start_two(
+        *, patched: bool, session_ms: int = 60_000
+    ) -> tuple[ClickHouseCluster, ReplicatedTable, Modules]:
         options = ServerOptions(
             patched=patched, cold=ZooKeeperSource(cold.connect_string) if patched else None
         )
-        source = ZooKeeperSource(hot.connect_string, session_ms=5_000)
+        source = ZooKeeperSource(hot.connect_string, session_ms=session_ms)
         servers = start_cluster(source, options=options)
         table = ReplicatedTable("hits", f"{base}/hits", servers.servers).create()
         table.fill(["2019-12-01", "2019-12-02"])
@@ -136,7 +138,7 @@ def test_what_is_not_entered_and_what_is_let_go(
     connect: Callable[[str], KazooClient],
 ) -> None:
     """A stock server has not the sign; SELECT 1 stands for one in what has nothing to do with it."""
-    servers, table, modules = start(patched=False)
+    servers, table, modules = start(patched=False, session_ms=10_000)
     any_server: dict[str, Any] = {"patched_sign": "SELECT 1"}
     unknown = [{"shard_path": f"{table.path}x", "replica": "r1"}]
     stock, no_query, old, foreign, young = modules.call(
