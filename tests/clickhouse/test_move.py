@@ -25,6 +25,7 @@ from support.replicated import (
     Definition,
     ReplicatedTable,
     TableMaker,
+    wait_for,
 )
 from support.tables import read_tree
 from support.watch import Watch
@@ -105,6 +106,7 @@ def test_partitions_of_one_part_are_moved_and_nothing_else_changes(
     rows = [table.rows(number) for number in (0, 1)]
 
     with watch(table) as watched:
+        wait_for(lambda: watched.rounds > 0)
         report = mover.move(table, [*kind.single, *kind.several])
 
     assert watched.problems == []

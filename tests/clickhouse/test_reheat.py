@@ -196,7 +196,7 @@ def test_a_part_that_one_disk_has_not_stays_cold_until_it_is_put_there(
     second.stop()
     shutil.rmtree(table.folder(1) / PART)
     second.start()
-    wait_for(lambda: registry.queue(table, "r2") == [])
+    table.settle()
     trees = [read_tree(client, table.path) for client in registry]
 
     refusal = mover.reheat(table).deferred[DAY]

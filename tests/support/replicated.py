@@ -142,7 +142,13 @@ class ReplicatedTable:
             == [(1,)]
             and server.query(f"SELECT count() FROM system.parts WHERE NOT active AND {self._condition}")
             == [(0,)]
-            for server in self.servers
+            # Set after the last insert has left the queue.
+            and server.query(
+                f"SELECT value FROM system.zookeeper WHERE path = '{self.path}/replicas/{replica}'"
+                " AND name = 'min_unprocessed_insert_time' AND value NOT IN ('', '0')"
+            )
+            == []
+            for replica, server in self.replicas.items()
         )
 
     @property
