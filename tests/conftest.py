@@ -26,6 +26,7 @@ from support.clickhouse import (
     clickhouse_program,
     cluster,
 )
+from support.kazoo_client import connected
 from support.process import ServerError
 from support.zookeeper import Ensemble, EnsembleOptions, Member
 
@@ -72,15 +73,7 @@ def base() -> str:
 def connect() -> Iterator[Callable[[str], KazooClient]]:
     """Return a started kazoo client for a connect string; closed when the test ends."""
     with ExitStack() as stack:
-
-        def connect_to(hosts: str) -> KazooClient:
-            client = KazooClient(hosts)
-            client.start()
-            stack.callback(client.close)
-            stack.callback(client.stop)
-            return client
-
-        yield connect_to
+        yield lambda hosts: stack.enter_context(connected(hosts))
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from kazoo.client import KazooClient
+from support.kazoo_client import connected
 
 
 def move_one_by_one(hot: str, cold: str, paths: Sequence[str]) -> float:
@@ -18,10 +18,7 @@ def move_one_by_one(hot: str, cold: str, paths: Sequence[str]) -> float:
     A get for each part; exists and create for each copy; then exists and delete for each part.
     Their parents must be in `cold` already.
     """
-    source, target = KazooClient(hot), KazooClient(cold)
-    source.start()
-    target.start()
-    try:
+    with connected(hot) as source, connected(cold) as target:
         begin = time.monotonic()
         found = [(path, source.get(path)[0]) for path in paths]
         for path, data in found:
@@ -31,7 +28,3 @@ def move_one_by_one(hot: str, cold: str, paths: Sequence[str]) -> float:
             if source.exists(path) is not None:
                 source.delete(path)
         return time.monotonic() - begin
-    finally:
-        for client in (source, target):
-            client.stop()
-            client.close()

@@ -26,6 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import
 )
 from benchmark.baseline import move_one_by_one
 from benchmark.measured_move import Measurement, PhaseTime
+from support.kazoo_client import connected
 from support.tables import Table, TableOptions, build_table, days
 from support.zookeeper import Ensemble, EnsembleOptions
 
@@ -121,21 +122,10 @@ def running_pair(cold_members: int) -> Iterator[Pair]:
         tempfile.TemporaryDirectory(prefix="partmove-bench-") as folder,
         Ensemble(Path(folder, "hot"), EnsembleOptions(jvm=jvm)) as hot,
         Ensemble(Path(folder, "cold"), EnsembleOptions(participants=cold_members, jvm=jvm)) as cold,
-        _client(hot) as hot_client,
-        _client(cold) as cold_client,
+        connected(hot.connect_string) as hot_client,
+        connected(cold.connect_string) as cold_client,
     ):
         yield Pair(hot, cold, hot_client, cold_client)
-
-
-@contextmanager
-def _client(ensemble: Ensemble) -> Iterator[KazooClient]:
-    client = KazooClient(ensemble.connect_string)
-    client.start()
-    try:
-        yield client
-    finally:
-        client.stop()
-        client.close()
 
 
 def _registered(client: KazooClient, table: Table) -> int:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import pytest
 from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import ZnodeStore
 from support.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
+from support.kazoo_client import connected
 from support.moving import Mover, open_stores
 from support.proxy import ZooKeeperProxy
 from support.registered import Registry
@@ -123,15 +124,3 @@ def watch(hot_ensemble: Ensemble, cold_ensemble: Ensemble) -> Callable[[Replicat
         return Watch(hot_ensemble.connect_string, members, table.path, parts)
 
     return make
-
-
-@contextmanager
-def connected(hosts: str) -> Iterator[KazooClient]:
-    """A kazoo client that has a session."""
-    client = KazooClient(hosts)
-    client.start()
-    try:
-        yield client
-    finally:
-        client.stop()
-        client.close()

@@ -86,10 +86,12 @@ class LiveStage:
             for select in table.first:
                 self._insert(table.full_name, select)
         time.sleep(PAUSE_SECONDS)
+        # Before the last inserts, which may take long: they have to be younger than what is to move.
+        now = datetime.now(UTC)
         for table in TABLES:
             for select in table.last:
                 self._insert(table.full_name, select)
-        return datetime.now(UTC)
+        return now
 
     def rows(self) -> Mapping[str, tuple[int, int]]:
         """Those that nobody adds to any more."""

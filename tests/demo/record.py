@@ -11,8 +11,9 @@ from pathlib import Path
 
 from demo.live import live_stage
 from demo.recording import RECORDING, record, write
-from demo.stage import connected, running_ensembles
+from demo.stage import running_ensembles
 from demo.tables import ROOT
+from support.kazoo_client import connected
 
 
 def main() -> None:
@@ -21,7 +22,7 @@ def main() -> None:
         tempfile.TemporaryDirectory(prefix="partmove-record-") as folder,
         running_ensembles(Path(folder), cold_members=1) as ensembles,
         live_stage(Path(folder, "clickhouse"), ensembles) as stage,
-        connected(ensembles.hot) as client,
+        connected(ensembles.hot.connect_string) as client,
     ):
         stage.prepare()
         recording = record(client, ROOT, stage.version)

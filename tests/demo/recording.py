@@ -18,8 +18,9 @@ from typing import Any
 
 from kazoo.client import KazooClient
 
-from demo.stage import Ensembles, Server, connected
+from demo.stage import Ensembles, Server
 from demo.tables import DemoTable
+from support.kazoo_client import connected
 
 RECORDING = Path(__file__).with_name("recorded") / "znodes.json"
 
@@ -54,15 +55,21 @@ class Recording:
     made_with: str
     znodes: tuple[RecordedZnode, ...]
 
-    def replay(self, client: KazooClient) -> None:
-        """Create the znodes, with the pauses there were; ephemeral ones go with the client's session."""
+    def replay(self, client: KazooClient) -> datetime:
+        """Create the znodes, with the pauses there were; return when the last of these had ended.
+
+        Ephemeral ones go with the client's session.
+        """
+        resumed = datetime.now(UTC)
         client.ensure_path(self.znodes[0].path.rpartition("/")[0] or "/")
         before = 0.0
         for znode in self.znodes:
             if znode.seconds - before > _PAUSE_SECONDS:
                 time.sleep(znode.seconds - before)
+                resumed = datetime.now(UTC)
             before = znode.seconds
             client.create(znode.path, znode.data, ephemeral=znode.ephemeral)
+        return resumed
 
 
 class RecordedStage:
@@ -92,8 +99,7 @@ class RecordedStage:
 
     def fill(self) -> datetime:
         """Create the znodes that were recorded."""
-        self._recording.replay(self._client)
-        return datetime.now(UTC)
+        return self._recording.replay(self._client)
 
     def rows(self) -> Mapping[str, tuple[int, int]]:
         """Nothing: nobody holds rows."""
@@ -115,7 +121,7 @@ class RecordedStage:
 @contextmanager
 def recorded_stage(ensembles: Ensembles, recording: Recording) -> Iterator[RecordedStage]:
     """Keep a session with the hot ensemble until the end."""
-    with connected(ensembles.hot) as client:
+    with connected(ensembles.hot.connect_string) as client:
         yield RecordedStage(client, recording)
 
 

@@ -13,9 +13,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from kazoo.client import KazooClient
-
 from demo.tables import DemoTable
+from support.kazoo_client import connected
 from support.tables import read_tree
 from support.zookeeper import Ensemble, EnsembleOptions
 
@@ -81,7 +80,7 @@ class Ensembles:
 
     def cold_tree(self) -> Mapping[str, tuple[object, ...]]:
         """Return every znode of the cold ensemble."""
-        with connected(self.cold) as client:
+        with connected(self.cold.connect_string) as client:
             return read_tree(client)
 
 
@@ -93,18 +92,6 @@ def running_ensembles(folder: Path, cold_members: int = 3) -> Iterator[Ensembles
         Ensemble(folder / "cold", EnsembleOptions(participants=cold_members)) as cold,
     ):
         yield Ensembles(hot, cold)
-
-
-@contextmanager
-def connected(ensemble: Ensemble) -> Iterator[KazooClient]:
-    """Open a session, and end it."""
-    client = KazooClient(ensemble.connect_string)
-    client.start()
-    try:
-        yield client
-    finally:
-        client.stop()
-        client.close()
 
 
 def _version(ensemble: Ensemble) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -132,21 +131,15 @@ def test_a_member_of_cold_that_does_not_answer_at_verification(
 ) -> None:
     """It may be the one that a server asks when it starts, so nothing is switched."""
     member = field.cold.followers()[0]
-    stopped: list[float] = []
-
-    def stop() -> None:
-        stopped.append(time.monotonic())
-        (member.kill if kill else member.pause)()
-
+    stop = member.kill if kill else member.pause
     others = [each.address for each in field.cold.members if each is not member]
     # The run itself uses the first one.
-    run = field.run(before_cold=once(copies, stop), timeout=3.0, cold=[*others, member.address])
+    run = field.run(before_cold=once(copies, stop), timeout=10.0, cold=[*others, member.address])
     with pytest.raises(
         EnsembleUnreachable, match=f"No answer from member {member.address} of ensemble cold within"
     ):
         run.move(table)
 
-    assert time.monotonic() - stopped[0] < 15
     assert is_hot(field, table)
     field.cold.heal()
     assert field.run().move(table).moved.keys() == set(DAYS)
@@ -162,7 +155,7 @@ def test_a_member_of_cold_that_does_not_answer_at_the_beginning(field: Field, ta
     with pytest.raises(
         EnsembleUnreachable, match=f"No answer from member {member.address} of ensemble cold within"
     ):
-        field.run(timeout=3.0, cold=[*others, member.address]).move(table)
+        field.run(timeout=10.0, cold=[*others, member.address]).move(table)
 
     field.cold.heal()
     assert field.data() == before
@@ -188,14 +181,8 @@ def test_the_session_expires_in_the_middle(
     is_it: Callable[[Sequence[Multi]], bool],
 ) -> None:
     """The lock is lost with it, and is taken again."""
-
-    def expire() -> None:
-        hot_proxy.pause()
-        time.sleep(2.5)
-        hot_proxy.restore()
-
-    before = once(is_it, expire)
-    run = field.run(hot=[hot_proxy.address], session_timeout=1.0, before_cold=before, before_hot=before)
+    before = once(is_it, lambda: field.expire(hot_proxy, table))
+    run = field.run(hot=[hot_proxy.address], session_timeout=5.0, before_cold=before, before_hot=before)
 
     assert run.move(table).moved.keys() == set(DAYS)
     assert is_cold(field, table)

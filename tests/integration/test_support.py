@@ -21,6 +21,7 @@ from kazoo.exceptions import ConnectionLoss, NoAuthError, NoNodeError
 from kazoo.security import make_digest_acl
 
 from support.clickhouse import ClickHouseCluster, ClusterMaker, QueryError, ServerOptions, ZooKeeperSource
+from support.kazoo_client import connected
 from support.ports import ReservedPorts
 from support.process import ServerError, ServerProcess
 from support.proxy import Action, ZooKeeperProxy, writes
@@ -120,18 +121,13 @@ def test_an_observer_has_no_vote_and_clients_can_be_published(tmp_path: Path, co
 
 def test_a_super_user_passes_every_acl(tmp_path: Path) -> None:
     with Ensemble(tmp_path, EnsembleOptions(superuser="super:secret")) as ensemble:
-        owner = KazooClient(ensemble.connect_string, auth_data=[("digest", "owner:1")])
-        owner.start()
-        owner.create("/private", b"text", makepath=True, acl=[make_digest_acl("owner", "1", all=True)])
-        stranger = KazooClient(ensemble.connect_string)
-        stranger.start()
-        with pytest.raises(NoAuthError):
-            stranger.get("/private")
-        stranger.add_auth("digest", "super:secret")
-        assert stranger.get("/private")[0] == b"text"
-        for client in (owner, stranger):
-            client.stop()
-            client.close()
+        with connected(ensemble.connect_string, auth_data=[("digest", "owner:1")]) as owner:
+            owner.create("/private", b"text", makepath=True, acl=[make_digest_acl("owner", "1", all=True)])
+        with connected(ensemble.connect_string) as stranger:
+            with pytest.raises(NoAuthError):
+                stranger.get("/private")
+            stranger.add_auth("digest", "super:secret")
+            assert stranger.get("/private")[0] == b"text"
 
 
 def test_tls_needs_a_certificate_of_the_authority(tmp_path: Path) -> None:

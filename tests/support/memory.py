@@ -228,6 +228,9 @@ class MemoryClient:
         assert names is not None, f"no {path}"
         return list(names)
 
+    def sync(self, path: str) -> None:
+        """Nothing to wait for: there is one member only."""
+
     def set(self, path: str, data: bytes) -> None:
         """Write the data, whatever version it has."""
         self._apply(SetData(path, data, self._there(path).stat.version))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from kazoo.client import KazooClient
 
@@ -19,6 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.options im
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import connect
 from support.moves import ANY, make_world
 from support.moving import Before, FastClock, ObservedStore, nothing
+from support.proxy import ZooKeeperProxy
+from support.replicated import wait_for
 from support.tables import Table, read_tree
 from support.zookeeper import Ensemble
 
@@ -34,8 +37,8 @@ class Run:
     hot: Sequence[str]
     cold: Sequence[str]
     chroot: str
-    timeout: float = 20.0
-    session_timeout: float = 5.0
+    timeout: float = 60.0
+    session_timeout: float = 10.0
     before_hot: Before = nothing
     before_cold: Before = nothing
     seconds_ahead: float = 0.0
@@ -88,6 +91,14 @@ class Field:
         hot, cold = ([member.address for member in each.members] for each in (self.hot, self.cold))
         fields: dict[str, object] = {"hot": hot, "cold": cold, "chroot": self.chroot, **changes}
         return Run(**fields)  # type: ignore[arg-type]
+
+    def expire(self, proxy: ZooKeeperProxy, table: Table) -> None:
+        """Let a run that reaches hot through the proxy lose its session, and with it the table's lock."""
+        lock = f"/partmove/locks/{quote(table.path, safe='')}"
+        assert self.hot_client.exists(lock)
+        proxy.pause()
+        wait_for(lambda: self.hot_client.exists(lock) is None)
+        proxy.restore()
 
     def data(self, path: str = "/tables") -> list[dict[str, object]]:
         """Path → data of what is at and below a path in both ensembles."""

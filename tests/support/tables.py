@@ -64,10 +64,12 @@ class Table:
     def state(self, partition: str) -> bytes | None:
         """Return the data of a partition's State; None where there is none."""
         path = self.state_path(partition)
+        self.client.sync(path)
         return None if self.client.exists(path) is None else bytes(self.client.get(path)[0])
 
     def registered(self, client: KazooClient, partition: str) -> dict[str, list[str]]:
         """Return replica → sorted names of the partition's parts, as the ensemble of `client` has them."""
+        client.sync(self.path)
         return {
             replica: sorted(
                 name
@@ -121,6 +123,8 @@ def read_tree(
     Leaves out what ZooKeeper keeps itself, what lies below a znode that may not be read, and the
     znodes `without` with all below them.
     """
+    # The member that the client is connected to may be behind.
+    client.sync(path)
     tree: dict[str, tuple[object, ...]] = {}
     level = [path]
     while level:

@@ -10,11 +10,14 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from types import TracebackType
 from typing import NamedTuple, Self
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
+
+from support.kazoo_client import connected
 
 Names = Mapping[str, frozenset[str]]
 """Replica → names of parts."""
@@ -47,8 +50,7 @@ class Watch:
         parts: Mapping[str, Mapping[str, Sequence[str]]],
     ) -> None:
         """`parts`: replica → partition id → names of parts that must never be lost."""
-        self._hot = KazooClient(hot)
-        self._cold = [KazooClient(member) for member in cold_members]
+        self._hosts = (hot, *cold_members)
         self._path = path
         self._parts = parts
         self._partitions = sorted({each for partitions in parts.values() for each in partitions})
@@ -59,8 +61,9 @@ class Watch:
 
     def __enter__(self) -> Self:
         """Start to look."""
-        for client in (self._hot, *self._cold):
-            client.start()
+        with ExitStack() as stack:
+            self._hot, *self._cold = [stack.enter_context(connected(each)) for each in self._hosts]
+            self._sessions = stack.pop_all()
         self._running = self._pool.submit(self._run)
         return self
 
@@ -73,9 +76,7 @@ class Watch:
             self._running.result()
         finally:
             self._pool.shutdown()
-            for client in (self._hot, *self._cold):
-                client.stop()
-                client.close()
+            self._sessions.close()
 
     def _run(self) -> None:
         last = len(self._cold)

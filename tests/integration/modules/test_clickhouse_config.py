@@ -174,8 +174,8 @@ def test_members_are_asked_first(folder: Path, cold: Ensemble, base: str) -> Non
     nodes = [{"host": "127.0.0.1", "port": member.files.ports.client} for member in cold.members]
     (missing, served), _output = call_modules(
         folder.parent,
-        task(folder, nodes=nodes, check_members=True, root=base),
-        task(folder, nodes=nodes, check_members=True, root="/zookeeper", check=True),
+        task(folder, nodes=nodes, check_members=True, member_timeout=60, root=base),
+        task(folder, nodes=nodes, check_members=True, member_timeout=60, root="/zookeeper", check=True),
     )
     assert missing["msg"].startswith(
         f"3 of 3 nodes do not serve this host: {cold.members[0].address} has no znode {base}, without which"

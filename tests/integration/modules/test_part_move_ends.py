@@ -73,14 +73,14 @@ def running(args: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
 
 def answer(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Return the result of a module that is about to end."""
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=300)
     assert errors == ""
     result: dict[str, Any] = json.loads(output)
     return result
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -88,11 +88,11 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda each: each.name)
 def test_signal_ends_the_run_with_what_it_did(
-    pair: Pair, table: Table, second: Table, number: signal.Signals
+    pair: Pair, table: Table, second: Table, hot: Ensemble, number: signal.Signals
 ) -> None:
     hold_lock(pair.hot, pair, second)
     wanted = [*partitions_of(table, FIRST), *partitions_of(second)]
-    sessions = len(sessions_of(pair))
+    sessions = sessions_of(hot)
     with running({**pair.options, **ASSUMED, "partitions": wanted, "lock_wait": "10m"}) as process:
         wait_until(lambda: is_done_with(pair, table))
         process.send_signal(number)
@@ -104,7 +104,8 @@ def test_signal_ends_the_run_with_what_it_did(
     assert result["changed"]
     assert [each["partition"] for each in result["moved"]] == [FIRST]
     assert result["counts"]["not_reached"] == 3
-    assert len(sessions_of(pair)) == sessions
+    # Those of earlier tests may have ended meanwhile.
+    assert sessions_of(hot) <= sessions
     locks = pair.hot.get_children(f"{pair.options['coordination_root']}/locks")
     assert locks == [second.path.replace("/", "%2F")]
 
@@ -130,10 +131,10 @@ def test_signal_ends_the_way_back_too(pair: Pair, table: Table, second: Table) -
     assert json.loads(journal.read_text().splitlines()[-1])["event"] == "ended"
 
 
-def sessions_of(pair: Pair) -> list[str]:
+def sessions_of(hot: Ensemble) -> set[str]:
     """Return the sessions that the hot ensemble knows of."""
-    report = pair.hot.command(b"dump")
-    return [line for line in report.splitlines() if line.startswith("0x")]
+    report = hot.members[0].four_letter("dump")
+    return {line.strip() for line in report.splitlines() if line.startswith("0x")}
 
 
 def test_locked_shard_path_is_deferred_after_the_wait(pair: Pair, table: Table, second: Table) -> None:
@@ -154,13 +155,15 @@ def test_ensemble_that_goes_away_leaves_a_partial_result(
 ) -> None:
     hold_lock(pair.hot, pair, second)
     options = json.loads(json.dumps(pair.options))
-    options["hot"] |= {"operation_timeout": 3.0, "session_timeout": 4.0}
+    options["hot"] |= {"operation_timeout": 10.0}
     wanted = [*partitions_of(table, FIRST), *partitions_of(second)]
     with running({**options, **ASSUMED, "partitions": wanted, "lock_wait": "10m"}) as process:
         wait_until(lambda: is_done_with(pair, table))
         hot.members[0].pause()
         result = answer(process)
     assert result["failed"]
-    assert result["msg"].startswith(f"No answer from ensemble hot ({hot.connect_string}) within 3 s")
+    assert result["msg"].startswith(f"No answer from ensemble hot ({hot.connect_string}) within 10 s")
     assert [each["partition"] for each in result["moved"]] == [FIRST]
     assert result["counts"]["not_reached"] == 3
+    # Before the clients of the test end their sessions.
+    hot.heal()

@@ -104,14 +104,14 @@ def test_nothing_is_changed_unless_every_member_serves(
     config: Path, nodes: list[dict[str, Any]], cold: Ensemble
 ) -> None:
     before = contents(config)
-    dead = next(member for member in cold.members if member.mode() == "follower")
+    dead = cold.followers()[0]
     dead.kill()
-    refused, facts = run_role(config, nodes=nodes, style="inline", member_timeout=3)
+    refused, facts = run_role(config, nodes=nodes, style="inline", member_timeout=60)
     assert refused.status != 0
     assert f"1 of 3 nodes do not serve this host: {dead.address} cannot be reached" in refused.output
     assert (facts, contents(config)) == ({}, before)
     dead.start()
-    done, facts = run_role(config, nodes=nodes, style="drop_in", drop_in="90.xml")
+    done, facts = run_role(config, nodes=nodes, style="drop_in", drop_in="90.xml", member_timeout=60)
     assert changed(done) == 1
     assert facts["result"]["config_path"] == str(config.parent / "config.d" / "90.xml")
 

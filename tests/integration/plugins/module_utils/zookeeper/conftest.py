@@ -15,6 +15,7 @@ from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.options import EnsembleOptions
 from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import ZooKeeperStore, connect
+from support.kazoo_client import connected
 from support.zookeeper import Ensemble
 
 
@@ -52,11 +53,8 @@ def chroot(kazoo: KazooClient, base: str) -> str:
 @pytest.fixture
 def kazoo(hot: Ensemble) -> Iterator[KazooClient]:
     """A client of the standalone server, to compare with."""
-    client = KazooClient(hot.connect_string)
-    client.start()
-    yield client
-    client.stop()
-    client.close()
+    with connected(hot.connect_string) as client:
+        yield client
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import (
@@ -19,6 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors impo
     EnsembleUnreachable,
 )
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Committed, Create
+from support.kazoo_client import connected
 from support.zookeeper import Ensemble, EnsembleOptions
 
 from .conftest import StoreMaker
@@ -109,11 +109,8 @@ def test_a_member_that_does_not_answer(open_store: StoreMaker, cold: Ensemble) -
 
 def test_a_list_of_members_that_may_not_be_read_is_refused(open_store: StoreMaker, tmp_path: Path) -> None:
     with Ensemble(tmp_path / "closed", EnsembleOptions(superuser="super:secret")) as ensemble:
-        admin = KazooClient(ensemble.connect_string, auth_data=[("digest", "super:secret")])
-        admin.start()
-        admin.set_acls("/zookeeper/config", [make_digest_acl("super", "secret", all=True)])
-        admin.stop()
-        admin.close()
+        with connected(ensemble.connect_string, auth_data=[("digest", "super:secret")]) as admin:
+            admin.set_acls("/zookeeper/config", [make_digest_acl("super", "secret", all=True)])
         store = open_store(*addresses(ensemble))
         with pytest.raises(AccessDenied, match="may not read /zookeeper/config"):
             store.members()
