@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -39,7 +40,7 @@ def scenario(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("scenario", SCENARIOS, indirect=True)
 def test_a_scenario_passes(scenario: str) -> None:
     programs = Path(sys.executable).parent
@@ -84,7 +85,7 @@ def test_hosts_end_when_their_keeper_is_killed_and_can_be_booted_again(tmp_path:
     try:
         spec = _create(run, os.getpid())
         os.kill(int(Layout(run).pid.read_text()), signal.SIGKILL)
-        _await(lambda: not _processes(spec))
+        _await(lambda: not _processes(spec) and _is_free(Layout(run).lock))
         again = _create(run, os.getpid())
         assert _processes(again)
         with pytest.raises(StagingError, match="run already: destroy them first"):
@@ -120,8 +121,18 @@ def _bridge(spec: Spec) -> Path:
     return Path("/sys/class/net", spec.bridge)
 
 
+def _is_free(lock: Path) -> bool:
+    """The lock of a layout is given back only a moment after the last process of the hosts has ended."""
+    with lock.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
 def _await(done: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 180
     while not done():
         assert time.monotonic() < end
         time.sleep(0.05)

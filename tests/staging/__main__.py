@@ -32,7 +32,7 @@ def main() -> int:
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="staging", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    check = commands.add_parser("check", help="say whether hosts can be booted on this machine")
+    check = commands.add_parser("check", help="say whether hosts can be booted here, and if so prepare")
     check.set_defaults(run=lambda _options: _check())
     prepare = commands.add_parser("prepare", help="build the tree and the packages, if they are not there")
     prepare.set_defaults(run=lambda _options: print(base()))
@@ -66,7 +66,11 @@ def _arguments() -> argparse.ArgumentParser:
 def _check() -> None:
     reason = obstacle()
     if reason is None:
-        print("staging: hosts can be booted on this machine")
+        print(
+            "staging: hosts can be booted on this machine; their base is built if it is missing",
+            flush=True,
+        )
+        base()
     else:
         print(f"staging: NOT RUN: the scenarios of extensions/molecule, because {reason}")
 

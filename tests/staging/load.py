@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _PAUSE_SECONDS = 0.1
-_QUERY_SECONDS = 30.0
+_QUERY_SECONDS = 300.0
 
 
 class Replica(NamedTuple):

@@ -20,7 +20,8 @@ from kazoo.security import make_digest_acl
 
 from support.tls import TlsFiles
 
-_SESSION_SECONDS = 20.0
+# The most that a server with the usual tickTime of 2 seconds grants.
+_SESSION_SECONDS = 40.0
 _PAUSE_SECONDS = 0.02
 # More than the 1 MiB that servers and clients take without jute.maxbuffer.
 _LARGE = b"x" * 2_000_000
@@ -50,6 +51,7 @@ def write_until(hosts: str, tls: TlsFiles, superuser: str, stop: Path) -> Report
     client = KazooClient(
         hosts,
         timeout=_SESSION_SECONDS,
+        connection_retry={"max_tries": -1, "max_delay": 1.0},
         auth_data=[("digest", superuser)],
         use_ssl=True,
         ca=str(tls.authority),
@@ -60,7 +62,7 @@ def write_until(hosts: str, tls: TlsFiles, superuser: str, stop: Path) -> Report
     def count(state: str) -> None:
         report.sessions_lost += state == KazooState.LOST
 
-    client.start(timeout=30)
+    client.start(timeout=300)
     client.add_listener(count)
     try:
         path = f"/steady-{uuid.uuid4().hex[:12]}"
