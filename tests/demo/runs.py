@@ -27,7 +27,7 @@ from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT
 PLAYBOOK = "olap.partmove.separate"
 _COLLECTIONS = Path("build/collections").resolve()
 _PROGRAMS = Path(sys.executable).parent
-_SECONDS = 600.0
+_SECONDS = 3600.0
 _SIGN = "SELECT count() FROM system.build_options WHERE name = 'COLD_ZOOKEEPER'"
 # For a handful of partitions; Spark's defaults are for millions.
 _SPARK_CONF = {"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}

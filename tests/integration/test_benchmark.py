@@ -49,7 +49,6 @@ def test_the_other_way_moves_what_it_says(pair: Pair) -> None:
         assert table.registered(pair.hot_client, partition) == (nothing if number < 5 else parts)
 
 
-@pytest.mark.timeout(600)
 def test_a_classification_is_measured_from_both_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", SMALL_JVM)
     tree = GeneratedTree(shard_paths=2, parts=400, replicas=2, partitions=50)

@@ -23,7 +23,6 @@ from support.ansible import COLLECTIONS, ROOT
 PART = re.compile(r"(/.*)/replicas/(.*)/parts/([^/_]+)_[^/]*")
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.clickhouse
 def test_the_demo_holds_what_it_claims(clickhouse: str, tmp_path: Path) -> None:
     shown = play(tmp_path)
@@ -36,7 +35,6 @@ def test_the_demo_holds_what_it_claims(clickhouse: str, tmp_path: Path) -> None:
     assert "jason.table_test_local on r2   3,500  1,000" in shown
 
 
-@pytest.mark.timeout(900)
 def test_the_recorded_demo_holds_what_it_claims(tmp_path: Path) -> None:
     shown = play(tmp_path, "--recorded")
 

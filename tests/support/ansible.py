@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTIONS = ROOT / "build" / "collections"
-_SECONDS = 600.0
+_SECONDS = 3600.0
 
 
 class Call(NamedTuple):

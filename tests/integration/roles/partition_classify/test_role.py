@@ -126,7 +126,6 @@ def left_behind(run: PlaybookRun) -> list[list[str]]:
     return [sorted(file.name for file in folder.iterdir()) for folder in folders if folder.exists()]
 
 
-@pytest.mark.timeout(900)
 def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_path: Path) -> None:
     first = role.run()
     assert changed(first) == 1
@@ -163,7 +162,6 @@ def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_pat
     assert {row.state for row in read_plan(path).rows()} == {"COLD"}
 
 
-@pytest.mark.timeout(600)
 def test_driver_in_a_cluster_hands_the_plan_over(role: Role, tmp_path: Path) -> None:
     """There is no YARN here: a program in place of spark-submit runs the driver as YARN would."""
     driver = tmp_path / "driver"
