@@ -26,8 +26,8 @@ from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.usage imp
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
 from support.clickhouse import ClickHouseCluster, ClickHouseServer
+from support.jvm import SMALL_SPARK
 from support.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
-from support.spark import SMALL_JVM
 from support.zookeeper import Ensemble
 
 SCRIPT = build_package.HERE / "classify.py"
@@ -208,7 +208,7 @@ def classify(folder: Path, root: str, hot: Ensemble, servers: Sequence[ClickHous
     }
     options = [f"--{name}={folder / file}" for name, file in given.items()]
     command = [sys.executable, str(SCRIPT), *options, f"--root={root}", "--as-of=2100-01-01T00:00:00Z"]
-    environment = os.environ | {"SPARK_SUBMIT_OPTS": SMALL_JVM}
+    environment = os.environ | {"SPARK_SUBMIT_OPTS": SMALL_SPARK}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     summary: dict[str, Any] = json.loads(done.stdout)

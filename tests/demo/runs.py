@@ -23,6 +23,7 @@ from demo.facts import Facts
 from demo.screen import Surprise
 from demo.stage import Ensembles, Server
 from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT
+from support.jvm import SMALL_SPARK
 
 PLAYBOOK = "olap.partmove.separate"
 _COLLECTIONS = Path("build/collections").resolve()
@@ -30,7 +31,11 @@ _PROGRAMS = Path(sys.executable).parent
 _SECONDS = 3600.0
 _SIGN = "SELECT count() FROM system.build_options WHERE name = 'COLD_ZOOKEEPER'"
 # For a handful of partitions; Spark's defaults are for millions.
-_SPARK_CONF = {"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
+_SPARK_CONF = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.driver.extraJavaOptions": SMALL_SPARK,
+}
 
 
 @dataclass(frozen=True)

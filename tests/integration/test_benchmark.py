@@ -13,8 +13,8 @@ import pytest
 from benchmark.bench_classification import require_one_plan
 from benchmark.classification import LIVE, SNAPSHOT, Classification, running_server, snapshot_of
 from benchmark.pair import REPLICAS, Pair, running_pair
+from support.jvm import SMALL_SPARK
 from support.snapshot_files import GeneratedTree
-from support.spark import SMALL_JVM
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_the_other_way_moves_what_it_says(pair: Pair) -> None:
 
 
 def test_a_classification_is_measured_from_both_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPARK_SUBMIT_OPTS", SMALL_JVM)
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", SMALL_SPARK)
     tree = GeneratedTree(shard_paths=2, parts=400, replicas=2, partitions=50)
     with snapshot_of(tree) as scene, running_server(scene) as running:
         for source in (SNAPSHOT, LIVE):

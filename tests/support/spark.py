@@ -14,9 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from build_package import build
-
-SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-"""Options that make a short-lived Spark start faster."""
+from support.jvm import SMALL_SPARK
 
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -24,7 +22,7 @@ _SETTINGS = {
     "spark.log.level": "OFF",
     "spark.sql.shuffle.partitions": "3",
     "spark.driver.memory": "512m",
-    "spark.driver.extraJavaOptions": SMALL_JVM,
+    "spark.driver.extraJavaOptions": SMALL_SPARK,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pyspark
 
+from support.jvm import SMALL_SPARK
 from support.ports import ReservedPorts
 from support.process import ServerProcess
-from support.spark import SMALL_JVM
 
 HOST = "127.0.0.1"
 START_SECONDS = 300.0
@@ -56,7 +56,7 @@ def _server(name: str, folder: Path, program: str, *options: str) -> ServerProce
     environment = {
         "SPARK_HOME": str(home),
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": SMALL_JVM,
+        "SPARK_DAEMON_JAVA_OPTS": SMALL_SPARK,
         "SPARK_LOCAL_IP": HOST,
     }
     return ServerProcess(f"Spark {name}", command, folder / f"{name}.log", environment)

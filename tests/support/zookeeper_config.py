@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from support.jvm import ZOOKEEPER, small_jvm
 from support.process import ServerError
 from support.tls import TlsFiles
 
-SMALL_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+_JVM = ("-Xmx256m", *small_jvm(ZOOKEEPER))
 
 _JARS = (
     "zookeeper-*",
@@ -81,7 +82,7 @@ class EnsembleOptions:
     participants: int = 1
     observers: int = 0
     tick_ms: int = 500
-    jvm: tuple[str, ...] = SMALL_JVM
+    jvm: tuple[str, ...] = _JVM
     superuser: str | None = None
     tls: TlsFiles | None = None
     sasl_users: Mapping[str, str] = field(default_factory=dict)

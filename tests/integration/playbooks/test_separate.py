@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from support.ansible import ROOT, PlaybookRun, run_playbook
+from support.jvm import SMALL_SPARK
 from support.modules import Pair
-from support.spark import SMALL_JVM
 from support.tables import Table, build_table, days
 
 FIRST, SECOND, THIRD = days(3)
@@ -40,7 +40,7 @@ def variables(pair: Pair) -> dict[str, Any]:
             "spark_master": "local[2]",
             "spark_conf": {
                 "spark.driver.memory": "512m",
-                "spark.driver.extraJavaOptions": SMALL_JVM,
+                "spark.driver.extraJavaOptions": SMALL_SPARK,
                 "spark.ui.enabled": "false",
             },
             "python": sys.executable,

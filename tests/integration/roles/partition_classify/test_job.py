@@ -20,7 +20,7 @@ from kazoo.client import KazooClient
 
 import build_package
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
-from support.spark import SMALL_JVM
+from support.jvm import SMALL_SPARK
 from support.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
 from support.zookeeper import Ensemble
 
@@ -55,7 +55,7 @@ class Job:
         files = {"policy": self.policy, "connections": self.connections, "plan": self.plan, "root": self.root}
         given = [f"--{name}={value}" for name, value in files.items()]
         command = [sys.executable, str(SCRIPT), *given, *options]
-        environment = os.environ | {"SPARK_SUBMIT_OPTS": SMALL_JVM}
+        environment = os.environ | {"SPARK_SUBMIT_OPTS": SMALL_SPARK}
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         own = [line.split(": ", 1)[1] for line in done.stderr.splitlines() if line.startswith("partition_cl")]
         assert "\tat " not in done.stderr, "a Java stack"

@@ -18,8 +18,8 @@ from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
 from support.ansible import PlaybookRun, run_playbook, write_playbook
+from support.jvm import SMALL_SPARK
 from support.snapshot_files import GeneratedTree, write_generated
-from support.spark import SMALL_JVM
 from support.spark_cluster import standalone_cluster
 from support.synthetic import SyntheticTable
 from support.zookeeper import Ensemble
@@ -101,7 +101,7 @@ def role(tmp_path: Path, hot: Ensemble, cold: Ensemble, connect: Connect, base: 
         "spark_master": "local[2]",
         "spark_conf": {
             "spark.driver.memory": "512m",
-            "spark.driver.extraJavaOptions": SMALL_JVM,
+            "spark.driver.extraJavaOptions": SMALL_SPARK,
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "2",
         },
