@@ -12,8 +12,8 @@ SHELL := bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PYTEST_ARGS ?=
 BIN := .venv/bin
-# Tests wait for servers most of the time, so that some run at once; those of one file stay together.
-WORKERS ?= 3
+# Tests wait for servers much of the time, so that some run at once; those of one file stay together.
+WORKERS ?= 4
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 COLLECTION := build/collections/ansible_collections/olap/partmove
 SPARK_PACKAGE := build/spark/olap_partmove
@@ -31,8 +31,8 @@ help: ## Show what can be made
 setup: build/host.stamp build/venv.stamp $(COLLECTION) $(SPARK_PACKAGE) ## Prepare this machine and .venv
 
 .PHONY: test
-test: lint sanity build/classes.stamp ## Run every check, then every test
-	@PYTHONPATH=tests $(BIN)/python -m staging check
+test: setup ## Run every check, then every test
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint sanity staging-base build/classes.stamp
 	@$(PYTEST) $(PYTEST_ARGS)
 
 .PHONY: lint
@@ -61,6 +61,11 @@ record: setup ## Record the znodes that the demo uses where there is no ClickHou
 .PHONY: bench
 bench: setup ## Measure the move and the classification on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
+
+# Else the first test that boots a host would build the tree of all hosts, and others would wait for it.
+.PHONY: staging-base
+staging-base: setup
+	@PYTHONPATH=tests $(BIN)/python -m staging check
 
 .PHONY: staging
 staging: setup ## Test the roles on hosts that really boot
