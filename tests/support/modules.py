@@ -13,7 +13,7 @@ from typing import Any
 
 from kazoo.client import KazooClient
 
-from support.ansible import Call, call_modules
+from support.ansible import Call, run_modules
 from support.tables import Table, read_tree
 
 ASSUMED: dict[str, Any] = {"assume_patched": True, "assume_active": True, "min_age": "0"}
@@ -42,7 +42,7 @@ class Pair:
 
     def call_all(self, *calls: Call) -> list[dict[str, Any]]:
         """Call modules one after the other and return their results."""
-        return call_modules(self.folder, *calls)[0]
+        return run_modules(*calls)
 
     def trees(self) -> list[Mapping[str, Any]]:
         """Return all that is in both ensembles, apart from what earlier tests left there.
