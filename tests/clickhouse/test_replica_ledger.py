@@ -7,13 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
 
-from support.ansible import Call, call_modules
+from support.ansible import Call, run_modules
 from support.clickhouse import ClickHouseCluster, ClusterMaker, ServerOptions, ZooKeeperSource
 from support.replicated import ReplicatedTable, wait_for
 from support.zookeeper import Ensemble
@@ -27,16 +26,13 @@ pytestmark = pytest.mark.clickhouse
 class Modules:
     """Calls of the modules for the servers of one table."""
 
-    def __init__(
-        self, folder: Path, servers: ClickHouseCluster, table: ReplicatedTable, **common: Any
-    ) -> None:
-        self._folder = folder
+    def __init__(self, servers: ClickHouseCluster, table: ReplicatedTable, **common: Any) -> None:
         self._servers = servers
         self._table = table
         self._common = common
 
     def call(self, *calls: Call) -> list[dict[str, Any]]:
-        return call_modules(self._folder, *calls)[0]
+        return run_modules(*calls)
 
     def ledger(self, server: int, check: bool = False, **options: Any) -> Call:
         port = self._servers.servers[server].http_port
@@ -55,7 +51,7 @@ class Modules:
 
 @pytest.fixture
 def start(
-    start_cluster: ClusterMaker, hot: Ensemble, cold: Ensemble, base: str, tmp_path: Path
+    start_cluster: ClusterMaker, hot: Ensemble, cold: Ensemble, base: str
 ) -> Callable[..., tuple[ClickHouseCluster, ReplicatedTable, Modules]]:
     """Return a function that starts two replicas with a table, and makes the calls for them."""
 
@@ -71,7 +67,6 @@ def start(
         table.fill(["2019-12-01", "2019-12-02"])
         table.settle()
         modules = Modules(
-            tmp_path,
             servers,
             table,
             hot={"hosts": [member.address for member in hot.members]},

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support.ansible import Call, call_modules
+from support.ansible import Call, call_modules, run_modules
 from support.configs import ENCODED, written
 from support.zookeeper import Ensemble
 
@@ -95,8 +95,7 @@ def test_check_run_again_change_and_remove(folder: Path) -> None:
 
 def test_other_styles(folder: Path) -> None:
     before = contents(folder)
-    results, _output = call_modules(
-        folder.parent,
+    results = run_modules(
         task(folder, style="inline"),
         task(folder, nodes=None, state="absent"),
         task(folder, style="drop_in", drop_in="50-cold.xml"),
@@ -119,8 +118,7 @@ def test_hot_ensemble_where_debian_refers_to_it(folder: Path) -> None:
         "element": "zookeeper",
         "nodes": [{"host": "zk1"}, {"host": "zk2"}, {"host": "zk9", "port": 99}],
     }
-    (cold, common, done, found), _output = call_modules(
-        folder.parent,
+    cold, common, done, found = run_modules(
         task(folder),
         task(folder, element="zookeeper"),
         task(folder, **hot),
@@ -147,8 +145,7 @@ def test_refusals_leave_files_alone(folder: Path) -> None:
     link = folder / "link.xml"
     link.symlink_to("config.xml")
     before = contents(folder)
-    results, _output = call_modules(
-        folder.parent,
+    results = run_modules(
         task(folder, nodes=None),
         task(folder, path=str(folder / "broken.xml")),
         task(folder, path=str(folder / "directory.xml")),
@@ -172,8 +169,7 @@ def test_refusals_leave_files_alone(folder: Path) -> None:
 def test_members_are_asked_first(folder: Path, cold: Ensemble, base: str) -> None:
     before = contents(folder)
     nodes = [{"host": "127.0.0.1", "port": member.files.ports.client} for member in cold.members]
-    (missing, served), _output = call_modules(
-        folder.parent,
+    missing, served = run_modules(
         task(folder, nodes=nodes, check_members=True, member_timeout=60, root=base),
         task(folder, nodes=nodes, check_members=True, member_timeout=60, root="/zookeeper", check=True),
     )
