@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import FrameType
@@ -65,21 +66,29 @@ def run(module: AnsibleModule, make_task: Callable[[Mapping[str, Any]], Task]) -
 
 @contextmanager
 def _stopping_on_signals() -> Iterator[None]:
-    """Raise Stopped on the first signal that asks for an end; later ones do not disturb the tidying up."""
-    signals = [each for each in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM) if _is_heeded(each)]
+    """Raise Stopped on a signal that asks for an end; later ones do not disturb the tidying up."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        for each in signals:
-            signal.signal(each, signal.SIG_IGN)
-        name = signal.Signals(number).name
-        raise Stopped(f"The run was stopped by {name}. What it did so far holds; run again to go on.")
+        # Ignoring all signals from the first one on would leave no way to end a run that had lost it.
+        if not _is_stopping():
+            name = signal.Signals(number).name
+            raise Stopped(f"The run was stopped by {name}. What it did so far holds; run again to go on.")
 
+    signals = [each for each in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM) if _is_heeded(each)]
     before = {each: signal.signal(each, stop) for each in signals}
     try:
         yield
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+def _is_stopping() -> bool:
+    """Whether what runs now does so because of a Stopped that is on its way up."""
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, Stopped):
+        error = error.__context__
+    return error is not None
 
 
 def _is_heeded(number: signal.Signals) -> bool:

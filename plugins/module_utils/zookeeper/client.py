@@ -20,9 +20,15 @@ from .options import EnsembleOptions
 
 try:
     from kazoo.client import KazooClient
-    from kazoo.exceptions import WriterNotClosedException
+    from kazoo.exceptions import (
+        AuthFailedError,
+        ConnectionClosedError,
+        SessionExpiredError,
+        WriterNotClosedException,
+    )
     from kazoo.handlers.threading import SequentialThreadingHandler
     from kazoo.hosts import collect_hosts
+    from kazoo.protocol.states import KeeperState
     from kazoo.retry import KazooRetry
 except ImportError as error:
     KAZOO_IMPORT_ERROR: ImportError | None = error
@@ -117,6 +123,30 @@ def stop_client(client: Any) -> None:
         client.close()
     except WriterNotClosedException:
         return
+
+
+def queue_request(client: Any, request: object) -> Any:
+    """Let the client send a request; return kazoo's AsyncResult for the answer.
+
+    Kazoo's own `_call` takes whatever is raised while it wakes its thread for a closed connection, also what
+    the handler of a signal raises: a run that was told to stop would go on.
+    """
+    result = client.handler.async_result()
+    refusals = {
+        KeeperState.AUTH_FAILED: AuthFailedError,
+        KeeperState.CLOSED: ConnectionClosedError,
+        KeeperState.EXPIRED_SESSION: SessionExpiredError,
+    }
+    if client._state in refusals:
+        result.set_exception(refusals[client._state]())
+        return result
+    client._queue.append((request, result))
+    try:
+        client._connection._write_sock.send(b"\0")
+    except (OSError, AttributeError):
+        # The client was closed meanwhile, or is about to be: there is no socket then.
+        result.set_exception(ConnectionClosedError())
+    return result
 
 
 def _handler(connect_timeout: float) -> Any:

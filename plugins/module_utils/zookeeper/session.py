@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from ..partmove.errors import AccessDenied, EnsembleError, EnsembleUnreachable
-from .client import ConnectionLog, make_client, stop_client
+from .client import ConnectionLog, make_client, queue_request, stop_client
 from .options import EnsembleOptions
 from .wire import (
     AUTH_FAILED,
@@ -97,9 +97,7 @@ class Session:
 
     def send(self, request: Request) -> Any:
         """Queue a request; `wait` gives its answer."""
-        result = self._client.handler.async_result()
-        self._client._call(request, result)
-        return result
+        return queue_request(self._client, request)
 
     def wait(self, result: Any, deadline: float) -> Answer:
         """Return the answer, or an error code in its place: OPERATION_TIMEOUT when the deadline passes."""

@@ -51,9 +51,12 @@ def is_done_with(pair: Pair, table: Table) -> bool:
 
 @contextmanager
 def running(args: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
-    """Run the module as Ansible does, with its arguments on the standard input."""
+    """Run the module as Ansible does, with its arguments on the standard input.
+
+    It ignores no signal, even where the tests do, such as SIGINT in the background of a shell.
+    """
     process = subprocess.Popen(
-        [sys.executable, "-m", MODULE],
+        ["env", "--default-signal", sys.executable, "-m", MODULE],
         env={**os.environ, "PYTHONPATH": str(COLLECTIONS)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils.runner import Task, run
+from ansible_collections.olap.partmove.plugins.module_utils.runner import Stopped, Task, run
 from ansible_collections.olap.partmove.plugins.module_utils.runner_world import Resources
 
 REFUSED = PartMoveError("It cannot be done", remedy="Do something else")
@@ -64,6 +65,14 @@ def end_of(
     result: dict[str, Any] = json.loads(capsys.readouterr().out)
     del result["invocation"]
     return ended.value.code, result
+
+
+@pytest.fixture(autouse=True)
+def _signals_are_heeded() -> Iterator[None]:
+    """Tests that run in the background of a shell ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_result_of_a_task_that_ends_well(capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,6 +131,22 @@ def test_signal_that_is_ignored_on_purpose_stays_ignored(capsys: pytest.CaptureF
     finally:
         signal.signal(signal.SIGHUP, before)
     assert status == 0
+
+
+def test_signal_that_was_lost_can_be_sent_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """Code of others may take what the first one raises for an error of its own."""
+
+    def lose_the_first() -> None:
+        for _attempt in range(2):
+            with suppress(Stopped):
+                os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGHUP)
+
+    task = CountingTask(lose_the_first)
+    status, result = end_of(lambda _params: task, capsys)
+    assert status == 1
+    assert result["msg"].startswith("The run was stopped by SIGHUP.")
+    assert task.closed
 
 
 def test_tidying_up_is_not_disturbed_by_a_second_signal(capsys: pytest.CaptureFixture[str]) -> None:

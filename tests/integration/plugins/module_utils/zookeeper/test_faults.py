@@ -228,6 +228,19 @@ def test_a_connection_lost_but_not_expired_keeps_the_session(
     assert distant.session_id == before
 
 
+def test_what_a_signal_raises_while_a_request_is_queued_is_not_lost(
+    open_store: StoreMaker, hot: Ensemble, chroot: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted:
+        def send(self, _data: bytes) -> None:
+            raise KeyboardInterrupt
+
+    store = open_store(hot.members[0].address, chroot=chroot)
+    monkeypatch.setattr(store._session._client._connection, "_write_sock", Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        store.read(["/"])
+
+
 def test_another_member_takes_over(open_store: StoreMaker, cold: Ensemble, base: str) -> None:
     store = open_store(*(member.address for member in cold.members), operation_timeout=120.0)
     assert store.commit([(Create(base, b""),)]) == [Committed()]
