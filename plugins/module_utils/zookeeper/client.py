@@ -11,6 +11,7 @@ import select
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any, TypeAlias
 
@@ -141,11 +142,13 @@ def queue_request(client: Any, request: object) -> Any:
         result.set_exception(refusals[client._state]())
         return result
     client._queue.append((request, result))
-    try:
-        client._connection._write_sock.send(b"\0")
-    except (OSError, AttributeError):
-        # The client was closed meanwhile, or is about to be: there is no socket then.
-        result.set_exception(ConnectionClosedError())
+    # There is none while kazoo's thread does not run.
+    waker = client._connection._write_sock
+    if waker is not None:
+        with suppress(OSError):
+            waker.send(b"\0")
+            return result
+    result.set_exception(ConnectionClosedError())
     return result
 
 
