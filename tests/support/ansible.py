@@ -96,24 +96,39 @@ def call_modules(folder: Path, *calls: Call) -> tuple[list[dict[str, Any]], str]
     return found, run.output
 
 
+def start_module(call: Call) -> subprocess.Popen[str]:
+    """Start a module as Ansible does, with its arguments on the standard input, and without Ansible.
+
+    It ignores no signal, even where the tests do, such as SIGINT in the background of a shell.
+    """
+    process = subprocess.Popen(
+        [
+            *("env", "--default-signal", sys.executable),
+            *("-m", f"ansible_collections.olap.partmove.plugins.modules.{call.module}"),
+        ],
+        env={**os.environ, "PYTHONPATH": str(COLLECTIONS), "LC_ALL": "C.UTF-8"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    internal = {"_ansible_check_mode": call.check_mode, "_ansible_diff": True}
+    assert process.stdin is not None
+    process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": {**call.args, **internal}}))
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Wait for the end of a module and return its result, as Ansible completes it."""
+    output, errors = process.communicate(timeout=_SECONDS)
+    assert errors == "", errors
+    result: dict[str, Any] = {"failed": False, "changed": False, **json.loads(output)}
+    assert result["failed"] == bool(process.returncode)
+    return result
+
+
 def run_modules(*calls: Call) -> list[dict[str, Any]]:
     """Run modules as `call_modules` does, without Ansible, which takes most of its time."""
-    return [_run_module(call) for call in calls]
-
-
-def _run_module(call: Call) -> dict[str, Any]:
-    internal = {"_ansible_check_mode": call.check_mode, "_ansible_diff": True}
-    done = subprocess.run(
-        [sys.executable, "-m", f"ansible_collections.olap.partmove.plugins.modules.{call.module}"],
-        input=json.dumps({"ANSIBLE_MODULE_ARGS": {**call.args, **internal}}),
-        env={**os.environ, "PYTHONPATH": str(COLLECTIONS), "LC_ALL": "C.UTF-8"},
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
-    assert done.stderr == "", done.stderr
-    # Ansible adds these two where a module says neither.
-    result: dict[str, Any] = {"failed": False, "changed": False, **json.loads(done.stdout)}
-    assert result["failed"] == bool(done.returncode)
-    return result
+    return [answer_of(start_module(call)) for call in calls]

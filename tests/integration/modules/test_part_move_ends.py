@@ -7,24 +7,21 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
 
-from support.ansible import COLLECTIONS
+from support.ansible import Call, answer_of, start_module
 from support.modules import ASSUMED, Pair, partitions_of
+from support.replicated import wait_for
 from support.tables import Table, build_table, days
 from support.zookeeper import Ensemble
 
-MODULE = "ansible_collections.olap.partmove.plugins.modules.part_move"
 FIRST = days(1)[0]
 
 
@@ -51,42 +48,13 @@ def is_done_with(pair: Pair, table: Table) -> bool:
 
 @contextmanager
 def running(args: dict[str, Any]) -> Iterator[subprocess.Popen[str]]:
-    """Run the module as Ansible does, with its arguments on the standard input.
-
-    It ignores no signal, even where the tests do, such as SIGINT in the background of a shell.
-    """
-    process = subprocess.Popen(
-        ["env", "--default-signal", sys.executable, "-m", MODULE],
-        env={**os.environ, "PYTHONPATH": str(COLLECTIONS)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": args}))
-    process.stdin.close()
-    process.stdin = None
+    """Run the module in the background; it is over in the end."""
+    process = start_module(Call("part_move", args))
     try:
         yield process
     finally:
         process.kill()
         process.communicate()
-
-
-def answer(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Return the result of a module that is about to end."""
-    output, errors = process.communicate(timeout=300)
-    assert errors == ""
-    result: dict[str, Any] = json.loads(output)
-    return result
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 300
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda each: each.name)
@@ -97,9 +65,9 @@ def test_signal_ends_the_run_with_what_it_did(
     wanted = [*partitions_of(table, FIRST), *partitions_of(second)]
     sessions = sessions_of(hot)
     with running({**pair.options, **ASSUMED, "partitions": wanted, "lock_wait": "10m"}) as process:
-        wait_until(lambda: is_done_with(pair, table))
+        wait_for(lambda: is_done_with(pair, table))
         process.send_signal(number)
-        result = answer(process)
+        result = answer_of(process)
     assert result["failed"]
     assert result["msg"] == (
         f"The run was stopped by {number.name}. What it did so far holds; run again to go on."
@@ -124,9 +92,9 @@ def test_signal_ends_the_way_back_too(pair: Pair, table: Table, second: Table) -
     journal = pair.folder / "journal.jsonl"
     back = {"state": "hot", "assume_active": True, "lock_wait": "10m", "journal": str(journal)}
     with running({**pair.options, **back, "shard_paths": [second.path, table.path]}) as process:
-        wait_until(lambda: table.state(FIRST) == b"HOT" and not pair.hot.exists(lock_path(pair, table)))
+        wait_for(lambda: table.state(FIRST) == b"HOT" and not pair.hot.exists(lock_path(pair, table)))
         process.send_signal(signal.SIGTERM)
-        result = answer(process)
+        result = answer_of(process)
     assert result["msg"].startswith("The run was stopped by SIGTERM. ")
     assert {each["shard_path"] for each in result["moved"]} == {table.path}
     assert result["counts"]["moved"] == 3
@@ -161,9 +129,9 @@ def test_ensemble_that_goes_away_leaves_a_partial_result(
     options["hot"] |= {"operation_timeout": 10.0}
     wanted = [*partitions_of(table, FIRST), *partitions_of(second)]
     with running({**options, **ASSUMED, "partitions": wanted, "lock_wait": "10m"}) as process:
-        wait_until(lambda: is_done_with(pair, table))
+        wait_for(lambda: is_done_with(pair, table))
         hot.members[0].pause()
-        result = answer(process)
+        result = answer_of(process)
     assert result["failed"]
     assert result["msg"].startswith(f"No answer from ensemble hot ({hot.connect_string}) within 10 s")
     assert [each["partition"] for each in result["moved"]] == [FIRST]

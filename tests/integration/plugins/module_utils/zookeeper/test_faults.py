@@ -32,6 +32,7 @@ from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.wire impor
     MultiWrite,
 )
 from support.proxy import Action, ZooKeeperProxy, operation, writes
+from support.replicated import wait_for
 from support.zookeeper import Ensemble
 
 from .conftest import StoreMaker
@@ -78,13 +79,6 @@ def nth_multi_read(number: int) -> Callable[[bytes], bool]:
 
 def one_by_one(*names: str) -> list[Multi]:
     return [(Create(f"/{name}", b""),) for name in names]
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not so within {seconds:g} s"
-        time.sleep(0.05)
 
 
 @pytest.mark.usefixtures("filled")
