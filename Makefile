@@ -111,7 +111,7 @@ $(SPARK_PACKAGE):
 # With these Spark and ZooKeeper start in half the time, which tests do often.
 build/classes.stamp: build/venv.stamp | setup
 	@echo Make the archives of classes
-	@PYTHONPATH=build/collections:tests:roles/partition_classify/files $(BIN)/python -m support.class_archives
+	@PYTHONPATH=build/collections:tests:roles/partition_classify/files $(BIN)/python -m support.servers.class_archives
 	@touch $@
 
 # The stamp is as old as the start of the run: what changes meanwhile is checked the next time.

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from kazoo.client import KazooClient
 
-from support.clickhouse import (
+from support.servers.clickhouse import (
     ClickHouseCluster,
     ClickHouseServer,
     ClusterMaker,
@@ -26,9 +26,9 @@ from support.clickhouse import (
     clickhouse_program,
     cluster,
 )
-from support.kazoo_client import connected
-from support.process import ServerError
-from support.zookeeper import Ensemble, EnsembleOptions, Member
+from support.servers.kazoo_client import connected
+from support.servers.process import ServerError
+from support.servers.zookeeper import Ensemble, EnsembleOptions, Member
 
 # How fast the machine is says nothing about the code.
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])

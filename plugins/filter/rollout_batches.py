@@ -59,8 +59,8 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.rollout import batches, servers_of
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.rollout import batches, servers_of
 
 
 def rollout_batches(

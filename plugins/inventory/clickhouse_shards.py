@@ -132,7 +132,7 @@ from ansible.parsing.dataloader import DataLoader
 from ansible.plugins.inventory import BaseInventoryPlugin, Cacheable, Constructable
 from ansible.utils.path import unfrackpath
 
-from ansible_collections.olap.partmove.plugins.module_utils.runner_clusters import (
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_shards import (
     ClusterHost,
     PartMoveError,
     hosts_of,

@@ -223,8 +223,8 @@ modified:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.olap.partmove.plugins.module_utils.runner import run
-from ansible_collections.olap.partmove.plugins.module_utils.runner_config import EditConfig
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import EditConfig
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
 
 
 def main() -> None:

@@ -80,9 +80,9 @@ state:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.olap.partmove.plugins.module_utils import argspec
-from ansible_collections.olap.partmove.plugins.module_utils.runner import run
-from ansible_collections.olap.partmove.plugins.module_utils.runner_state import SetState
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_state import SetState
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
 
 
 def main() -> None:

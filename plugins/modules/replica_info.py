@@ -287,9 +287,9 @@ caught_up:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.olap.partmove.plugins.module_utils import argspec
-from ansible_collections.olap.partmove.plugins.module_utils.runner import run
-from ansible_collections.olap.partmove.plugins.module_utils.runner_replica import DiagnoseReplica
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_info import DiagnoseReplica
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
 
 
 def main() -> None:

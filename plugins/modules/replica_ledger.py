@@ -180,9 +180,9 @@ cold_partitions:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.olap.partmove.plugins.module_utils import argspec
-from ansible_collections.olap.partmove.plugins.module_utils.runner import run
-from ansible_collections.olap.partmove.plugins.module_utils.runner_ledger import ChangeLedger
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger import ChangeLedger
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
 
 
 def main() -> None:

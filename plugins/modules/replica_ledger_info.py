@@ -167,9 +167,9 @@ shards:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.olap.partmove.plugins.module_utils import argspec
-from ansible_collections.olap.partmove.plugins.module_utils.runner import run
-from ansible_collections.olap.partmove.plugins.module_utils.runner_ledger_info import InspectLedger
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger_info import InspectLedger
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from support.kazoo_client import connected
+from support.servers.kazoo_client import connected
 
 
 def move_one_by_one(hot: str, cold: str, paths: Sequence[str]) -> float:

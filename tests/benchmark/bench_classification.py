@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmark.classification import HEAP, LIVE, SNAPSHOT, Classification, running_server, snapshot_of
 from benchmark.measured_inventory import Reading
-from support.snapshot_files import GeneratedTree
+from support.files.snapshot_files import GeneratedTree
 
 PARTS = 1_000_000
 MANY_PARTS = 5_000_000

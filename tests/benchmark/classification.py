@@ -19,10 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
 from benchmark.measured_inventory import Reading
-from support.snapshot_files import NOW, GeneratedTree, write_generated
-from support.zookeeper import Ensemble, EnsembleOptions
+from support.files.snapshot_files import NOW, GeneratedTree, write_generated
+from support.servers.zookeeper import Ensemble, EnsembleOptions
 
 HEAP = "2g"
 SNAPSHOT = "zookeeper_snapshot"

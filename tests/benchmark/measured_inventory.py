@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow.compute
 
 from benchmark.memory import memory_mb
-from olap_partmove.zookeeper.settings import options_of
+from olap_partmove._zookeeper.settings import options_of
 from partition_classify.live_source import InventoryReader
 from partition_classify.snapshot_source import SnapshotReader
 from partition_classify.zookeeper_files.folders import folders_of

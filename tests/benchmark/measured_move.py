@@ -23,13 +23,13 @@ from typing import Any
 
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove import move
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.aftermath import Aftermath
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.copies import ColdCopies
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_reader import ShardReader
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.switch import Switch
-from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.reader import Reader
-from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import ZooKeeperStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove import move
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.aftermath import Aftermath
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.copies import ColdCopies
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.switch import Switch
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.reader import Reader
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import ZooKeeperStore
 from ansible_collections.olap.partmove.plugins.modules import part_move
 from benchmark.memory import memory_mb
 

@@ -19,16 +19,16 @@ from typing import Any
 
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import (
     COLD,
     PlanRow,
     write_plan,
 )
 from benchmark.baseline import move_one_by_one
 from benchmark.measured_move import Measurement, PhaseTime
-from support.kazoo_client import connected
-from support.tables import Table, TableOptions, build_table, days
-from support.zookeeper import Ensemble, EnsembleOptions
+from support.memory.tables import Table, TableOptions, build_table, days
+from support.servers.kazoo_client import connected
+from support.servers.zookeeper import Ensemble, EnsembleOptions
 
 REPLICAS = ("r1", "r2", "r3")
 HEAP = "1g"

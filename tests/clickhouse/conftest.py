@@ -13,15 +13,15 @@ from contextlib import ExitStack
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import ZnodeStore
-from support.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
-from support.kazoo_client import connected
-from support.moving import Mover, open_stores
-from support.proxy import ZooKeeperProxy
-from support.registered import Registry
-from support.replicated import BY_DAY, Definition, ReplicatedTable, TableMaker
-from support.watch import Watch
-from support.zookeeper import Ensemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
+from support.servers.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
+from support.servers.kazoo_client import connected
+from support.servers.moving import Mover, open_stores
+from support.servers.proxy import ZooKeeperProxy
+from support.servers.registered import Registry
+from support.servers.replicated import BY_DAY, Definition, ReplicatedTable, TableMaker
+from support.servers.watch import Watch
+from support.servers.zookeeper import Ensemble
 
 
 @pytest.fixture(scope="module")

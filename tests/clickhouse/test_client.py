@@ -16,17 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.client import (
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import (
     ClickHouseClient,
     QueryRefused,
     identifier,
     literal,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.options import ClickHouseOptions
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import PartMoveError
-from support.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
-from support.ports import ReservedPorts
-from support.tls import TlsFiles
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from support.servers.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
+from support.servers.ports import ReservedPorts
+from support.servers.tls import TlsFiles
 
 PASSWORD = "pä ss'\\ ✓"
 NO_ZOOKEEPER = ZooKeeperSource("127.0.0.1:1")

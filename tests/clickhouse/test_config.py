@@ -10,15 +10,21 @@ from collections.abc import Iterator, Mapping
 import pytest
 from lxml import etree
 
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.config_edit import (
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import (
     Style,
     ensure_absent,
     ensure_present,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.zookeeper_element import Node, Wanted
-from ansible_collections.olap.partmove.plugins.module_utils.runner_files import ConfigFiles, replace_files
-from support.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
-from support.configs import ENCODED
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.local_files import (
+    ConfigFiles,
+    replace_files,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import (
+    Node,
+    Wanted,
+)
+from support.files.configs import ENCODED
+from support.servers.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
 
 COLD = "cold_zookeeper"
 NODES = (Node("c1"), Node("c2", "2281", secure=True))

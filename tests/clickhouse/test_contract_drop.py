@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.downgrade import Guard
-from support.moving import Mover
-from support.registered import Registry
-from support.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import Guard
+from support.servers.moving import Mover
+from support.servers.registered import Registry
+from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
 
 DAY, OTHER = "20191201", "20191202"
 PART = f"{DAY}_0_0_0"

@@ -15,19 +15,22 @@ from typing import NamedTuple
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ledger import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import ColdEnsemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import (
     Ledger,
     LedgerReadiness,
     ReplicaKey,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ledger_entry import ColdEnsemble
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import MoveOptions, move_shard
-from support.clickhouse import QueryError
-from support.ledger import enter
-from support.moves import ANY
-from support.moving import Mover
-from support.registered import Registry
-from support.replicated import BY_DAY, WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
+    MoveOptions,
+    move_shard,
+)
+from support.memory.ledger import enter
+from support.memory.moves import ANY
+from support.servers.clickhouse import QueryError
+from support.servers.moving import Mover
+from support.servers.registered import Registry
+from support.servers.replicated import BY_DAY, WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
 
 DAY, OTHER = "20191201", "20191202"
 PART = f"{DAY}_0_0_0"

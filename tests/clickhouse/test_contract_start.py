@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.downgrade import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import ColdEnsemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import (
+    Ledger,
+    LedgerReadiness,
+    ReplicaKey,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import (
     Guard,
     StillCold,
     Withdrawal,
     withdraw,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ledger import (
-    Ledger,
-    LedgerReadiness,
-    ReplicaKey,
-)
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ledger_entry import ColdEnsemble
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import move_shard
-from support.clickhouse import ClickHouseCluster, ClickHouseServer, ZooKeeperSource
-from support.ledger import enter
-from support.moves import ANY
-from support.moving import Mover
-from support.process import ServerError
-from support.registered import Registry
-from support.replicated import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
+from support.memory.ledger import enter
+from support.memory.moves import ANY
+from support.servers.clickhouse import ClickHouseCluster, ClickHouseServer, ZooKeeperSource
+from support.servers.moving import Mover
+from support.servers.process import ServerError
+from support.servers.registered import Registry
+from support.servers.replicated import (
     OLD_STYLE,
     UNPARTITIONED,
     WITHOUT_MERGES,

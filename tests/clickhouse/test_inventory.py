@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils.runner_clusters import read_clusters
-from support.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
-from support.inventory import run_inventory
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_shards import read_clusters
+from support.ansible.inventory import run_inventory
+from support.servers.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
 
 CLUSTERS = """<remote_servers>
     <main>

@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from support.ansible import Call, call_modules
-from support.replicated import TableMaker
-from support.zookeeper import Ensemble
+from support.ansible.calls import Call, call_modules
+from support.servers.replicated import TableMaker
+from support.servers.zookeeper import Ensemble
 
 FIRST, SECOND = "20191201", "20191202"
 

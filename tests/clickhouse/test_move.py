@@ -13,10 +13,11 @@ from urllib.parse import quote
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Delete, Multi
-from support.moving import Mover, switches
-from support.registered import data_of, parts_in
-from support.replicated import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete, Multi
+from support.memory.tables import read_tree
+from support.servers.moving import Mover, switches
+from support.servers.registered import data_of, parts_in
+from support.servers.replicated import (
     BY_DAY,
     BY_STRING,
     BY_YEAR_AND_MONTH,
@@ -27,8 +28,7 @@ from support.replicated import (
     TableMaker,
     wait_for,
 )
-from support.tables import read_tree
-from support.watch import Watch
+from support.servers.watch import Watch
 
 Tree = Mapping[str, tuple[object, ...]]
 

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi
-from support.clickhouse import QueryError
-from support.moving import Mover, log_not_pulled, switches
-from support.proxy import ZooKeeperProxy
-from support.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
-from support.watch import Watch
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
+from support.servers.clickhouse import QueryError
+from support.servers.moving import Mover, log_not_pulled, switches
+from support.servers.proxy import ZooKeeperProxy
+from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
+from support.servers.watch import Watch
 
 ROWS = 3
 """Of each partition at the beginning."""

@@ -15,13 +15,13 @@ from typing import NamedTuple
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.move import MoveOptions
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_reader import NoSuchTable
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi
-from support.clickhouse import ClickHouseCluster, QueryError
-from support.moving import Mover
-from support.proxy import Action, ZooKeeperProxy, writes
-from support.replicated import BY_DAY, ReplicatedTable, TableMaker, wait_for
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import MoveOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
+from support.servers.clickhouse import ClickHouseCluster, QueryError
+from support.servers.moving import Mover
+from support.servers.proxy import Action, ZooKeeperProxy, writes
+from support.servers.replicated import BY_DAY, ReplicatedTable, TableMaker, wait_for
 
 DAY = "20191201"
 ROWS = "('2019-12-01', 1), ('2019-12-01', 2)"

@@ -15,13 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi
-from support.killed_move import Job, run_killed
-from support.moving import Mover, switches
-from support.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker
-from support.tables import read_tree
-from support.watch import Watch
-from support.zookeeper import Ensemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
+from support.memory.tables import read_tree
+from support.servers.killed_move import Job, run_killed
+from support.servers.moving import Mover, switches
+from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker
+from support.servers.watch import Watch
+from support.servers.zookeeper import Ensemble
 
 KILLS = 10
 MOVED = {"20191201", "20191202", "20191203"}

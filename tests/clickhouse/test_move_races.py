@@ -13,12 +13,19 @@ from dataclasses import dataclass
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi
-from support.moving import Mover, log_not_pulled, switches
-from support.proxy import Action, ZooKeeperProxy, writes
-from support.replicated import BY_DAY, WITHOUT_MERGES, Definition, ReplicatedTable, TableMaker, wait_for
-from support.watch import Watch
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
+from support.servers.moving import Mover, log_not_pulled, switches
+from support.servers.proxy import Action, ZooKeeperProxy, writes
+from support.servers.replicated import (
+    BY_DAY,
+    WITHOUT_MERGES,
+    Definition,
+    ReplicatedTable,
+    TableMaker,
+    wait_for,
+)
+from support.servers.watch import Watch
 
 DAY = "20191201"
 PART = "20191201_0_0_0"

@@ -20,7 +20,7 @@ import pytest
 from clickhouse.patched_server.compile import PatchedServerError, patched_library
 from clickhouse.patched_server.package import build_package, package_version, stock_package
 from staging.machine import STAGING, obstacle, run
-from support.replicated import wait_for
+from support.servers.replicated import wait_for
 
 TESTS = Path(__file__).parents[1]
 LIBRARY = "/usr/lib/clickhouse-server/libclickhouse-cold-zookeeper.so"

@@ -13,12 +13,12 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
-from support.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
-from support.process import ServerError
-from support.proxy import ZooKeeperProxy
-from support.replicated import ReplicatedTable
-from support.tables import read_tree
-from support.zookeeper import Ensemble
+from support.memory.tables import read_tree
+from support.servers.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
+from support.servers.process import ServerError
+from support.servers.proxy import ZooKeeperProxy
+from support.servers.replicated import ReplicatedTable
+from support.servers.zookeeper import Ensemble
 
 SIGN = "SELECT count() FROM system.build_options WHERE name = 'COLD_ZOOKEEPER'"
 SESSION = "SELECT value FROM system.build_options WHERE name = 'COLD_ZOOKEEPER_SESSION'"

@@ -11,26 +11,33 @@ from collections.abc import Callable
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.options import ClickHouseOptions
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.probe import HttpProbe
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import (
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.probe import HttpProbe
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     FormatError,
     PartMoveError,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import (
     ActivePart,
     ReplicaProbe,
 )
-from support.clickhouse import (
+from support.servers.clickhouse import (
     ClickHouseCluster,
     ClickHouseServer,
     ClusterMaker,
     QueryError,
     ZooKeeperSource,
 )
-from support.proxy import ZooKeeperProxy
-from support.replicated import BY_STRING, BY_YEAR_AND_MONTH, OLD_STYLE, ReplicatedTable, TableMaker, wait_for
-from support.zookeeper import Ensemble
+from support.servers.proxy import ZooKeeperProxy
+from support.servers.replicated import (
+    BY_STRING,
+    BY_YEAR_AND_MONTH,
+    OLD_STYLE,
+    ReplicatedTable,
+    TableMaker,
+    wait_for,
+)
+from support.servers.zookeeper import Ensemble
 
 HOST = "host: 127.0.0.1\nport: 1\ntcp_port: 2\ndatabase: default\ntable: t\nscheme: http\n"
 NOWHERE = "host: 192.0.2.1\nport: 1\n"

@@ -11,20 +11,21 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.downgrade import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import (
     Guard,
     StillCold,
     Withdrawal,
     withdraw,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ledger import Ledger, ReplicaKey
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.overlay import OverlayStore
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
-from support.clickhouse import QueryError
-from support.ledger import enter
-from support.moving import Mover
-from support.registered import Registry, parts_in
-from support.replicated import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
+from support.memory.ledger import enter
+from support.memory.tables import read_tree
+from support.servers.clickhouse import QueryError
+from support.servers.moving import Mover
+from support.servers.registered import Registry, parts_in
+from support.servers.replicated import (
     BY_DAY,
     OLD_STYLE,
     UNPARTITIONED,
@@ -34,8 +35,7 @@ from support.replicated import (
     TableMaker,
     wait_for,
 )
-from support.tables import read_tree
-from support.watch import Watch
+from support.servers.watch import Watch
 
 DAY, OTHER = "20191201", "20191202"
 PART = f"{DAY}_0_0_0"

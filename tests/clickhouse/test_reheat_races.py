@@ -13,17 +13,17 @@ from http.client import HTTPException
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.reheat import reheat_shard
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.server_gates import AssumeActive
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi
-from support.clickhouse import ZooKeeperSource
-from support.moving import Mover, log_not_pulled, returns
-from support.proxy import LISTS, Action, ZooKeeperProxy, operation
-from support.registered import Registry
-from support.replicated import ReplicatedTable, TableMaker, wait_for
-from support.watch import Watch
-from support.zookeeper import Ensemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AssumeActive
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
+from support.servers.clickhouse import ZooKeeperSource
+from support.servers.moving import Mover, log_not_pulled, returns
+from support.servers.proxy import LISTS, Action, ZooKeeperProxy, operation
+from support.servers.registered import Registry
+from support.servers.replicated import ReplicatedTable, TableMaker, wait_for
+from support.servers.watch import Watch
+from support.servers.zookeeper import Ensemble
 
 DAY, OTHER = "20191201", "20191202"
 PART = f"{DAY}_0_0_0"

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import PartMoveError
-from support.clickhouse import ClickHouseCluster, QueryError, ServerOptions, ZooKeeperSource, cluster
-from support.health import ask, finding, symptoms
-from support.proxy import ZooKeeperProxy
-from support.replicated import BY_DAY, ReplicatedTable, wait_for
-from support.zookeeper import Ensemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from support.servers.clickhouse import ClickHouseCluster, QueryError, ServerOptions, ZooKeeperSource, cluster
+from support.servers.health import ask, finding, symptoms
+from support.servers.proxy import ZooKeeperProxy
+from support.servers.replicated import BY_DAY, ReplicatedTable, wait_for
+from support.servers.zookeeper import Ensemble
 
 SETTINGS = {
     "zookeeper_session_expiration_check_period": 1,

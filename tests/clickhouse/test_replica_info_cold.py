@@ -12,29 +12,29 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.client import ClickHouseClient
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.health import HealthProbe
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.options import ClickHouseOptions
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.cold_presence import ColdPresence
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import (
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import ClickHouseClient
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.health import HealthProbe
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    NoSuchTable,
     PartMoveError,
     SameEnsemble,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ledger import Ledger, ReplicaKey
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import ZnodeStore
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_reader import NoSuchTable
-from support.ansible import Call, call_modules
-from support.clickhouse import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.health.cold_presence import ColdPresence
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
+from support.ansible.calls import Call, call_modules
+from support.memory.ledger import enter
+from support.servers.clickhouse import (
     ClickHouseCluster,
     ClusterMaker,
     ServerOptions,
     ZooKeeperSource,
 )
-from support.health import ask, finding, symptoms
-from support.ledger import enter
-from support.moving import Mover
-from support.replicated import ReplicatedTable, TableMaker, wait_for
-from support.zookeeper import Ensemble
+from support.servers.health import ask, finding, symptoms
+from support.servers.moving import Mover
+from support.servers.replicated import ReplicatedTable, TableMaker, wait_for
+from support.servers.zookeeper import Ensemble
 
 FIRST, SECOND = "20191201", "20191202"
 SIGN = "SELECT count() FROM system.build_options WHERE name = 'COLD_ZOOKEEPER'"

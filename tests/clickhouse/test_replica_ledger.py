@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from support.ansible import Call, run_modules
-from support.clickhouse import ClickHouseCluster, ClusterMaker, ServerOptions, ZooKeeperSource
-from support.replicated import ReplicatedTable, wait_for
-from support.zookeeper import Ensemble
+from support.ansible.calls import Call, run_modules
+from support.servers.clickhouse import ClickHouseCluster, ClusterMaker, ServerOptions, ZooKeeperSource
+from support.servers.replicated import ReplicatedTable, wait_for
+from support.servers.zookeeper import Ensemble
 
 FIRST, SECOND = "20191201", "20191202"
 SIGN = "SELECT count() FROM system.build_options WHERE name = 'COLD_ZOOKEEPER'"

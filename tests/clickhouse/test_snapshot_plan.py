@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 
 from partition_classify.policy import read_policy
 from partition_classify.transforms import plan_rows
-from support.inventories import copied, files, live
-from support.moving import Mover
-from support.replicated import BY_DAY, OLD_STYLE, UNPARTITIONED, TableMaker
-from support.spark import spark
-from support.zookeeper import Ensemble
+from support.files.inventories import copied, files, live
+from support.servers.moving import Mover
+from support.servers.replicated import BY_DAY, OLD_STYLE, UNPARTITIONED, TableMaker
+from support.servers.spark import spark
+from support.servers.zookeeper import Ensemble
 
 __all__ = ["spark"]
 

@@ -18,17 +18,17 @@ import pyarrow.parquet
 import pytest
 
 import build_package
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.settings import clients_of
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.usage import (
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.settings import clients_of
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import (
     PartitionUsage,
     read_usage,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
-from support.clickhouse import ClickHouseCluster, ClickHouseServer
-from support.jvm import SMALL_SPARK
-from support.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
-from support.zookeeper import Ensemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
+from support.servers.clickhouse import ClickHouseCluster, ClickHouseServer
+from support.servers.jvm import SMALL_SPARK
+from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
+from support.servers.zookeeper import Ensemble
 
 SCRIPT = build_package.HERE / "classify.py"
 DAYS = ("20191201", "20191202", "20191203")

@@ -26,8 +26,8 @@ from demo.play import Play
 from demo.runs import Runs
 from demo.screen import Screen, Surprise
 from demo.stage import Ensembles, Stage, running_ensembles
-from support.clickhouse import clickhouse_program
-from support.process import ServerError
+from support.servers.clickhouse import clickhouse_program
+from support.servers.process import ServerError
 
 
 def main() -> int:

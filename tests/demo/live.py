@@ -17,8 +17,8 @@ from typing import Any
 from demo.screen import Surprise, require
 from demo.stage import Ensembles, Server
 from demo.tables import DATABASE, LIVE, PAUSE_SECONDS, SHARD, TABLES, DemoTable
-from support.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource, cluster
-from support.replicated import wait_for
+from support.servers.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource, cluster
+from support.servers.replicated import wait_for
 
 _INSERT_SECONDS = 2.0
 _SESSION = "SELECT value FROM system.build_options WHERE name = 'COLD_ZOOKEEPER_SESSION'"

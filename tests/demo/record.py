@@ -13,7 +13,7 @@ from demo.live import live_stage
 from demo.recording import RECORDING, record, write
 from demo.stage import running_ensembles
 from demo.tables import ROOT
-from support.kazoo_client import connected
+from support.servers.kazoo_client import connected
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from kazoo.client import KazooClient
 
 from demo.stage import Ensembles, Server
 from demo.tables import DemoTable
-from support.kazoo_client import connected
+from support.servers.kazoo_client import connected
 
 RECORDING = Path(__file__).with_name("recorded") / "znodes.json"
 

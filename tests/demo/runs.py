@@ -18,12 +18,12 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
 from demo.facts import Facts
 from demo.screen import Surprise
 from demo.stage import Ensembles, Server
 from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT
-from support.jvm import SMALL_SPARK
+from support.servers.jvm import SMALL_SPARK
 
 PLAYBOOK = "olap.partmove.separate"
 _COLLECTIONS = Path("build/collections").resolve()

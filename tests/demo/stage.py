@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from demo.tables import DemoTable
-from support.kazoo_client import connected
-from support.tables import read_tree
-from support.zookeeper import Ensemble, EnsembleOptions
+from support.memory.tables import read_tree
+from support.servers.kazoo_client import connected
+from support.servers.zookeeper import Ensemble, EnsembleOptions
 
 
 class Server(NamedTuple):

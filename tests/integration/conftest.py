@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
-from support.modules import Pair
-from support.tables import Table, build_table
-from support.zookeeper import Ensemble
+from support.ansible.modules import Pair
+from support.memory.tables import Table, build_table
+from support.servers.zookeeper import Ensemble
 
 
 @pytest.fixture

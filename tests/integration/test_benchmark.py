@@ -13,8 +13,8 @@ import pytest
 from benchmark.bench_classification import require_one_plan
 from benchmark.classification import LIVE, SNAPSHOT, Classification, running_server, snapshot_of
 from benchmark.pair import REPLICAS, Pair, running_pair
-from support.jvm import SMALL_SPARK
-from support.snapshot_files import GeneratedTree
+from support.files.snapshot_files import GeneratedTree
+from support.servers.jvm import SMALL_SPARK
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from demo import demo
 from demo.recording import RECORDING, read, write
 from demo.screen import Screen, Surprise
 from demo.tables import REPLICAS, TABLES
-from support.ansible import COLLECTIONS, ROOT
+from support.ansible.calls import COLLECTIONS, ROOT
 
 PART = re.compile(r"(/.*)/replicas/(.*)/parts/([^/_]+)_[^/]*")
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.overlay import OverlayStore
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ports import ZnodeStore
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Check,
     Create,
     Delete,
@@ -27,15 +27,15 @@ from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes impo
     SetData,
     Znode,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.options import (
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import (
     EnsembleOptions as ConnectionOptions,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import (
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import (
     ZooKeeperStore,
     connect as open_store,
 )
-from support.memory import MemoryEnsemble
-from support.zookeeper import Ensemble
+from support.memory.memory import MemoryEnsemble
+from support.servers.zookeeper import Ensemble
 
 PATHS = ("/a", "/a/b", "/a/b/c", "/a/d", "/e", "/e/f")
 

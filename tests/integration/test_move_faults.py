@@ -17,30 +17,30 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.security import make_acl
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ensembles import (
-    check_distinct,
-    check_invisible,
-    check_unlike,
-)
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.errors import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     AccessDenied,
     EnsembleUnreachable,
     SameEnsemble,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi
-from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.options import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.two_ensembles import (
+    check_distinct,
+    check_invisible,
+    check_unlike,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import (
     EnsembleOptions as ConnectionOptions,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.zookeeper.store import (
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import (
     ZooKeeperStore,
     connect as open_store,
 )
-from support.killed_move import Job, run_killed
-from support.moving import Before, copies, switches
-from support.proxy import Action, Trap, ZooKeeperProxy, writes
-from support.real_moves import Field
-from support.tables import Table, TableOptions, build_table, days
-from support.zookeeper import Ensemble
+from support.memory.tables import Table, TableOptions, build_table, days
+from support.servers.killed_move import Job, run_killed
+from support.servers.moving import Before, copies, switches
+from support.servers.proxy import Action, Trap, ZooKeeperProxy, writes
+from support.servers.real_moves import Field
+from support.servers.zookeeper import Ensemble
 
 DAYS = days(3)
 Connect = Callable[[str], KazooClient]

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.znodes import Multi
-from support.killed_move import Job, carry_out, run_killed
-from support.moving import returns
-from support.proxy import Action, ZooKeeperProxy, writes
-from support.real_moves import Field
-from support.tables import Table, TableOptions, build_table, days
-from support.zookeeper import Ensemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
+from support.memory.tables import Table, TableOptions, build_table, days
+from support.servers.killed_move import Job, carry_out, run_killed
+from support.servers.moving import returns
+from support.servers.proxy import Action, ZooKeeperProxy, writes
+from support.servers.real_moves import Field
+from support.servers.zookeeper import Ensemble
 
 DAYS = days(3)
 MANY_DAYS = days(200)

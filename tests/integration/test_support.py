@@ -20,13 +20,19 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss, NoAuthError, NoNodeError
 from kazoo.security import make_digest_acl
 
-from support.clickhouse import ClickHouseCluster, ClusterMaker, QueryError, ServerOptions, ZooKeeperSource
-from support.kazoo_client import connected
-from support.ports import ReservedPorts
-from support.process import ServerError, ServerProcess
-from support.proxy import Action, ZooKeeperProxy, writes
-from support.tls import TlsFiles
-from support.zookeeper import Ensemble, EnsembleOptions
+from support.servers.clickhouse import (
+    ClickHouseCluster,
+    ClusterMaker,
+    QueryError,
+    ServerOptions,
+    ZooKeeperSource,
+)
+from support.servers.kazoo_client import connected
+from support.servers.ports import ReservedPorts
+from support.servers.process import ServerError, ServerProcess
+from support.servers.proxy import Action, ZooKeeperProxy, writes
+from support.servers.tls import TlsFiles
+from support.servers.zookeeper import Ensemble, EnsembleOptions
 
 Connect = Callable[[str], KazooClient]
 
@@ -166,7 +172,7 @@ def test_servers_die_with_the_process_that_started_them(tmp_path: Path) -> None:
         import sys, time
         from pathlib import Path
         sys.path[:0] = {sys.path!r}
-        from support.zookeeper import Ensemble
+        from support.servers.zookeeper import Ensemble
         ensemble = Ensemble(Path({str(tmp_path)!r}))
         ensemble.start()
         print(ensemble.members[0].pid, flush=True)

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import pytest
 from kazoo.client import KazooClient
 
-from support.synthetic import SyntheticTable
-from support.watch import Watch
-from support.zookeeper import Ensemble
+from support.memory.synthetic import SyntheticTable
+from support.servers.watch import Watch
+from support.servers.zookeeper import Ensemble
 
 PART = "20191201_0_0_0"
 

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from support.tls import TlsFiles
+from support.servers.tls import TlsFiles
 
 from . import steady
 from .base import base

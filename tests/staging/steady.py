@@ -18,7 +18,7 @@ from kazoo.exceptions import ConnectionLoss, OperationTimeoutError
 from kazoo.protocol.states import KazooState
 from kazoo.security import make_digest_acl
 
-from support.tls import TlsFiles
+from support.servers.tls import TlsFiles
 
 # The most that a server with the usual tickTime of 2 seconds grants.
 _SESSION_SECONDS = 40.0

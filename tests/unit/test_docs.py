@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.gate import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import (
     PartitionGate,
     ShardGate,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.partition_gates import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import (
     PARTITION_GATES,
 )
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.shard_gates import SHARD_GATES
-from support.gate_names import literal_gates
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
+from support.memory.gate_names import literal_gates
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")

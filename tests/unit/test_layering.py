@@ -5,7 +5,7 @@
 """What may import what: the imports of every file are read, none is run.
 
 The domain imports the standard library and itself, so that it runs inside of Ansible modules and, as a
-zip, on Spark. The adapters import the domain; the runner imports all three; modules import the runner.
+zip, on Spark. The adapters import the domain; tasks import all three; modules import their task.
 """
 
 from __future__ import annotations
@@ -47,20 +47,18 @@ class Layer(NamedTuple):
     absolute: tuple[str, ...] = ()
 
 
-DOMAIN = f"{MODULE_UTILS}.partmove"
-RUNNER_FILES = (f"{MODULE_UTILS}.runner", f"{MODULE_UTILS}.argspec")
+DOMAIN = f"{MODULE_UTILS}._partmove"
+ZOOKEEPER = f"{MODULE_UTILS}._zookeeper"
+CLICKHOUSE = f"{MODULE_UTILS}._clickhouse"
+TASKS = f"{MODULE_UTILS}._tasks"
 LAYERS = {
-    "domain": Layer(UTILS / "partmove", "**/*.py", (), relative=(DOMAIN,)),
-    "zookeeper": Layer(
-        UTILS / "zookeeper", "**/*.py", ("kazoo",), relative=(DOMAIN, f"{MODULE_UTILS}.zookeeper")
-    ),
-    "clickhouse": Layer(
-        UTILS / "clickhouse", "**/*.py", ("lxml",), relative=(DOMAIN, f"{MODULE_UTILS}.clickhouse")
-    ),
-    "runner": Layer(UTILS, "*.py", ("ansible.module_utils",), relative=(MODULE_UTILS,)),
-    "modules": Layer(PLUGINS / "modules", "*.py", ("ansible.module_utils",), absolute=RUNNER_FILES),
+    "domain": Layer(UTILS / "_partmove", "**/*.py", (), relative=(DOMAIN,)),
+    "zookeeper": Layer(UTILS / "_zookeeper", "**/*.py", ("kazoo",), relative=(DOMAIN, ZOOKEEPER)),
+    "clickhouse": Layer(UTILS / "_clickhouse", "**/*.py", ("lxml",), relative=(DOMAIN, CLICKHOUSE)),
+    "tasks": Layer(UTILS / "_tasks", "*.py", ("ansible.module_utils",), relative=(MODULE_UTILS,)),
+    "modules": Layer(PLUGINS / "modules", "*.py", ("ansible.module_utils",), absolute=(TASKS,)),
     "action": Layer(PLUGINS / "action", "*.py", ("ansible",)),
-    "inventory": Layer(PLUGINS / "inventory", "*.py", ("ansible",), absolute=(f"{MODULE_UTILS}.runner",)),
+    "inventory": Layer(PLUGINS / "inventory", "*.py", ("ansible",), absolute=(TASKS,)),
     "filter": Layer(PLUGINS / "filter", "*.py", ("ansible.errors",), absolute=(DOMAIN,)),
     "doc_fragments": Layer(PLUGINS / "doc_fragments", "*.py", ()),
     "Spark job": Layer(
@@ -68,9 +66,9 @@ LAYERS = {
         "**/*.py",
         (
             # The zip archive of module_utils; it has the domain and the adapters.
-            "olap_partmove.clickhouse",
-            "olap_partmove.partmove",
-            "olap_partmove.zookeeper",
+            "olap_partmove._clickhouse",
+            "olap_partmove._partmove",
+            "olap_partmove._zookeeper",
             "build_package",
             "jinja2",
             "partition_classify",
@@ -130,10 +128,7 @@ def is_allowed(each: Import, layer: Layer) -> bool:
         return begins_with(each.name, layer.relative)
     if each.name.split(".")[0] in sys.stdlib_module_names or begins_with(each.name, layer.outside):
         return True
-    # runner_move.py and its like are parts of the runner.
-    return begins_with(each.name, layer.absolute) or any(
-        each.name.startswith(f"{prefix}_") for prefix in layer.absolute
-    )
+    return begins_with(each.name, layer.absolute)
 
 
 @pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
@@ -162,25 +157,25 @@ def test_files_that_know_ansible_are_few() -> None:
         for each in imports_of(path)
         if begins_with(each.name, ("ansible",))
     }
-    assert knowing == {"runner.py"}
+    assert knowing == {"_tasks/runner.py"}
 
 
 @pytest.mark.parametrize(
     ("layer", "file", "source"),
     [
-        ("domain", "partmove/x.py", "import kazoo"),
-        ("domain", "partmove/x.py", "from ..zookeeper import store"),
-        ("domain", "partmove/x.py", "from ..zookeeper.store import connect"),
-        ("domain", "partmove/x.py", f"from {DOMAIN}.names import PartName"),
-        ("domain", "partmove/x.py", "def late():\n    import yaml"),
-        ("zookeeper", "zookeeper/x.py", "from ..clickhouse.probe import HttpProbe"),
-        ("zookeeper", "zookeeper/x.py", "from .. import runner"),
-        ("clickhouse", "clickhouse/x.py", "import requests"),
-        ("modules", "../modules/x.py", f"from {DOMAIN}.names import PartName"),
-        ("modules", "../modules/x.py", f"from {MODULE_UTILS} import partmove"),
+        ("domain", "_partmove/x.py", "import kazoo"),
+        ("domain", "_partmove/x.py", "from .._zookeeper import store"),
+        ("domain", "_partmove/x.py", "from .._zookeeper.store import connect"),
+        ("domain", "_partmove/x.py", f"from {DOMAIN}.formats.names import PartName"),
+        ("domain", "_partmove/x.py", "def late():\n    import yaml"),
+        ("zookeeper", "_zookeeper/x.py", "from .._clickhouse.probe import HttpProbe"),
+        ("zookeeper", "_zookeeper/x.py", "from .._tasks import runner"),
+        ("clickhouse", "_clickhouse/x.py", "import requests"),
+        ("modules", "../modules/x.py", f"from {DOMAIN}.formats.names import PartName"),
+        ("modules", "../modules/x.py", f"from {MODULE_UTILS} import _partmove"),
         ("modules", "../modules/x.py", "import kazoo"),
-        ("runner", "x.py", "from ansible.errors import AnsibleError"),
-        ("runner", "x.py", f"from {MODULE_UTILS}.partmove.names import PartName"),
+        ("tasks", "_tasks/x.py", "from ansible.errors import AnsibleError"),
+        ("tasks", "_tasks/x.py", f"from {MODULE_UTILS}._partmove.formats.names import PartName"),
     ],
 )
 def test_a_breach_is_seen(

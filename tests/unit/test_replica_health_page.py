@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.diagnosis import SYMPTOMS
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.health.diagnosis import SYMPTOMS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "replica-health.md"
 

@@ -5,7 +5,7 @@
 """Packs what the job needs on every executor into one zip for ``spark-submit --py-files``.
 
 The zip holds two packages: ``partition_classify``, which lies beside this file, and ``olap_partmove``
-with the collection's ``clickhouse``, ``partmove`` and ``zookeeper`` inside. The same files give the same
+with the collection's ``_clickhouse``, ``_partmove`` and ``_zookeeper`` inside. The same files give the same
 bytes: no compression, entries in the order of their names, one fixed time.
 """
 
@@ -19,23 +19,20 @@ HERE = Path(__file__).resolve().parent
 MODULE_UTILS = HERE.parents[2] / "plugins" / "module_utils"
 _TIME = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o644 << 16
+_PACKED = (".py", ".j2")
 
 
 def build(target: Path, *, module_utils: Path = MODULE_UTILS) -> None:
     """Write the zip to ``target``. Raises OSError when the files of the collection are not there."""
-    packages = {
-        "olap_partmove/clickhouse": module_utils / "clickhouse",
-        "olap_partmove/partmove": module_utils / "partmove",
-        "olap_partmove/zookeeper": module_utils / "zookeeper",
+    roots = {
+        "olap_partmove/_clickhouse": module_utils / "_clickhouse",
+        "olap_partmove/_partmove": module_utils / "_partmove",
+        "olap_partmove/_zookeeper": module_utils / "_zookeeper",
         "partition_classify": HERE / "partition_classify",
-        "partition_classify/zookeeper_files": HERE / "partition_classify" / "zookeeper_files",
     }
     files = {"olap_partmove/__init__.py": b""}
-    for name, folder in packages.items():
-        # Python takes a folder of a zip for a package only with this file in it.
-        files[f"{name}/__init__.py"] = b""
-        files |= {f"{name}/{path.name}": path.read_bytes() for path in _modules(folder)}
-        files |= {f"{name}/{path.name}": path.read_bytes() for path in folder.glob("*.j2")}
+    for name, root in roots.items():
+        files |= _package(name, root)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as package:
         for name, content in sorted(files.items()):
             entry = zipfile.ZipInfo(name, _TIME)
@@ -43,11 +40,14 @@ def build(target: Path, *, module_utils: Path = MODULE_UTILS) -> None:
             package.writestr(entry, content)
 
 
-def _modules(folder: Path) -> list[Path]:
-    modules = sorted(folder.glob("*.py"))
-    if not modules:
-        raise FileNotFoundError(f"there are no Python modules in {folder}")
-    return modules
+def _package(name: str, root: Path) -> dict[str, bytes]:
+    """Name in the zip and bytes of every module and template at and below the folder of a package."""
+    found = [path for path in sorted(root.rglob("*")) if path.suffix in _PACKED]
+    if not found:
+        raise FileNotFoundError(f"there are no Python modules in {root}")
+    # Python takes a folder of a zip for a package only with this file in it.
+    packages = {f"{name}/{path.parent.relative_to(root) / '__init__.py'}": b"" for path in found}
+    return packages | {f"{name}/{path.relative_to(root)}": path.read_bytes() for path in found}
 
 
 def main() -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from support.ansible import Call, call_modules, run_modules
-from support.configs import ENCODED, written
-from support.zookeeper import Ensemble
+from support.ansible.calls import Call, call_modules, run_modules
+from support.files.configs import ENCODED, written
+from support.servers.zookeeper import Ensemble
 
 NODES = [{"host": "c1"}, {"host": "c2", "port": 2281}, {"host": "c3", "secure": True}]
 IDENTITY, OTHER_IDENTITY = "clickhouse:Tr0ub4dor&3", "clickhouse:batt3ry<staple"

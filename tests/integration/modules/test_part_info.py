@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from support.modules import ASSUMED, Pair, partitions_of
-from support.synthetic import LEGACY, MINIMALISTIC
-from support.tables import Table, TableOptions, build_table, days, register
+from support.ansible.modules import ASSUMED, Pair, partitions_of
+from support.memory.synthetic import LEGACY, MINIMALISTIC
+from support.memory.tables import Table, TableOptions, build_table, days, register
 
 FIRST, SECOND, THIRD = days(3)
 NOTHING = {"parts": 0, "znodes": 0, "bytes": 0}

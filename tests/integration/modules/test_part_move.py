@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import PlanRow, write_plan
-from support.modules import ASSUMED, Pair, partitions_of
-from support.synthetic import MINIMALISTIC
-from support.tables import Table, TableOptions, build_table, days
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
+from support.ansible.modules import ASSUMED, Pair, partitions_of
+from support.memory.synthetic import MINIMALISTIC
+from support.memory.tables import Table, TableOptions, build_table, days
 
 FIRST, SECOND, THIRD = days(3)
 

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from support.ansible import Call, answer_of, start_module
-from support.modules import ASSUMED, Pair, partitions_of
-from support.replicated import wait_for
-from support.tables import Table, build_table, days
-from support.zookeeper import Ensemble
+from support.ansible.calls import Call, answer_of, start_module
+from support.ansible.modules import ASSUMED, Pair, partitions_of
+from support.memory.tables import Table, build_table, days
+from support.servers.replicated import wait_for
+from support.servers.zookeeper import Ensemble
 
 FIRST = days(1)[0]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from support.ansible import run_playbook, write_playbook
-from support.modules import ASSUMED, Pair, partitions_of
-from support.tables import Table, build_table, days
+from support.ansible.calls import run_playbook, write_playbook
+from support.ansible.modules import ASSUMED, Pair, partitions_of
+from support.memory.tables import Table, build_table, days
 
 (FIRST,) = days(1)
 

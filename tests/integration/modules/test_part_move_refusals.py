@@ -14,11 +14,11 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.security import CREATOR_ALL_ACL, READ_ACL_UNSAFE
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import PlanRow, write_plan
-from support.modules import ASSUMED, Pair, partitions_of
-from support.ports import ReservedPorts
-from support.tables import Table, days, read_tree
-from support.zookeeper import Ensemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
+from support.ansible.modules import ASSUMED, Pair, partitions_of
+from support.memory.tables import Table, days, read_tree
+from support.servers.ports import ReservedPorts
+from support.servers.zookeeper import Ensemble
 
 (FIRST,) = days(1)
 SHORT = {"connect_timeout": 10.0, "operation_timeout": 10.0}

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import PlanRow, write_plan
-from support.modules import ASSUMED, Pair, partitions_of
-from support.real_moves import Run
-from support.tables import Table, TableOptions, build_table, days, read_tree, register
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
+from support.ansible.modules import ASSUMED, Pair, partitions_of
+from support.memory.tables import Table, TableOptions, build_table, days, read_tree, register
+from support.servers.real_moves import Run
 
 FIRST, SECOND, THIRD = days(3)
 BACK: dict[str, Any] = {"state": "hot", "assume_active": True}

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from kazoo.client import KazooClient
 
-from support.ansible import Call
-from support.modules import ASSUMED, Pair, partitions_of
-from support.tables import Table, TableOptions, build_table, days, read_tree, register
-from support.zookeeper import Ensemble
+from support.ansible.calls import Call
+from support.ansible.modules import ASSUMED, Pair, partitions_of
+from support.memory.tables import Table, TableOptions, build_table, days, read_tree, register
+from support.servers.zookeeper import Ensemble
 
 FIRST, SECOND, _THIRD = days(3)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.ledger import ReplicaKey
-from support.ledger import SIGN, enter
-from support.modules import Pair, partitions_of
-from support.moving import open_stores
-from support.tables import Table, build_table, days
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import ReplicaKey
+from support.ansible.modules import Pair, partitions_of
+from support.memory.ledger import SIGN, enter
+from support.memory.tables import Table, build_table, days
+from support.servers.moving import open_stores
 
 FIRST, _SECOND, THIRD = days(3)
 MOVE: dict[str, Any] = {"assume_active": True, "min_age": "0"}

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
-from support.ansible import call_modules
-from support.modules import ASSUMED, Pair, partitions_of
-from support.tables import Table, days
-from support.zookeeper import Ensemble
+from support.ansible.calls import call_modules
+from support.ansible.modules import ASSUMED, Pair, partitions_of
+from support.memory.tables import Table, days
+from support.servers.zookeeper import Ensemble
 
 USER, PASSWORD = "mover", "Tr0ub4dor-and-3"
 OTHER_PASSWORDS = ("wr0ng-horse", "batt3ry-staple", "corr3ct-key")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from support.ansible import PlaybookRun, run_playbook
-from support.modules import ASSUMED, Pair, partitions_of
-from support.role_runs import changed, summary
-from support.tables import Table, build_table, days
+from support.ansible.calls import PlaybookRun, run_playbook
+from support.ansible.modules import ASSUMED, Pair, partitions_of
+from support.ansible.role_runs import changed, summary
+from support.memory.tables import Table, build_table, days
 
 FIRST, SECOND, THIRD = days(3)
 

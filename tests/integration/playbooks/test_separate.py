@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from support.ansible import ROOT, PlaybookRun, run_playbook
-from support.jvm import SMALL_SPARK
-from support.modules import Pair
-from support.tables import Table, build_table, days
+from support.ansible.calls import ROOT, PlaybookRun, run_playbook
+from support.ansible.modules import Pair
+from support.memory.tables import Table, build_table, days
+from support.servers.jvm import SMALL_SPARK
 
 FIRST, SECOND, THIRD = days(3)
 PASSWORD = "Tr0ub4dor-and-3"

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, functions as F  # noqa: N812 - what everyone calls it
 
-from olap_partmove.partmove.plan import COLD, HOT
-from olap_partmove.partmove.plan_lines import MUTATIONS_APPLIED, ONE_PART, QUEUE_CLEAR
+from olap_partmove._partmove.plan.file import COLD, HOT
+from olap_partmove._partmove.plan.lines import MUTATIONS_APPLIED, ONE_PART, QUEUE_CLEAR
 
 MOVE = "move"
 REHEAT = "reheat"

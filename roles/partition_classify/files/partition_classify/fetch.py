@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from olap_partmove.partmove.errors import PartMoveError
-from olap_partmove.partmove.plan import read_header
+from olap_partmove._partmove.errors import PartMoveError
+from olap_partmove._partmove.plan.file import read_header
 
 from .hand_over import PLAN, HandOver
 from .progress import tell

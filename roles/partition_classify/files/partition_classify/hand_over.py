@@ -20,7 +20,7 @@ from typing import Any, cast
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 
-from olap_partmove.partmove.errors import PlanError
+from olap_partmove._partmove.errors import PlanError
 
 from .report_output import REPORT_FILES
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from olap_partmove.partmove.inventory import InventoryRow
+from olap_partmove._partmove.shard.inventory import InventoryRow
 
 if TYPE_CHECKING:
     import pyarrow as pa

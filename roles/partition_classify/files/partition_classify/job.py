@@ -18,8 +18,8 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from olap_partmove.partmove.errors import PartMoveError, PlanError
-from olap_partmove.partmove.plan import PlanHeader, read_header
+from olap_partmove._partmove.errors import PartMoveError, PlanError
+from olap_partmove._partmove.plan.file import PlanHeader, read_header
 
 from .arguments import parser
 from .hand_over import PLAN, HandOver

@@ -30,19 +30,18 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from olap_partmove.partmove.ensembles import check_distinct, check_unlike
-from olap_partmove.partmove.errors import EnsembleError, EnsembleUnreachable
-from olap_partmove.partmove.inventory import (
+from olap_partmove._partmove.errors import EnsembleError, EnsembleUnreachable, NoSuchTable
+from olap_partmove._partmove.lease.two_ensembles import check_distinct, check_unlike
+from olap_partmove._partmove.shard.inventory import (
     HOT,
     InventoryRow,
     count_parts,
     find_shard_paths,
     read_inventory,
 )
-from olap_partmove.partmove.shard_reader import NoSuchTable
-from olap_partmove.zookeeper.options import EnsembleOptions
-from olap_partmove.zookeeper.settings import options_of
-from olap_partmove.zookeeper.store import ZooKeeperStore, connect
+from olap_partmove._zookeeper.options import EnsembleOptions
+from olap_partmove._zookeeper.settings import options_of
+from olap_partmove._zookeeper.store import ZooKeeperStore, connect
 
 from .dealing import deal
 from .inventory_rows import INVENTORY_SCHEMA, record_batches

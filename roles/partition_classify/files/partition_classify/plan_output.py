@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone calls it
 
-from olap_partmove.partmove.plan import PlanHeader, PlanRow, write_plan
+from olap_partmove._partmove.plan.file import PlanHeader, PlanRow, write_plan
 
 from .decisions import LEAVE
 

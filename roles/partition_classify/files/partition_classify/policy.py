@@ -33,9 +33,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from olap_partmove.partmove.durations import SECONDS, parse_duration
-from olap_partmove.partmove.errors import FormatError
-from olap_partmove.partmove.names import check_partition_id
+from olap_partmove._partmove.errors import FormatError
+from olap_partmove._partmove.formats.names import check_partition_id
+from olap_partmove._partmove.text import SECONDS, parse_duration
 
 from .policy_yaml import Keys, PolicyError, load
 

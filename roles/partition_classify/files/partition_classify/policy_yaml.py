@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from olap_partmove.partmove.errors import PartMoveError
+from olap_partmove._partmove.errors import PartMoveError
 
 
 class PolicyError(PartMoveError):

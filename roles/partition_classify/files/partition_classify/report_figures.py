@@ -14,9 +14,10 @@ from datetime import date, timedelta
 
 from pyspark.sql import Column, DataFrame, Row, functions as F  # noqa: N812 - what everyone calls it
 
-from olap_partmove.partmove.partition_gates import PARTITION_GATES
-from olap_partmove.partmove.plan import PlanHeader
-from olap_partmove.partmove.plan_lines import FORESEEN_GATES, format_time
+from olap_partmove._partmove.gates.partition import PARTITION_GATES
+from olap_partmove._partmove.plan.file import PlanHeader
+from olap_partmove._partmove.plan.lines import FORESEEN_GATES
+from olap_partmove._partmove.text import format_time
 
 from .decisions import DEFER, LEAVE, MOVE, REHEAT
 from .ensemble_size import EnsembleSize

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from olap_partmove.partmove.errors import PlanError
+from olap_partmove._partmove.errors import PlanError
 
 from .figures import ReportFigures, json_text
 

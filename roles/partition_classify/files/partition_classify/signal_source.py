@@ -21,9 +21,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
-from olap_partmove.clickhouse.client import ClickHouseClient
-from olap_partmove.clickhouse.settings import clients_of
-from olap_partmove.clickhouse.usage import read_usage
+from olap_partmove._clickhouse.client import ClickHouseClient
+from olap_partmove._clickhouse.settings import clients_of
+from olap_partmove._clickhouse.usage import read_usage
 
 if TYPE_CHECKING:
     import pyarrow as pa

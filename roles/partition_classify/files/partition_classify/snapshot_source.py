@@ -43,9 +43,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from olap_partmove.partmove.errors import SameEnsemble
-from olap_partmove.partmove.inventory import InventoryRow
-from olap_partmove.partmove.layout import ShardLayout
+from olap_partmove._partmove.errors import SameEnsemble
+from olap_partmove._partmove.formats.layout import ShardLayout
+from olap_partmove._partmove.shard.inventory import InventoryRow
 
 from .dealing import deal
 from .inventory_rows import INVENTORY_SCHEMA, record_batches

@@ -18,9 +18,9 @@ from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
-from olap_partmove.clickhouse.settings import clients_of
-from olap_partmove.partmove.errors import EnsembleError
-from olap_partmove.zookeeper.settings import options_of
+from olap_partmove._clickhouse.settings import clients_of
+from olap_partmove._partmove.errors import EnsembleError
+from olap_partmove._zookeeper.settings import options_of
 
 from .ensemble_size import EnsembleSize, size_of_files, size_of_running
 from .live_source import FORMAT as LIVE, ZooKeeperSource

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone calls it
 
-from olap_partmove.partmove.plan import COLD, HOT, PlanHeader
-from olap_partmove.partmove.plan_lines import ONE_PART
+from olap_partmove._partmove.plan.file import COLD, HOT, PlanHeader
+from olap_partmove._partmove.plan.lines import ONE_PART
 
 from .decisions import DEFER, LEAVE, MOVE, REHEAT
 

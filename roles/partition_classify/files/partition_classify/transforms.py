@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window, functions as F  # noqa: N812 - what everyone calls it
 
-from olap_partmove.partmove.plan import COLD
+from olap_partmove._partmove.plan.file import COLD
 
 from .decisions import decided
 from .policy import Policy, Settings, duration_text

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.olap.partmove.plugins.inventory.clickhouse_shards import InventoryModule
-from support.inventory import run_inventory
+from support.ansible.inventory import run_inventory
 
 NAME = "olap.partmove.clickhouse_shards"
 DEBIAN = Path("/etc/clickhouse-server/config.xml")

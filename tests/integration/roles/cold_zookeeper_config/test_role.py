@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from support.ansible import PlaybookRun, run_playbook, write_playbook
-from support.configs import written
-from support.zookeeper import Ensemble
+from support.ansible.calls import PlaybookRun, run_playbook, write_playbook
+from support.files.configs import written
+from support.servers.zookeeper import Ensemble
 
 SECRET = "Tr0ub4dor-and-3"
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from support.ansible import PlaybookRun
-from support.modules import ASSUMED, Pair, partitions_of
-from support.role_runs import changed, run_role, summary
-from support.synthetic import MINIMALISTIC
-from support.tables import Table, days, register
+from support.ansible.calls import PlaybookRun
+from support.ansible.modules import ASSUMED, Pair, partitions_of
+from support.ansible.role_runs import changed, run_role, summary
+from support.memory.synthetic import MINIMALISTIC
+from support.memory.tables import Table, days, register
 
 FIRST, SECOND, THIRD = days(3)
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from support.modules import Pair, partitions_of
-from support.role_runs import changed, run_role, summary
-from support.synthetic import MINIMALISTIC
-from support.tables import Table, days
+from support.ansible.modules import Pair, partitions_of
+from support.ansible.role_runs import changed, run_role, summary
+from support.memory.synthetic import MINIMALISTIC
+from support.memory.tables import Table, days
 
 FIRST, SECOND, THIRD = days(3)
 PASSWORD = "Tr0ub4dor-and-3"

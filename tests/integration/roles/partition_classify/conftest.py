@@ -6,6 +6,6 @@
 
 from __future__ import annotations
 
-from support.spark import spark
+from support.servers.spark import spark
 
 __all__ = ["spark"]

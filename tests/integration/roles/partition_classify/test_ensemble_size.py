@@ -12,8 +12,8 @@ import pytest
 
 from partition_classify.ensemble_size import EnsembleSize, size_of_files, size_of_running
 from partition_classify.zookeeper_files.folders import DataFolder, folders_of
-from support.snapshot_files import GeneratedTree, write_generated
-from support.zookeeper import Ensemble
+from support.files.snapshot_files import GeneratedTree, write_generated
+from support.servers.zookeeper import Ensemble
 
 TREE = GeneratedTree(shard_paths=2, parts=40, replicas=2, partitions=5)
 

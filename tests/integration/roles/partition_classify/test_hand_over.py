@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from olap_partmove.partmove.errors import PlanError
-from olap_partmove.partmove.plan import COLD, PlanRow, read_plan, write_plan
+from olap_partmove._partmove.errors import PlanError
+from olap_partmove._partmove.plan.file import COLD, PlanRow, read_plan, write_plan
 from partition_classify import fetch
 from partition_classify.hand_over import HandOver
 from partition_classify.report_output import REPORT_FILES

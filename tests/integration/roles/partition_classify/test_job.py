@@ -19,10 +19,10 @@ import pytest
 from kazoo.client import KazooClient
 
 import build_package
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
-from support.jvm import SMALL_SPARK
-from support.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
-from support.zookeeper import Ensemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
+from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
+from support.servers.jvm import SMALL_SPARK
+from support.servers.zookeeper import Ensemble
 
 Connect = Callable[[str], KazooClient]
 

@@ -15,14 +15,14 @@ from kazoo.client import KazooClient
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from olap_partmove.partmove.inventory import InventoryRow, read_inventory
-from olap_partmove.zookeeper.settings import options_of
-from olap_partmove.zookeeper.store import connect as open_store
+from olap_partmove._partmove.shard.inventory import InventoryRow, read_inventory
+from olap_partmove._zookeeper.settings import options_of
+from olap_partmove._zookeeper.store import connect as open_store
 from partition_classify.live_source import InventoryReader, ZooKeeperSource
 from partition_classify.spark_errors import sentence_of
-from support.replicated import wait_for
-from support.synthetic import SyntheticTable
-from support.zookeeper import Ensemble
+from support.memory.synthetic import SyntheticTable
+from support.servers.replicated import wait_for
+from support.servers.zookeeper import Ensemble
 
 Connect = Callable[[str], KazooClient]
 

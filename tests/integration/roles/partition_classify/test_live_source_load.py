@@ -15,13 +15,13 @@ from io import StringIO
 import pytest
 from kazoo.client import KazooClient
 
-from olap_partmove.partmove.errors import EnsembleUnreachable
-from olap_partmove.zookeeper.options import EnsembleOptions
+from olap_partmove._partmove.errors import EnsembleUnreachable
+from olap_partmove._zookeeper.options import EnsembleOptions
 from partition_classify.live_source import RETRIES, InventoryReader, ShardPaths
-from support.proxy import ZooKeeperProxy
-from support.synthetic import SyntheticTable
-from support.tables import TableOptions, build_table, days
-from support.zookeeper import Ensemble
+from support.memory.synthetic import SyntheticTable
+from support.memory.tables import TableOptions, build_table, days
+from support.servers.proxy import ZooKeeperProxy
+from support.servers.zookeeper import Ensemble
 
 Connect = Callable[[str], KazooClient]
 

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.plan import read_plan
-from support.ansible import PlaybookRun, run_playbook, write_playbook
-from support.jvm import SMALL_SPARK
-from support.snapshot_files import GeneratedTree, write_generated
-from support.spark_cluster import standalone_cluster
-from support.synthetic import SyntheticTable
-from support.zookeeper import Ensemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
+from support.ansible.calls import PlaybookRun, run_playbook, write_playbook
+from support.files.snapshot_files import GeneratedTree, write_generated
+from support.memory.synthetic import SyntheticTable
+from support.servers.jvm import SMALL_SPARK
+from support.servers.spark_cluster import standalone_cluster
+from support.servers.zookeeper import Ensemble
 
 Connect = Callable[[str], KazooClient]
 

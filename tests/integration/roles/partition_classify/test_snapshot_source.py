@@ -14,14 +14,14 @@ from kazoo.client import KazooClient
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from olap_partmove.partmove.inventory import InventoryRow
+from olap_partmove._partmove.shard.inventory import InventoryRow
 from partition_classify.policy import read_policy
 from partition_classify.spark_errors import sentence_of
 from partition_classify.transforms import plan_rows
-from support.inventories import copied, files, live
-from support.snapshot_files import NOW, GeneratedTree, write_generated
-from support.synthetic import SyntheticTable
-from support.zookeeper import Ensemble
+from support.files.inventories import copied, files, live
+from support.files.snapshot_files import NOW, GeneratedTree, write_generated
+from support.memory.synthetic import SyntheticTable
+from support.servers.zookeeper import Ensemble
 
 Connect = Callable[[str], KazooClient]
 

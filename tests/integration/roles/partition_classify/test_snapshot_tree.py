@@ -15,10 +15,10 @@ from typing import NamedTuple
 import pytest
 from kazoo.client import KazooClient
 
-from support.busy_znodes import create_special, keep_busy, seen
-from support.member_files import tree_of
-from support.process import ServerError
-from support.zookeeper import Ensemble, EnsembleOptions
+from support.files.member_files import tree_of
+from support.servers.busy_znodes import create_special, keep_busy, seen
+from support.servers.process import ServerError
+from support.servers.zookeeper import Ensemble, EnsembleOptions
 
 Connect = Callable[[str], KazooClient]
 

@@ -11,7 +11,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from support.zookeeper import Ensemble, Member
+from support.servers.zookeeper import Ensemble, Member
 
 SCRIPT = Path(__file__).resolve().parents[4] / "roles" / "zookeeper" / "files" / "member_state.py"
 # The members of the tests have no admin server, as those of the package zookeeperd.

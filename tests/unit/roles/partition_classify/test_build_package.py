@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from build_package import MODULE_UTILS, build
+from build_package import HERE, MODULE_UTILS, build
 
 MODULES = (
-    "olap_partmove.clickhouse.usage",
-    "olap_partmove.zookeeper.store",
-    "olap_partmove.partmove.plan",
+    "olap_partmove._clickhouse.usage",
+    "olap_partmove._zookeeper.store",
+    "olap_partmove._partmove.plan.file",
     "partition_classify.job",
     "partition_classify.live_source",
     "partition_classify.snapshot_source",
@@ -43,18 +43,17 @@ def test_same_files_give_the_same_bytes(package: Path, tmp_path: Path) -> None:
 def test_packages_are_complete_and_nothing_else_is_in_it(package: Path) -> None:
     names = zipfile.ZipFile(package).namelist()
     assert names == sorted(set(names))
-    assert {name.rpartition("/")[0] for name in names} == {
-        "olap_partmove",
-        "olap_partmove/clickhouse",
-        "olap_partmove/partmove",
-        "olap_partmove/zookeeper",
-        "partition_classify",
-        "partition_classify/zookeeper_files",
-    }
     assert {name.rpartition(".")[2] for name in names} == {"py", "j2"}
-    for folder in ("clickhouse", "partmove", "zookeeper"):
-        expected = {path.name for path in (MODULE_UTILS / folder).glob("*.py")} | {"__init__.py"}
-        assert {name.rpartition("/")[2] for name in names if f"/{folder}/" in name} == expected
+    roots = {
+        f"olap_partmove/{each}": MODULE_UTILS / each for each in ("_clickhouse", "_partmove", "_zookeeper")
+    }
+    roots["partition_classify"] = HERE / "partition_classify"
+    expected = {"olap_partmove/__init__.py"}
+    for name, root in roots.items():
+        files = [path.relative_to(root) for path in root.rglob("*") if path.suffix in (".py", ".j2")]
+        expected |= {f"{name}/{path}" for path in files}
+        expected |= {f"{name}/{path.parent / '__init__.py'}" for path in files}
+    assert set(names) == expected
 
 
 def test_modules_import_from_the_zip_alone(package: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ Traceback (most recent call last):
   File "live_source.py", line 110, in read
 ValueError: first
 During handling of the above exception, another exception occurred:
-olap_partmove.partmove.errors.FormatError: /ch/parts/x: no part. Look at it.
+olap_partmove._partmove.errors.FormatError: /ch/parts/x: no part. Look at it.
 """
 
 
@@ -31,7 +31,7 @@ olap_partmove.partmove.errors.FormatError: /ch/parts/x: no part. Look at it.
     ("text", "sentence"),
     [
         (OURS, "/ch/parts/x: no part. Look at it."),
-        ("olap_partmove.partmove.shard_reader.NoSuchTable: Gone. Look.\n SQLSTATE: 38000", "Gone. Look."),
+        ("olap_partmove._partmove.shard.reader.NoSuchTable: Gone. Look.\n SQLSTATE: 38000", "Gone. Look."),
         (
             "Traceback (most recent call last):\nModuleNotFoundError: No module named 'kazoo'\n\tat Foo",
             f"{FAILED}: ModuleNotFoundError: No module named 'kazoo' {SEE}",

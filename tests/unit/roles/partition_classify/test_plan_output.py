@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import TimestampType
 
-from olap_partmove.partmove.plan import PlanRow, read_plan
+from olap_partmove._partmove.plan.file import PlanRow, read_plan
 from partition_classify.plan_output import write_parquet, write_plan_file
 
 SCHEMA = (

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.inventory import InventoryRow
-from olap_partmove.partmove.plan import PlanHeader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
+from olap_partmove._partmove.plan.file import PlanHeader
 from partition_classify.ensemble_size import EnsembleSize
 from partition_classify.figures import Amount, DayFigures, ReportFigures, json_text
 from partition_classify.inventory_rows import INVENTORY_SCHEMA

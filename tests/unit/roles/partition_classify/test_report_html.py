@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from olap_partmove.partmove.errors import PlanError
+from olap_partmove._partmove.errors import PlanError
 from partition_classify.figures import (
     Amount,
     DayFigures,
@@ -32,7 +32,7 @@ from partition_classify.figures import (
 )
 from partition_classify.report_html import html_text, months_of, short_text, size_text
 from partition_classify.report_output import prepare_report, write_report
-from support.chromium import show
+from support.servers.chromium import show
 
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7 * 7 }}&amp;"
 NOTHING = Amount()

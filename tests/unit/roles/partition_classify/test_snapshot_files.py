@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from olap_partmove.partmove.errors import EnsembleError
+from olap_partmove._partmove.errors import EnsembleError
 from partition_classify.zookeeper_files.damage import DamagedFile
-from support import log_files as log
-from support.log_files import LogWriter
-from support.member_files import tree_of
-from support.snapshot_files import Trailers, snapshot_file
+from support.files import log_files as log
+from support.files.log_files import LogWriter
+from support.files.member_files import tree_of
+from support.files.snapshot_files import Trailers, snapshot_file
 
 COMPRESSIONS = ["", "gz", "snappy"]
 

@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings, strategies as st
 
-from support import log_files as log
-from support.busy_znodes import SeenZnode
-from support.log_files import TIME, LogWriter
-from support.member_files import tree_of
-from support.snapshot_files import Trailers, snapshot_file
+from support.files import log_files as log
+from support.files.log_files import TIME, LogWriter
+from support.files.member_files import tree_of
+from support.files.snapshot_files import Trailers, snapshot_file
+from support.servers.busy_znodes import SeenZnode
 
 Tree = dict[str, SeenZnode]
 

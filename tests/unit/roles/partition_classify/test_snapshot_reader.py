@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from olap_partmove.partmove.errors import EnsembleError, FormatError, SameEnsemble
-from olap_partmove.partmove.inventory import InventoryRow
+from olap_partmove._partmove.errors import EnsembleError, FormatError, SameEnsemble
+from olap_partmove._partmove.shard.inventory import InventoryRow
 from partition_classify.snapshot_source import SnapshotReader
 from partition_classify.zookeeper_files.folders import DataFolder, folders_of
-from support import log_files as log
-from support.log_files import LogWriter
-from support.snapshot_files import DAY, NOW, GeneratedTree, write_generated
-from support.synthetic import LEGACY, MINIMALISTIC
+from support.files import log_files as log
+from support.files.log_files import LogWriter
+from support.files.snapshot_files import DAY, NOW, GeneratedTree, write_generated
+from support.memory.synthetic import LEGACY, MINIMALISTIC
 
 TREE = GeneratedTree(shard_paths=3, parts=60, partitions=5, cold=2)
 ROOT = "/clickhouse"

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.usage import PartitionUsage
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.inventory import InventoryRow
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import PartitionUsage
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
 from partition_classify.inventory_rows import INVENTORY_SCHEMA
 from partition_classify.policy import Policy, Rule, Settings
 from partition_classify.signal_source import SIGNAL_SCHEMA

@@ -18,8 +18,8 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from pyspark.sql import Row, SparkSession
 
-from ansible_collections.olap.partmove.plugins.module_utils.clickhouse.usage import PartitionUsage
-from ansible_collections.olap.partmove.plugins.module_utils.partmove.inventory import InventoryRow
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import PartitionUsage
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
 from partition_classify.inventory_rows import INVENTORY_SCHEMA
 from partition_classify.policy import parse_policy
 from partition_classify.signal_source import SIGNAL_SCHEMA

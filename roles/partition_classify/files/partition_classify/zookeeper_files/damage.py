@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from olap_partmove.partmove.errors import EnsembleError
+from olap_partmove._partmove.errors import EnsembleError
 
 
 class DamagedFile(EnsembleError):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from olap_partmove.partmove.errors import EnsembleError
+from olap_partmove._partmove.errors import EnsembleError
 
 from .damage import unreadable
 

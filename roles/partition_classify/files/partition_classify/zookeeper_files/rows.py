@@ -10,11 +10,11 @@ import struct
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
-from olap_partmove.partmove.block_lock import STATE
-from olap_partmove.partmove.inventory import COLD, HOT, InventoryRow, state_text
-from olap_partmove.partmove.layout import ShardLayout
-from olap_partmove.partmove.names import partition_id_of
-from olap_partmove.partmove.table_metadata import parse_table_metadata
+from olap_partmove._partmove.formats.block_lock import STATE
+from olap_partmove._partmove.formats.layout import ShardLayout
+from olap_partmove._partmove.formats.names import partition_id_of
+from olap_partmove._partmove.formats.table_metadata import parse_table_metadata
+from olap_partmove._partmove.shard.inventory import COLD, HOT, InventoryRow, state_text
 
 from .member import Tree, Znode
 from .tables import Place

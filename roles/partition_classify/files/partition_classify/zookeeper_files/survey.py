@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from olap_partmove.partmove.errors import EnsembleError
+from olap_partmove._partmove.errors import EnsembleError
 
 from .damage import DamagedFile
 from .folders import DataFolder

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from olap_partmove.partmove.errors import SameEnsemble
-from olap_partmove.partmove.inventory import NO_TABLES
-from olap_partmove.partmove.layout import MARKS_OF_A_SHARD, is_shard_path
+from olap_partmove._partmove.errors import SameEnsemble
+from olap_partmove._partmove.formats.layout import MARKS_OF_A_SHARD, is_shard_path
+from olap_partmove._partmove.shard.inventory import NO_TABLES
 
 from .folders import DataFolder
 from .member import NOT_THERE

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from olap_partmove.partmove.errors import EnsembleError
+from olap_partmove._partmove.errors import EnsembleError
 
 from .damage import DamagedFile, unreadable
 from .folders import NamedFile

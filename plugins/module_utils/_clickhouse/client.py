@@ -1,0 +1,181 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Queries over the HTTP interface of a ClickHouse server."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import ssl
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+from .._partmove.errors import PartMoveError
+from .options import ClickHouseOptions
+
+# Unknown user, wrong password, user not admitted from this address, none needed, authentication failed.
+_REFUSED_CODES = frozenset({192, 193, 194, 195, 516})
+_EXCEPTION = re.compile(
+    r"(?:Poco::Exception\. )?Code: (?P<code>\d+)[.,] (?:e\.displayText\(\) = )?(?:DB::Exception: )?"
+    r"(?P<text>.*?)(?:, e\.what\(\) = .*| \(version .*)?",
+    re.DOTALL,
+)
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_SHOWN_CHARACTERS = 200
+
+
+class ServerSilent(PartMoveError):
+    """No answer within the time allowed; a connection may have been there."""
+
+
+class QueryRefused(PartMoveError):
+    """The server answered, but with an error; ``code`` is its number and ``text`` what it says of it."""
+
+    def __init__(self, label: str, code: int, text: str) -> None:
+        super().__init__(
+            f"{label} refused a query with code {code}: {text}",
+            remedy="Use a user that may read the database system, and see the log of the server",
+        )
+        self.code = code
+        self.text = text
+
+
+class ClickHouseClient:
+    """Asks one server. Every query has a connection of its own: servers end idle ones within seconds."""
+
+    def __init__(self, host: str, port: int, options: ClickHouseOptions) -> None:
+        self._host = host
+        self._port = port
+        self._options = options
+        self.label = f"ClickHouse at {f'[{host}]' if ':' in host else host}:{port}"
+
+    def rows(self, sql: str) -> list[list[Any]]:
+        """Run a SELECT and return its rows; most versions give numbers of 64 bits as text.
+
+        Raises PartMoveError: the server cannot be reached or refuses the user; QueryRefused: it refuses
+        the query.
+        """
+        status, body = self._post(f"{sql} FORMAT JSONCompact")
+        if status != http.client.OK:
+            raise self._refused(status, body.decode(errors="replace"))
+        try:
+            rows = json.loads(body)["data"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._not_understood(body) from error
+        return list(rows)
+
+    def stream(self, sql: str) -> Iterator[dict[str, Any]]:
+        """Run a SELECT and give its rows by column, with few of them in memory; otherwise as `rows`."""
+        try:
+            with closing(self._connection()) as connection:
+                response = self._request(connection, f"{sql} FORMAT JSONEachRow")
+                if response.status != http.client.OK:
+                    raise self._refused(response.status, response.read().decode(errors="replace"))
+                for line in response:
+                    yield self._row(line)
+                if response.length:
+                    raise http.client.IncompleteRead(b"", response.length)
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
+
+    def _row(self, line: bytes) -> dict[str, Any]:
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise self._not_understood(line) from error
+        if not isinstance(row, dict):
+            raise self._not_understood(line)
+        return row
+
+    def _post(self, sql: str) -> tuple[int, bytes]:
+        try:
+            with closing(self._connection()) as connection:
+                response = self._request(connection, sql)
+                return response.status, response.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
+
+    def _request(self, connection: http.client.HTTPConnection, sql: str) -> http.client.HTTPResponse:
+        # Without waiting for the end the status would be sent before the query can fail.
+        connection.request("POST", "/?wait_end_of_query=1", sql.encode(), self._headers())
+        return connection.getresponse()
+
+    def _connection(self) -> http.client.HTTPConnection:
+        options = self._options
+        if not options.secure:
+            return http.client.HTTPConnection(self._host, self._port, timeout=options.timeout)
+        context = ssl.create_default_context()
+        if options.ca:
+            try:
+                context.load_verify_locations(options.ca)
+            except ssl.SSLError as error:
+                raise PartMoveError(
+                    f"The TLS file {options.ca} (ca of ClickHouse) holds no certificate",
+                    remedy="Give a PEM file of certificate authorities",
+                ) from error
+        if not options.verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return http.client.HTTPSConnection(self._host, self._port, timeout=options.timeout, context=context)
+
+    def _headers(self) -> dict[str, Any]:
+        """As bytes, because http.client encodes text as Latin-1 and ClickHouse expects UTF-8."""
+        headers = {"X-ClickHouse-User": self._options.user.encode()}
+        if self._options.password:
+            headers["X-ClickHouse-Key"] = self._options.password.encode()
+        return headers
+
+    def _unreachable(self, error: Exception) -> PartMoveError:
+        if isinstance(error, TimeoutError):
+            kind: type[PartMoveError] = ServerSilent
+            reason = f"no answer within {self._options.timeout:g} s"
+        else:
+            kind = PartMoveError
+            reason = (isinstance(error, OSError) and error.strerror) or repr(error)
+        return kind(
+            f"{self.label} cannot be reached: {reason}",
+            remedy="Check that the server runs, its HTTP port, and whether that port speaks TLS",
+        )
+
+    def _not_understood(self, body: bytes) -> PartMoveError:
+        text = _shortened(body.decode(errors="replace"))
+        return PartMoveError(
+            f"{self.label} gave an answer that is not understood: {text}",
+            remedy="Check that this is the address of the HTTP interface of a ClickHouse server",
+        )
+
+    def _refused(self, status: int, body: str) -> PartMoveError:
+        match = _EXCEPTION.fullmatch(body.strip())
+        if match is None:
+            return PartMoveError(
+                f"{self.label} answered with HTTP status {status}: {_shortened(body)}",
+                remedy="Check that this is the address of the HTTP interface of a ClickHouse server",
+            )
+        code, text = int(match["code"]), _shortened(match["text"])
+        if code in _REFUSED_CODES:
+            return PartMoveError(
+                f"{self.label} refuses the user {self._options.user}: {text}",
+                remedy="Check the user, its password, and the networks it may connect from",
+            )
+        return QueryRefused(self.label, code, text)
+
+
+def literal(text: str) -> str:
+    """The text as a string literal of SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def identifier(name: str) -> str:
+    """The name of a database or a table as it stands in SQL: in back quotes where it needs them."""
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "..."

@@ -1,0 +1,201 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What <zookeeper> and <cold_zookeeper> say, and how an element is brought to say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from xml.sax.saxutils import escape
+
+from ..._partmove.errors import FormatError, PartMoveError
+from .xml_document import Splice, XmlFile
+from .xml_scan import Element
+
+SETTINGS = ("session_timeout_ms", "operation_timeout_ms", "root", "identity")
+SUBSTITUTIONS = ("incl", "from_zk", "from_env")
+_DEFAULT_PORT = "2181"
+_TRUE = ("1", "true", "yes", "on")
+_HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_.])?|\[[0-9A-Fa-f:.]+\]")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+class Node(NamedTuple):
+    """One member of an ensemble, as ClickHouse is told of it."""
+
+    host: str
+    port: str = _DEFAULT_PORT
+    secure: bool = False
+
+    @property
+    def address(self) -> str:
+        """Host and port, equal for equal members."""
+        return f"{self.host.lower()}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the element has to say.
+
+    nodes: every member, in any order.
+    settings: text by name (`SETTINGS`), ``""`` for one that must not be there; those that are not named are
+        left alone.
+    """
+
+    nodes: tuple[Node, ...]
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what no ensemble could be reached with."""
+        if not self.nodes:
+            raise PartMoveError("No nodes are given", remedy="Name every member of the ensemble in nodes")
+        for node in self.nodes:
+            if not _HOST.fullmatch(node.host):
+                raise PartMoveError(
+                    f"{node.host!r} in nodes is not a host",
+                    remedy="Give a name or an address, IPv6 as [::1]",
+                )
+            if not 0 < int(node.port) < 65_536:
+                raise PartMoveError(
+                    f"The port {node.port} of {node.host} in nodes does not exist",
+                    remedy="Give a port from 1 to 65535",
+                )
+        addresses = [node.address for node in self.nodes]
+        for address in addresses:
+            if addresses.count(address) > 1:
+                raise PartMoveError(f"{address} is in nodes twice", remedy="Name every member once")
+        self._check_settings()
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any]) -> Wanted:
+        """From the options of the module."""
+        nodes = tuple(Node(each["host"], str(each["port"]), each["secure"]) for each in params["nodes"] or ())
+        given = {name: params[name] for name in SETTINGS if params[name] is not None}
+        return cls(nodes, {name: str(value) if value else "" for name, value in given.items()})
+
+    def _check_settings(self) -> None:
+        for name, text in self.settings.items():
+            if name.endswith("_ms") and text.startswith("-"):
+                raise PartMoveError(f"{name} is {text}", remedy="Give milliseconds, or 0 for no such element")
+            if _CONTROL_CHARACTER.search(text) or text != text.strip():
+                raise PartMoveError(
+                    f"{name} has a character that cannot be written, or white space around it",
+                    remedy="Look for a line break at its end",
+                )
+        root = self.settings.get("root", "")
+        names = root.split("/")[1:]
+        if root and (root[0] != "/" or not all(names) or {".", ".."} & set(names)):
+            raise PartMoveError(
+                f"root is {root!r}, which is not the path of a znode below the root",
+                remedy='Write it as /a/b, without a slash at its end, or "" for none',
+            )
+        user, _colon, password = self.settings.get("identity", "").partition(":")
+        if bool(user) != bool(password):
+            raise PartMoveError("identity is not user:password", remedy='Write it so, or "" for none')
+
+
+def nodes_of(element: Element, path: str) -> list[tuple[Element, Node]]:
+    """The members that the element names; raises FormatError for what only the server can resolve."""
+    # The server takes every child whose name begins so.
+    children = [child for child in element.children if child.tag.startswith("node")]
+    return [(child, _node_of(child, path)) for child in children]
+
+
+def setting_of(element: Element, name: str, path: str) -> Element | None:
+    """The child that holds the setting; raises FormatError where it is there twice."""
+    found = element.named(name)
+    if len(found) > 1:
+        raise FormatError(
+            f"<{element.tag}> in {path} has <{name}> {len(found)} times", remedy="Leave the one that counts"
+        )
+    return found[0] if found else None
+
+
+def rendered(open_tag: str, tag: str, wanted: Wanted, unit: bytes, remark: str = "") -> list[bytes]:
+    """The lines of a new element, each without the indentation of the element itself."""
+    inner = [remark.encode()] if remark else []
+    for index, node in enumerate(wanted.nodes, start=1):
+        inner += _node_lines(node, index, unit)
+    inner += [_setting_line(name, wanted.settings[name]) for name in SETTINGS if wanted.settings.get(name)]
+    return [open_tag.encode(), *(unit + line for line in inner), f"</{tag}>".encode()]
+
+
+def edits(file: XmlFile, element: Element, wanted: Wanted) -> list[Splice]:
+    """The splices that make an element that is there say what is wanted; none if it does."""
+    present = nodes_of(element, file.path)
+    kept: dict[Node, Element] = {}
+    splices = []
+    for child, node in present:
+        if node in wanted.nodes and node not in kept:
+            kept[node] = child
+        else:
+            splices += file.removal(child)
+    free = _free_indexes(kept.values(), len(wanted.nodes))
+    new_nodes = [node for node in wanted.nodes if node not in kept]
+    lines = [line for node in new_nodes for line in _node_lines(node, free.pop(0), file.unit(element))]
+    last = present[-1][0] if present else None
+    new_settings: list[bytes] = []
+    for name in (each for each in SETTINGS if each in wanted.settings):
+        child_or_none = setting_of(element, name, file.path)
+        if child_or_none is None:
+            new_settings += [_setting_line(name, wanted.settings[name])] if wanted.settings[name] else []
+        else:
+            splices += _setting_edits(file, child_or_none, wanted.settings[name])
+    if last is None or last is element.children[-1]:
+        lines, new_settings = lines + new_settings, []
+    if lines:
+        splices += file.insertion(lines, element, last)
+    if new_settings:
+        splices += file.insertion(new_settings, element, element.children[-1])
+    return splices
+
+
+def _node_of(child: Element, path: str) -> Node:
+    for each in (child, *child.children):
+        _refuse_substitution(each, path)
+    texts = {each.tag: each.text for each in child.children}
+    return Node(
+        texts.get("host", ""),
+        texts.get("port", _DEFAULT_PORT),
+        texts.get("secure", "").strip().lower() in _TRUE,
+    )
+
+
+def _refuse_substitution(element: Element, path: str) -> None:
+    given = [name for name in SUBSTITUTIONS if name in element.attributes]
+    if given:
+        raise FormatError(
+            f"<{element.tag}> in {path} has the attribute {given[0]}, so what it says is not known here",
+            remedy="Write its value into the file, or change the place where it comes from by hand",
+        )
+
+
+def _setting_edits(file: XmlFile, child: Element, text: str) -> list[Splice]:
+    _refuse_substitution(child, file.path)
+    if not text:
+        return file.removal(child)
+    if child.text == text and not child.children:
+        return []
+    if child.is_empty_tag:
+        return [Splice(child.start, child.end, _setting_line(child.tag, text))]
+    return [Splice(child.open_end, child.close_start, escape(text).encode())]
+
+
+def _setting_line(name: str, text: str) -> bytes:
+    return f"<{name}>{escape(text)}</{name}>".encode()
+
+
+def _node_lines(node: Node, index: int, unit: bytes) -> list[bytes]:
+    inner = [("host", node.host), ("port", node.port), *([("secure", "1")] if node.secure else [])]
+    lines = [unit + f"<{name}>{text}</{name}>".encode() for name, text in inner]
+    return [f'<node index="{index}">'.encode(), *lines, b"</node>"]
+
+
+def _free_indexes(kept: Iterable[Element], count: int) -> list[int]:
+    """Numbers for new nodes, from 1, that no node has that stays."""
+    used = {child.attributes.get("index", "") for child in kept}
+    return [index for index in range(1, len(used) + count + 1) if str(index) not in used]

@@ -1,0 +1,94 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where the HTTP interface of each ClickHouse server is and how to speak with it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from .._partmove.errors import PartMoveError
+
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True)
+class ClickHouseOptions:
+    """How to ask the servers of the replicas; the timeout in seconds.
+
+    port: of the HTTP interface, which is not in ZooKeeper; with TLS usually 8443.
+    user, password: of a user that may read the database ``system``.
+    secure: speak TLS.
+    ca: PEM file of certificate authorities of the servers, added to those of the system.
+    verify: refuse a server whose certificate no known authority has signed for its host.
+    endpoints: ``host:port`` by name of the replica, where it is not the host that the replica itself
+        published with ``port``; the port may be left out.
+    timeout: how long to wait for a connection, and for each answer.
+    """
+
+    port: int = 8123
+    user: str = "default"
+    password: str = field(default="", repr=False)
+    secure: bool = False
+    ca: str = ""
+    verify: bool = True
+    endpoints: Mapping[str, str] = field(default_factory=dict)
+    timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        """Refuse options that no server could be asked with."""
+        if not 0 < self.port < 65_536:
+            raise PartMoveError(
+                f"The HTTP port of ClickHouse is {self.port}", remedy="Give a port from 1 to 65535"
+            )
+        if not self.timeout > 0:
+            raise PartMoveError(
+                f"The timeout for ClickHouse is {self.timeout}",
+                remedy="Give a number of seconds greater than 0",
+            )
+        for setting, text in (("user", self.user), ("password", self.password)):
+            if _CONTROL_CHARACTER.search(text):
+                raise PartMoveError(
+                    f"The {setting} for ClickHouse has a character that cannot be sent",
+                    remedy="Look for a line break at its end",
+                )
+        self._check_tls()
+        for replica in self.endpoints:
+            self.endpoint_of(replica)
+
+    def endpoint_of(self, replica: str) -> tuple[str, int] | None:
+        """Host and port that were given for the replica; None where its own host counts."""
+        if replica not in self.endpoints:
+            return None
+        return endpoint(self.endpoints[replica], self.port, f"replica {replica}")
+
+    def _check_tls(self) -> None:
+        if self.ca and not self.secure:
+            raise PartMoveError(
+                "ClickHouse has a ca but is not asked with TLS", remedy="Set secure to true, or leave out ca"
+            )
+        if self.ca and not os.access(self.ca, os.R_OK):
+            raise PartMoveError(
+                f"The TLS file {self.ca} (ca of ClickHouse) cannot be read",
+                remedy="Give the path of a PEM file that this user may read",
+            )
+
+
+def endpoint(text: str, port: int, owner: str) -> tuple[str, int]:
+    """Host and port of ``host:port``; ``port`` where there is none. Raises PartMoveError for other text."""
+    try:
+        parts = urlsplit(f"//{text}")
+        given = parts.port
+    except ValueError:
+        given = 0
+    if given == 0 or not parts.hostname or parts.netloc != text or "@" in text:
+        raise PartMoveError(
+            f"The endpoint {text!r} of {owner} is not host:port",
+            remedy="Write host:port, or [address]:port for IPv6",
+        )
+    return parts.hostname, port if given is None else given

@@ -1,0 +1,65 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whether a server may be entered in the ledger, asked by SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .._partmove.ledger.enter import SeenActivation, ServedReplica
+from .._partmove.ledger.ledger import ReplicaKey
+from .client import ClickHouseClient, QueryRefused, literal
+
+
+class HttpServerProbe:
+    """Implements ServerProbe over the HTTP interface of one server."""
+
+    def __init__(self, client: ClickHouseClient) -> None:
+        self._client = client
+        self.label = client.label
+
+    def replicas(self) -> Collection[ServedReplica]:
+        """The rows of system.replicas, whether or not the replica works."""
+        rows = self._client.rows(
+            "SELECT zookeeper_path, replica_name, database, table, is_readonly, is_session_expired"
+            " FROM system.replicas"
+        )
+        return [
+            ServedReplica(
+                ReplicaKey(shard_path, replica),
+                f"{database}.{table}",
+                bool(int(read_only)),
+                bool(int(expired)),
+            )
+            for shard_path, replica, database, table, read_only, expired in rows
+        ]
+
+    def version(self) -> str:
+        """Of the server."""
+        return str(self._client.rows("SELECT version()")[0][0])
+
+    def started(self) -> int:
+        """When the process started, to about a second, in seconds since 1970 by the server's clock."""
+        now, uptime = self._client.rows("SELECT toUnixTimestamp(now()), uptime()")[0]
+        return int(now) - int(uptime)
+
+    def shows(self, sign: str) -> bool:
+        """Whether the query gives one row with 1; a server that refuses it does not show the sign."""
+        try:
+            rows = self._client.rows(sign)
+        except QueryRefused:
+            return False
+        return rows in ([[1]], [["1"]])
+
+    def activation(self, key: ReplicaKey) -> SeenActivation:
+        """What the server itself reads in ZooKeeper at the path of the replica."""
+        path = f"{key.shard_path}/replicas/{key.replica}"
+        rows = self._client.rows(
+            f"SELECT name, mzxid, czxid FROM system.zookeeper WHERE path = {literal(path)}"
+            " AND name IN ('host', 'is_active')"
+        )
+        found = {name: (int(mzxid), int(czxid)) for name, mzxid, czxid in rows}
+        host, is_active = found.get("host"), found.get("is_active")
+        return SeenActivation(None if host is None else host[0], None if is_active is None else is_active[1])

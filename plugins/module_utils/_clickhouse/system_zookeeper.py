@@ -1,0 +1,112 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a server sees in ZooKeeper, through its own session: the table ``system.zookeeper``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+from .._partmove.errors import PartMoveError
+from .._partmove.health.facts import DdlTask, Registration, ReplicaPath
+from .client import ClickHouseClient, QueryRefused, ServerSilent, literal
+
+_UNKNOWN_TABLE = 60
+_ZOOKEEPER = 999
+_NO_NODE = re.compile(r"\bno node\b", re.IGNORECASE)
+_HOSTS = re.compile(r"'((?:[^'\\]|\\.)*)'")
+_DDL_TASKS = 100
+"""How many statements of ON CLUSTER are looked at, newest first; servers keep up to a thousand."""
+
+
+class SystemZookeeper:
+    """Reads znodes with the session of one server."""
+
+    def __init__(self, client: ClickHouseClient) -> None:
+        self._client = client
+
+    def problem(self) -> str | None:
+        """Why the server cannot read; None when it can, empty when ZooKeeper is not in its configuration.
+
+        Ask a server that answered something else before. Raises PartMoveError when it cannot be asked.
+        """
+        try:
+            self._children("/")
+        except QueryRefused as error:
+            return "" if error.code == _UNKNOWN_TABLE else error.text
+        except ServerSilent:
+            return "it waits for an answer, and did not give up in the time that is allowed for a query"
+        return None
+
+    def children(self, path: str) -> Mapping[str, str] | None:
+        """Name → data of the children of a znode; None when there is no such znode.
+
+        Raises PartMoveError: ZooKeeper or the server does not answer.
+        """
+        try:
+            return self._children(path)
+        except QueryRefused as error:
+            if error.code == _ZOOKEEPER and _NO_NODE.search(error.text):
+                return None
+            raise
+
+    def registration(self, path: ReplicaPath) -> Registration:
+        """What is known of a replica; raises PartMoveError as `children` does."""
+        found = self.children(str(path))
+        if found is None:
+            return Registration(exists=False)
+        lines = dict(line.split(": ", 1) for line in found.get("host", "").splitlines() if ": " in line)
+        return Registration(exists=True, active="is_active" in found, host=lines.get("host", ""))
+
+    def ddl_tasks(self, folder: str) -> list[DdlTask]:
+        """The newest statements of ON CLUSTER, oldest first; none when nothing ever was given.
+
+        Raises PartMoveError as `children` does.
+        """
+        try:
+            rows = self._client.rows(
+                "SELECT name, value, toUInt32(now()) - toUInt32(ctime) FROM system.zookeeper"
+                f" WHERE path = {literal(folder)} AND name LIKE 'query-%'"
+                f" ORDER BY name DESC LIMIT {_DDL_TASKS}"
+            )
+        except QueryRefused as error:
+            if error.code == _ZOOKEEPER and _NO_NODE.search(error.text):
+                return []
+            raise
+        tasks = []
+        for name, text, age in reversed(rows):
+            path = f"{folder}/{name}"
+            finished = self.children(f"{path}/finished")
+            # Old statements are removed while they are read.
+            if finished is not None:
+                tasks.append(_task(path, text, int(age), finished))
+        return tasks
+
+    def _children(self, path: str) -> Mapping[str, str]:
+        rows = self._client.rows(f"SELECT name, value FROM system.zookeeper WHERE path = {literal(path)}")
+        return dict(rows)
+
+
+def _task(path: str, text: str, age: int, finished: Mapping[str, str]) -> DdlTask:
+    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    if "query" not in fields or "hosts" not in fields:
+        raise PartMoveError(
+            f"{path} is no statement of ON CLUSTER that is understood",
+            remedy="Give the path that the server has in distributed_ddl as ddl_path",
+        )
+    return DdlTask(
+        path=path,
+        query=fields["query"],
+        age=max(0, age),
+        hosts=tuple(unquote(host) for host in _HOSTS.findall(fields["hosts"])),
+        finished={unquote(host): _answer(status) for host, status in finished.items()},
+    )
+
+
+def _answer(status: str) -> str:
+    """What a host said of a statement: a code, and on the next line a message; empty for success."""
+    code, _newline, message = status.partition("\n")
+    return "" if code.strip() == "0" else (message or status).strip()

@@ -1,0 +1,162 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Names of parts and partition ids, in both data format versions of MergeTree tables.
+
+A part is named ``<partition id>_<min block>_<max block>_<level>``, and ``_<mutation>`` follows once a
+mutation rewrote it. In tables of data format version 0 (``PARTITION BY`` not given, a month a partition)
+two dates stand in place of the partition id: ``20191201_20191220_0_5_2``. A name of five fields can mean
+either, so the format version always has to be given.
+
+A partition id is opaque: compare it for equality with another, and never look into it or search for it in
+a longer text (``2019-1`` is the beginning of ``2019-12``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+from ..errors import FormatError
+from ..text import shown
+from .znode_text import INT64_MAX, READ_ZNODE
+
+FORMAT_VERSIONS = (0, 1)
+"""The data format versions of MergeTree tables that there are."""
+
+_BLOCKS = r"_(0|[1-9][0-9]{0,18})_(0|[1-9][0-9]{0,18})_(0|[1-9][0-9]{0,9})(?:_([1-9][0-9]{0,18}))?"
+_V0_NAME = re.compile(r"([1-9][0-9]{7}_[1-9][0-9]{7})" + _BLOCKS)
+_V1_NAME = re.compile(r"([0-9A-Za-z-]+)" + _BLOCKS)
+_PARTITION_ID = re.compile(r"[0-9A-Za-z-]+")
+
+_UINT32_MAX = 2**32 - 1
+_DROP_RANGE_LEVELS = (999_999_999, _UINT32_MAX)
+_FORMS = {
+    0: "<first day>_<last day>_<min block>_<max block>_<level>[_<mutation>]",
+    1: "<partition id>_<min block>_<max block>_<level>[_<mutation>]",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PartName:
+    """A part's name taken apart. ``mutation`` is None in a part that no mutation rewrote."""
+
+    partition_id: str
+    min_block: int
+    max_block: int
+    level: int
+    mutation: int | None
+    text: str
+
+    @property
+    def data_version(self) -> int:
+        """The block number that tells which mutations the part has: those up to it."""
+        return self.min_block if self.mutation is None else self.mutation
+
+    def covers(self, other: PartName) -> bool:
+        """Whether this part has all of the other: it is that part, or came of it by merges and mutations."""
+        if self.partition_id != other.partition_id:
+            return False
+        same_blocks = self.min_block == other.min_block and self.max_block == other.max_block
+        higher = same_blocks or self.level > other.level or self.level in _DROP_RANGE_LEVELS
+        return (
+            higher
+            and self.min_block <= other.min_block
+            and self.max_block >= other.max_block
+            and self.level >= other.level
+            and (self.mutation or 0) >= (other.mutation or 0)
+        )
+
+
+def parse_part_name(text: str, format_version: int, where: str) -> PartName:
+    """Take a part's name apart, or the name of a range of parts as DROP PARTITION writes it.
+
+    ``format_version`` is the table's data format version, 0 or 1; ``where`` is the path of the znode that
+    has the name. Raises FormatError.
+    """
+    return PartName(*_taken_apart(text, format_version, where), text)
+
+
+def partition_id_of(text: str, format_version: int, where: str) -> str:
+    """The partition id in a part's name; what `parse_part_name` says, for those that need nothing else."""
+    return _taken_apart(text, format_version, where)[0]
+
+
+def _taken_apart(text: str, format_version: int, where: str) -> tuple[str, int, int, int, int | None]:
+    """Partition id, blocks, level and mutation."""
+    match = (_V1_NAME if format_version else _V0_NAME).fullmatch(text)
+    if match is None or format_version not in FORMAT_VERSIONS:
+        raise _not_a_part_name(text, format_version, where)
+    head, first, last, merges, mutated = match.groups()
+    min_block, max_block, level = int(first), int(last), int(merges)
+    mutation = int(mutated) if mutated else None
+    partition_id = head if format_version else _month(head)
+    if (
+        partition_id is None
+        or not min_block <= max_block <= INT64_MAX
+        or level > _UINT32_MAX
+        or (mutation is not None and mutation > INT64_MAX)
+    ):
+        raise _not_a_part_name(text, format_version, where)
+    return partition_id, min_block, max_block, level, mutation
+
+
+def check_partition_id(text: str, where: str) -> str:
+    """Return ``text`` if it can be a partition id; raises FormatError, which names ``where``, if not."""
+    if _PARTITION_ID.fullmatch(text) is None:
+        raise FormatError(
+            f"{where}: {shown(text)} is not a partition id",
+            remedy="An id has letters, digits and hyphens only; system.parts shows it in partition_id",
+        )
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _month(dates: str) -> str | None:
+    """YYYYMM of two dates of one month, ``YYYYMMDD_YYYYMMDD``; None if they are not."""
+    first, _separator, last = dates.partition("_")
+    try:
+        days = [date(int(day[:4]), int(day[4:6]), int(day[6:])) for day in (first, last)]
+    except ValueError:
+        return None
+    return first[:6] if days[0] <= days[1] and first[:6] == last[:6] else None
+
+
+def _not_a_part_name(text: str, format_version: int, where: str) -> FormatError:
+    if format_version not in FORMAT_VERSIONS:
+        return FormatError(f"{where}: data format version {format_version} is not known", remedy=READ_ZNODE)
+    return FormatError(
+        f"{where}: {shown(text)} is not the name of a part in a table of data format version"
+        f" {format_version}, which is {_FORMS[format_version]}",
+        remedy=READ_ZNODE,
+    )
+
+
+def uncovered(then: Iterable[str], now: Iterable[str], partition_id: str, where: str) -> list[str]:
+    """Names of then that are not there now, neither by themselves nor as a part of another one; sorted.
+
+    Both are parts of one partition; ``where`` is the table, for the message of a FormatError.
+    """
+    names = set(now)
+    gone = set(then) - names
+    if not gone:
+        return []
+    active = parse_names(names, partition_id, where)
+    return sorted(
+        part.text
+        for part in parse_names(gone, partition_id, where)
+        if not any(each.covers(part) for each in active)
+    )
+
+
+def parse_names(names: Iterable[str], partition_id: str, where: str) -> list[PartName]:
+    """Take the names of parts of one partition apart; raises FormatError."""
+    # Only in data format version 1 does the name of a part begin with the id of its partition.
+    return [
+        parse_part_name(name, 1 if name.startswith(f"{partition_id}_") else 0, f"{where}, system.parts")
+        for name in names
+    ]

@@ -1,0 +1,178 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Gates that need more than ZooKeeper: what the servers run, and what they have on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol
+
+from ..errors import PartMoveError
+from ..formats.payload import hash_is, parse_payload
+from ..shard.facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts
+from ..tree.ports import ActivePart, ReplicaProbe
+from ..tree.znodes import Op
+from .gate import Refusal
+
+
+class Judgement(NamedTuple):
+    """Whether a shard path is ready, and what a multi has to check for that to be so still."""
+
+    refusal: Refusal | None
+    checks: tuple[Op, ...] = ()
+
+
+class Readiness(Protocol):
+    """Whether every replica of a shard path runs a server that knows the cold ensemble."""
+
+    def look(self, shard: ShardFacts) -> Judgement:
+        """No refusal only when it is certain, as long as the fence of the shard and the checks hold."""
+
+
+class AssumePatched:
+    """The operator vouches for the servers. A server that is not patched does not start any more."""
+
+    def look(self, shard: ShardFacts) -> Judgement:
+        """Never a refusal, and nothing to check."""
+        return Judgement(None)
+
+
+class ServerCheck(Protocol):
+    """Whether the servers have on disk what is registered."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether what it says was seen on the servers; only then may something be given up for it."""
+
+    def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
+        """Partition id → why not; the parts expected are those registered in hot."""
+
+    def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
+        """Replica → names in its ``detached`` folder; a replica that cannot tell them is no key."""
+
+
+class AssumeActive:
+    """The operator vouches for what is on disk; no server is asked."""
+
+    asks = False
+
+    def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
+        """Never a refusal."""
+        return {}
+
+    def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
+        """Nothing is known."""
+        return {}
+
+
+class NoServers:
+    """No server can be asked and nobody vouches, so nothing may become cold."""
+
+    asks = False
+
+    def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
+        """A refusal for every partition."""
+        refusal = Refusal(
+            "active_on_disk",
+            "it is not known whether the replicas have the registered parts on disk",
+            "Give the option clickhouse, so that the servers are asked, or assume_active",
+        )
+        return {partition.partition_id: refusal for partition in partitions}
+
+    def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
+        """Nothing is known."""
+        return {}
+
+
+class AskServers:
+    """Asks the server of each replica by SQL."""
+
+    asks = True
+
+    def __init__(self, probe: ReplicaProbe) -> None:
+        self._probe = probe
+
+    def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
+        """Partitions with other active parts, other hashes, or parts without rows."""
+        found: dict[str, Refusal] = {}
+        ids = [partition.partition_id for partition in partitions]
+        for replica in shard.replicas:
+            try:
+                with _naming(replica):
+                    active = self._probe.active_parts(shard.layout.path, replica.name, _host(replica), ids)
+            except PartMoveError as error:
+                return dict.fromkeys(ids, server_silent(error))
+            for partition in partitions:
+                # A replica that was added since has nothing registered of it.
+                registered = partition.hot.get(replica.name, ())
+                reason = _difference(registered, active[partition.partition_id])
+                if reason is not None:
+                    found.setdefault(partition.partition_id, _mismatch(replica, reason, partition))
+        return found
+
+    def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
+        """Raises PartMoveError when a server does not answer."""
+        found: dict[str, frozenset[str]] = {}
+        for replica in shard.replicas:
+            with _naming(replica):
+                names = self._probe.detached_parts(shard.layout.path, replica.name, _host(replica))
+            if names is not None:
+                found[replica.name] = names
+        return found
+
+
+def _host(replica: ReplicaFacts) -> str:
+    return "" if replica.host is None else replica.host.data.decode(errors="replace")
+
+
+@contextmanager
+def _naming(replica: ReplicaFacts) -> Iterator[None]:
+    """Let an error say which replica's server did not answer as it should."""
+    try:
+        yield
+    except PartMoveError as error:
+        remedy = error.remedy or "Start the server and run again"
+        raise PartMoveError(f"replica {replica.name}: {error.message}", remedy=remedy) from error
+
+
+def server_silent(error: PartMoveError) -> Refusal:
+    """What to say of a partition when a server cannot be asked."""
+    return Refusal("active_on_disk", error.message, error.remedy)
+
+
+def _mismatch(replica: ReplicaFacts, reason: str, partition: PartitionFacts) -> Refusal:
+    # CHECK TABLE would detach a cold part, and no server can fetch one.
+    way_out = (
+        "stop the server, copy the folder of the part from another replica to its own, and start it"
+        if partition.is_cold
+        else "let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
+    )
+    return Refusal(
+        "active_on_disk", f"replica {replica.name} {reason}", f"Run again; if it stays so, {way_out}"
+    )
+
+
+def _difference(registered: Sequence[RegisteredPart], active: Sequence[ActivePart]) -> str | None:
+    expected = {part.name.text: part for part in registered}
+    names = {part.name for part in active}
+    if names != expected.keys():
+        return f"has {sorted(names)} active while {sorted(expected)} is registered"
+    for part in active:
+        if not part.rows:
+            return f"has no rows in part {part.name}"
+        if part.hash_of_all_files is not None:
+            reason = _hash_difference(expected[part.name], part.hash_of_all_files)
+            if reason is not None:
+                return reason
+    return None
+
+
+def _hash_difference(registered: RegisteredPart, shown: str) -> str | None:
+    data, children = registered.payload
+    checksums = parse_payload(data, dict(children), registered.znode.path).checksums
+    if checksums is None or hash_is(checksums.hash_of_all_files, shown):
+        return None
+    return f"has a part {registered.name.text} on disk that is not the one registered"

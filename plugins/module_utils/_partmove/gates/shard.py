@@ -1,0 +1,128 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Gates that look at the whole shard path: the replicas, the table's definition, shared storage."""
+
+from __future__ import annotations
+
+from ..formats.table_metadata import columns_have_ttl
+from ..shard.facts import ReplicaFacts, ShardFacts
+from ..text import few
+from .gate import ShardGate
+
+
+def _unknown_layout(shard: ShardFacts) -> str | None:
+    unknown = [f"{shard.layout.path}/{name}" for name in shard.unknown_children]
+    for replica in shard.replicas:
+        base = shard.layout.replica(replica.name).path
+        unknown += [f"{base}/{name}" for name in replica.unknown_children]
+    return f"znodes of a kind that is not known here: {few(unknown)}" if unknown else None
+
+
+def _being_dropped(shard: ShardFacts) -> str | None:
+    return "the table is being dropped" if shard.being_dropped else None
+
+
+def _no_replica(shard: ShardFacts) -> str | None:
+    return None if shard.replicas else "the table has no replica"
+
+
+def _unhealthy(replica: ReplicaFacts) -> str | None:
+    if replica.host is None or replica.is_active is None:
+        return f"replica {replica.name} is not active"
+    if replica.is_lost is None:
+        return f"replica {replica.name} does not say whether it is lost"
+    if replica.is_lost.data != b"0":
+        return f"replica {replica.name} is lost"
+    return None
+
+
+def _replicas_unhealthy(shard: ShardFacts) -> str | None:
+    problems = [problem for problem in map(_unhealthy, shard.replicas) if problem]
+    return few(problems) if problems else None
+
+
+def _ttl(shard: ShardFacts) -> str | None:
+    if shard.metadata.has_ttl:
+        return "the table has a TTL"
+    if columns_have_ttl(shard.columns, shard.layout.columns):
+        return "a column of the table has a TTL"
+    return None
+
+
+def _alter_pending(shard: ShardFacts) -> str | None:
+    if shard.pending_table_wide:
+        return f"entries that concern the whole table wait: {few(shard.pending_table_wide)}"
+    behind = [
+        replica.name
+        for replica in shard.replicas
+        if replica.columns != shard.columns or replica.metadata not in (None, shard.metadata.raw)
+    ]
+    return f"replicas with another table definition: {few(behind)}" if behind else None
+
+
+def _another_table(shard: ShardFacts) -> str | None:
+    if shard.cold_marker is None or shard.cold_marker == shard.marker:
+        return None
+    if shard.cold_marker:
+        return "the cold ensemble holds parts of a former table at the same path"
+    return "the cold ensemble holds parts that were not put there by this collection"
+
+
+def _shared_storage(shard: ShardFacts) -> str | None:
+    if not shard.shared_storage:
+        return None
+    return f"parts are shared, pinned or on their way to another shard: {few(shard.shared_storage)}"
+
+
+SHARD_GATES: tuple[ShardGate, ...] = (
+    ShardGate(
+        "known_layout",
+        "A later ClickHouse may keep references to parts where this version does not look.",
+        "Use a version of olap.partmove that knows this version of ClickHouse",
+        _unknown_layout,
+    ),
+    ShardGate(
+        "table_kept",
+        "DROP TABLE leaves whatever is in the cold ensemble behind.",
+        "Let the DROP TABLE finish and leave the table out of the plan",
+        _being_dropped,
+    ),
+    ShardGate(
+        "replicas_present",
+        "Without a replica there is nobody who could have the data.",
+        "Leave the table out of the plan",
+        _no_replica,
+    ),
+    ShardGate(
+        "replicas_healthy",
+        "A replica that is down or lost may come back with parts of its own and detach them.",
+        "Start the replica and wait until it has caught up, or drop it for good",
+        _replicas_unhealthy,
+    ),
+    ShardGate(
+        "no_ttl",
+        "A TTL merge of a cold part takes it out of the table.",
+        "Remove the TTL from the table, or let DROP PARTITION do its work, and plan again",
+        _ttl,
+    ),
+    ShardGate(
+        "no_alter_pending",
+        "An ALTER that rewrites a cold part takes it out of the table.",
+        "Wait until the ALTER has finished on every replica and run again",
+        _alter_pending,
+    ),
+    ShardGate(
+        "same_table",
+        "Names of parts start anew with a new table, so stale copies can pass for parts of it.",
+        "Audit the shard path and remove or repair what the cold ensemble has of it",
+        _another_table,
+    ),
+    ShardGate(
+        "no_shared_storage",
+        "Zero-copy locks, pins and moves between shards refer to parts in znodes of their own.",
+        "Leave tables with zero-copy replication or part moves between shards out of the plan",
+        _shared_storage,
+    ),
+)

@@ -1,0 +1,114 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the two ensembles say of the replicas of one server: cold partitions, cold parts and the ledger."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+
+from ..errors import FormatError, NoSuchTable
+from ..formats.layout import ShardLayout
+from ..formats.names import parse_part_name, uncovered
+from ..formats.table_metadata import parse_table_metadata
+from ..ledger.entry import ColdEnsemble
+from ..ledger.ledger import Ledger, not_ready
+from ..ledger.live_replica import LiveReplica
+from ..shard.reader import marked_cold
+from ..tree.ports import ZnodeStore
+from .facts import ColdFacts, Disk, ReplicaPath, ReplicaStatus
+
+
+class ColdPresence:
+    """Reads both ensembles; without ``cold`` only what hot says of cold partitions."""
+
+    def __init__(self, hot: ZnodeStore, cold: ZnodeStore | None, ledger: Ledger) -> None:
+        self._hot = hot
+        self._cold = cold
+        self._ledger = ledger
+
+    def registered(self, replicas: Sequence[ReplicaStatus]) -> Mapping[ReplicaPath, frozenset[str]]:
+        """Names of the parts that cold has registered for each replica; empty without ``cold``.
+
+        Read it before the disk, and once more for parts that were not found there: a part that is
+        dropped leaves the disk first.
+        """
+        if self._cold is None:
+            return {}
+        paths = [ShardLayout(each.shard_path).replica(each.replica).parts for each in replicas]
+        found = self._cold.children(paths)
+        return {each.path: frozenset(names or ()) for each, names in zip(replicas, found, strict=True)}
+
+    def facts(
+        self,
+        replicas: Sequence[ReplicaStatus],
+        registered: Mapping[ReplicaPath, frozenset[str]],
+        disk: Disk,
+    ) -> list[ColdFacts]:
+        """Facts of each replica, in order; a read-only one whose znodes are gone is left out.
+
+        Raises NoSuchTable when hot cannot be the ensemble of the server, FormatError, EnsembleError.
+        """
+        found = []
+        for replica in replicas:
+            layout = ShardLayout(replica.shard_path)
+            metadata = self._hot.read([layout.metadata])[0]
+            if metadata is not None:
+                version = parse_table_metadata(metadata.data, layout.metadata).format_version
+                names = registered.get(replica.path)
+                found.append(
+                    ColdFacts(
+                        key=replica.key,
+                        shard_path=replica.shard_path,
+                        cold_partitions=marked_cold(self._hot, layout),
+                        not_ready=self._not_ready(layout, replica.replica),
+                        missing=None if names is None else _missing(replica, names, version, disk),
+                    )
+                )
+            elif not replica.read_only:
+                raise NoSuchTable(
+                    f"{replica.key} is a replica of {layout.path}, which is not in the hot ensemble",
+                    remedy="Give as hot the ensemble that the server uses, with its <root> as chroot",
+                )
+        return found
+
+    def still_missing(self, facts: Sequence[ColdFacts], replicas: Sequence[ReplicaStatus]) -> list[ColdFacts]:
+        """The same without parts that were dropped in the meantime."""
+        if not any(each.missing for each in facts):
+            return list(facts)
+        names = {each.key: self.registered([each])[each.path] for each in replicas}
+        return [
+            each._replace(missing=tuple(name for name in each.missing or () if name in names[each.key]))
+            for each in facts
+        ]
+
+    def _not_ready(self, layout: ShardLayout, name: str) -> str | None:
+        replica = layout.replica(name)
+        entry = self._ledger.read(layout.path, [name])[name]
+        host, is_active = self._hot.read([replica.host, replica.is_active])
+        if self._cold is None:
+            return None if entry is not None else f"replica {name} is not in the ledger"
+        return not_ready(entry, LiveReplica(name, host, is_active), ColdEnsemble.of(self._cold))
+
+
+def _missing(
+    replica: ReplicaStatus, names: Collection[str], format_version: int, disk: Disk
+) -> tuple[str, ...]:
+    """Registered names of which the disk has no active part; also those that no part can have."""
+    missing: list[str] = []
+    by_partition: defaultdict[str, list[str]] = defaultdict(list)
+    for name in names:
+        try:
+            partition_id = parse_part_name(name, format_version, str(replica.path)).partition_id
+        except FormatError:
+            missing.append(name)
+        else:
+            by_partition[partition_id].append(name)
+    table = disk.tables.get(replica.key)
+    for partition_id, registered in by_partition.items():
+        active = table.partitions.get(partition_id) if table is not None else None
+        now = () if active is None else active.parts
+        missing += uncovered(registered, now, partition_id, str(replica.key))
+    return tuple(sorted(missing))

@@ -1,0 +1,194 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Symptoms of loss: what a server had on disk earlier, against what it has now.
+
+Inserts and merges go on meanwhile, so the two are never simply equal. Nothing is lost as long as each
+part of then is active, or is part of an active one, and no partition has fewer rows; rows that a merge or
+a mutation takes away on purpose are only mentioned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..formats.names import parse_names, uncovered
+from ..text import few
+from .facts import DiskPartition, DiskTable, HealthFacts, TableKey
+from .symptom import Seen, Severity, Symptom
+
+_COLLAPSING = ("Replacing", "Collapsing", "Summing", "Aggregating", "Graphite")
+"""Kinds of MergeTree whose merges leave fewer rows."""
+
+
+class _Pair(NamedTuple):
+    """A table then and now."""
+
+    key: TableKey
+    then: DiskTable
+    now: DiskTable
+
+
+def _table_lost(facts: HealthFacts) -> Iterator[Seen]:
+    if facts.before is not None:
+        for key, table in facts.before.tables.items():
+            rows = sum(partition.rows for partition in table.partitions.values())
+            if key not in facts.disk.tables and rows:
+                yield Seen(str(key), f"the table is gone; it had {rows} rows")
+
+
+def _partition_lost(facts: HealthFacts) -> Iterator[Seen]:
+    for key, then, now in _pairs(facts):
+        gone = [
+            f"{name} with {partition.rows} rows"
+            for name, partition in sorted(then.partitions.items())
+            if partition.rows and name not in now.partitions
+        ]
+        if gone:
+            yield Seen(str(key), f"partitions are gone: {few(gone)}")
+
+
+def _part_lost(facts: HealthFacts) -> Iterator[Seen]:
+    for pair in _pairs(facts):
+        gone = [
+            part
+            for name, then, now in _partitions(pair)
+            for part in uncovered(then.parts, now.parts, name, str(pair.key))
+        ]
+        if gone:
+            yield Seen(str(pair.key), f"neither active nor part of an active part: {few(gone)}")
+
+
+def _rows_lost(facts: HealthFacts) -> Iterator[Seen]:
+    yield from _fewer_rows(facts, explained=False)
+
+
+def _rows_merged(facts: HealthFacts) -> Iterator[Seen]:
+    yield from _fewer_rows(facts, explained=True)
+
+
+def _fewer_rows(facts: HealthFacts, *, explained: bool) -> Iterator[Seen]:
+    for pair in _pairs(facts):
+        fewer = [
+            f"{name} from {then.rows} to {now.rows}"
+            for name, then, now in _partitions(pair)
+            if now.rows < then.rows and _is_explained(pair, name, then, now) == explained
+        ]
+        if fewer:
+            yield Seen(str(pair.key), f"partitions have fewer rows: {few(fewer)}")
+
+
+def _is_explained(pair: _Pair, partition_id: str, then: DiskPartition, now: DiskPartition) -> bool:
+    """Whether a merge or a mutation may have taken the rows away."""
+    changed = set(now.parts) - set(then.parts)
+    if not changed or uncovered(then.parts, now.parts, partition_id, str(pair.key)):
+        return False
+    if pair.now.ttl or any(kind in pair.now.engine for kind in _COLLAPSING):
+        return True
+    return any(part.mutation is not None for part in parse_names(changed, partition_id, str(pair.key)))
+
+
+def _detached_new(facts: HealthFacts) -> Iterator[Seen]:
+    for key, now in facts.disk.detached.items():
+        earlier = _detached_before(facts, key)
+        if now is not None and earlier is not None and now - earlier:
+            yield Seen(str(key), f"new in its folder detached: {few(sorted(now - earlier))}")
+
+
+def _detached_unknown(facts: HealthFacts) -> Iterator[Seen]:
+    if facts.before is None:
+        return
+    unknown = [
+        str(key)
+        for key, now in sorted(facts.disk.detached.items())
+        if now is None or _detached_before(facts, key) is None
+    ]
+    if unknown:
+        yield Seen(facts.server.address, f"what is new in the folder detached is not known of {few(unknown)}")
+
+
+def _detached_before(facts: HealthFacts, key: TableKey) -> frozenset[str] | None:
+    """Names; None where they are not known. A table that was not there had none."""
+    if facts.before is None:
+        return None
+    return facts.before.detached.get(key, None if key in facts.before.tables else frozenset())
+
+
+def _pairs(facts: HealthFacts) -> Iterator[_Pair]:
+    if facts.before is not None:
+        for key, then in facts.before.tables.items():
+            now = facts.disk.tables.get(key)
+            if now is not None:
+                yield _Pair(key, then, now)
+
+
+def _partitions(pair: _Pair) -> Iterator[tuple[str, DiskPartition, DiskPartition]]:
+    for name, then in sorted(pair.then.partitions.items()):
+        now = pair.now.partitions.get(name)
+        if now is not None:
+            yield name, then, now
+
+
+_REMEDY = "Stop what you are rolling out; look in the folder detached and on the other replicas, and find out"
+
+LOSS_SYMPTOMS = (
+    Symptom(
+        "table_lost",
+        Severity.ERROR,
+        "A table that had rows is not there any more.",
+        "system.tables",
+        f"{_REMEDY} whether somebody dropped or detached the table",
+        _table_lost,
+    ),
+    Symptom(
+        "partition_lost",
+        Severity.ERROR,
+        "A partition that had rows has no active part any more.",
+        "system.parts, the folder detached",
+        f"{_REMEDY} whether somebody dropped or detached the partition",
+        _partition_lost,
+    ),
+    Symptom(
+        "part_lost",
+        Severity.ERROR,
+        "A part that was active is neither active nor merged into an active one.",
+        "system.parts, the folder detached",
+        f"{_REMEDY} whether somebody dropped, detached or replaced the partition",
+        _part_lost,
+    ),
+    Symptom(
+        "rows_lost",
+        Severity.ERROR,
+        "A partition has fewer rows, and neither the engine nor a mutation explains it.",
+        "system.parts",
+        f"{_REMEDY} what the log of the server says of its parts",
+        _rows_lost,
+    ),
+    Symptom(
+        "detached_new",
+        Severity.ERROR,
+        "A folder was put into detached since.",
+        "the folder detached, system.detached_parts",
+        f"{_REMEDY} from the log of the server why it was detached",
+        _detached_new,
+    ),
+    Symptom(
+        "detached_unknown",
+        Severity.WARNING,
+        "It is not known whether something was detached since.",
+        "the folder detached",
+        "Run the module on the host of the server with read_disk, both times",
+        _detached_unknown,
+    ),
+    Symptom(
+        "rows_merged",
+        Severity.NOTICE,
+        "A partition has fewer rows, as merges of its engine, a TTL or a mutation make it.",
+        "system.parts, system.mutations",
+        "Nothing, if that is what the table is for",
+        _rows_merged,
+    ),
+)
+"""In the order in which they are told."""

@@ -1,0 +1,169 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The downgrade guard: a server that does not know the cold ensemble may not get tables with cold partitions.
+
+Replicas are withdrawn from the ledger first, and then it is looked whether a partition is cold. A switch
+checks the entries of all replicas in its multi, so one that comes before the withdrawal is seen by that
+look, and one that comes after it fails: once the guard has passed, no partition becomes cold until the
+replicas are entered again. It is also looked before anything is withdrawn, so that a replica that has to
+stay as it is keeps its entry.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..errors import NoSuchReplica, PartMoveError
+from ..formats.layout import ShardLayout
+from ..formats.names import PartName, parse_part_name
+from ..formats.table_metadata import parse_table_metadata
+from ..shard.reader import marked_cold
+from ..text import few
+from ..tree.ports import ZnodeReader
+from .ledger import EntryChange, Ledger, ReplicaKey
+from .live_replica import read_live_replicas
+
+BACK_TO_HOT = (
+    "Register them in hot again first: ansible-playbook olap.partmove.reheat with part_move_shard_paths of"
+    " these, or part_move with the state hot. Keep the patched server and its cold_zookeeper until then"
+)
+"""What to do about cold partitions that are in the way of a downgrade."""
+
+_MOST_SHOWN = 5
+
+
+class ColdPartition(NamedTuple):
+    """A partition with parts that hot does not register."""
+
+    shard_path: str
+    table: str
+    """``database.table`` as the first replica that tells calls it; empty where none does."""
+    partition: str
+
+    def __str__(self) -> str:
+        return f"{self.partition} of {self.table or 'the table'} ({self.shard_path})"
+
+
+class StillCold(PartMoveError):
+    """A partition is cold, so that every replica of its shard path has to know the cold ensemble."""
+
+
+@dataclass(slots=True)
+class Withdrawal:
+    """What was done, also when it ended with an error."""
+
+    changes: dict[ReplicaKey, EntryChange] = field(default_factory=dict)
+    cold_partitions: list[ColdPartition] = field(default_factory=list)
+    """Those that are in the way."""
+
+
+class Guard:
+    """Looks for cold partitions in one pair of ensembles."""
+
+    def __init__(self, hot: ZnodeReader, cold: ZnodeReader) -> None:
+        self._hot = hot
+        self._cold = cold
+
+    def cold_partitions(self, shard_path: str) -> list[ColdPartition]:
+        """The partitions with a part that cold registers and hot does not, sorted; none without a table.
+
+        State alone does not tell: it stays COLD when a cold partition is dropped. Raises FormatError for
+        what is not understood, and PartMoveError when cold is not the ensemble that State speaks of.
+        """
+        layout = ShardLayout(shard_path)
+        self._hot.sync(layout.path)
+        self._cold.sync(layout.path)
+        metadata = self._hot.read([layout.metadata])[0]
+        if metadata is None:
+            return []
+        version = parse_table_metadata(metadata.data, layout.metadata).format_version
+        if self._cold.read([layout.path])[0] is None:
+            self._refuse_unknown_cold(layout)
+            return []
+        # Hot first: a part that goes over to cold meanwhile is then seen in one of the two.
+        hot, cold = (self._parts(each, layout, version) for each in (self._hot, self._cold))
+        ids = {
+            partition_id
+            for (replica, partition_id), parts in cold.items()
+            if not all(_is_registered(part, hot.get((replica, partition_id), ())) for part in parts)
+        }
+        table = self._table_name(layout) if ids else ""
+        return [ColdPartition(shard_path, table, each) for each in sorted(ids)]
+
+    def replicas(self, shard_path: str) -> Collection[str]:
+        """The replicas of a shard path; none without a table."""
+        return self._hot.children([ShardLayout(shard_path).replicas])[0] or ()
+
+    def _parts(
+        self, reader: ZnodeReader, layout: ShardLayout, format_version: int
+    ) -> Mapping[tuple[str, str], Sequence[PartName]]:
+        """Replica and partition id → parts that the ensemble registers."""
+        names = reader.children([layout.replicas])[0] or ()
+        folders = [layout.replica(name).parts for name in names]
+        found: defaultdict[tuple[str, str], list[PartName]] = defaultdict(list)
+        for replica, folder, listed in zip(names, folders, reader.children(folders), strict=True):
+            for each in listed or ():
+                part = parse_part_name(each, format_version, f"{folder}/{each}")
+                found[replica, part.partition_id].append(part)
+        return found
+
+    def _table_name(self, layout: ShardLayout) -> str:
+        addresses = (each.address for each in read_live_replicas(self._hot, layout))
+        return next((each.table for each in addresses if each is not None and each.table), "")
+
+    def _refuse_unknown_cold(self, layout: ShardLayout) -> None:
+        """With the wrong ensemble for cold, every cold partition would look like a dropped one."""
+        marked = marked_cold(self._hot, layout)
+        if marked:
+            raise PartMoveError(
+                f"State of partitions {few(marked)} of {layout.path} is COLD, and the ensemble given as cold"
+                " knows nothing of the table",
+                remedy="Check the hosts and the chroot of cold",
+            )
+
+
+def withdraw(guard: Guard, ledger: Ledger, replicas: Collection[ReplicaKey], withdrawal: Withdrawal) -> None:
+    """Withdraw the replicas, so that their servers may be replaced by some that do not know cold.
+
+    Fills ``withdrawal``. Raises StillCold with nothing written, or else with the entries withdrawn: then a
+    move was faster. Raises also when an ensemble cannot be used; running again goes on.
+    """
+    keys = sorted(set(replicas))
+    shard_paths = sorted({key.shard_path for key in keys})
+    for shard_path in shard_paths:
+        known = {*guard.replicas(shard_path), *ledger.replicas(shard_path)}
+        _refuse_unknown([key for key in keys if key.shard_path == shard_path and key.replica not in known])
+    _refuse_cold(guard, shard_paths, withdrawal, "nothing was withdrawn")
+    for key in keys:
+        withdrawal.changes[key] = ledger.withdraw(key)
+    _refuse_cold(guard, shard_paths, withdrawal, "the entries were withdrawn by then, and stay so")
+
+
+def _refuse_unknown(keys: Sequence[ReplicaKey]) -> None:
+    if keys:
+        raise NoSuchReplica(
+            f"There is no {few(map(str, keys))} in hot",
+            remedy="Give zookeeper_path and replica_name as system.replicas has them",
+        )
+
+
+def _refuse_cold(guard: Guard, shard_paths: Iterable[str], withdrawal: Withdrawal, done: str) -> None:
+    found = [each for shard_path in shard_paths for each in guard.cold_partitions(shard_path)]
+    withdrawal.cold_partitions = found
+    if found:
+        count = "1 partition is" if len(found) == 1 else f"{len(found)} partitions are"
+        raise StillCold(
+            f"{count} registered in cold only, where a server without the patch does not look; {done}:"
+            f" {few(map(str, found), _MOST_SHOWN)}",
+            remedy=BACK_TO_HOT,
+        )
+
+
+def _is_registered(part: PartName, hot: Iterable[PartName]) -> bool:
+    """Whether hot has the part, or what it was merged or mutated into."""
+    return any(each.covers(part) for each in hot)

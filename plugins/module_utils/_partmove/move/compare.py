@@ -1,0 +1,89 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Compares copies with what they were made from, on every member of the ensemble they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from ..formats.layout import ShardLayout
+from ..formats.names import parse_part_name
+from ..shard.facts import RegisteredPart
+from ..shard.parts import read_parts
+from ..tree.ports import ZnodeReader
+
+_MOST_SAMPLES = 10
+
+
+class Comparison(NamedTuple):
+    """How copies compare with their originals, over all members that were asked."""
+
+    matched: int
+    mismatched: int
+    missing: int
+    extra: int
+    """Parts of the same partitions that have no original."""
+    samples: tuple[str, ...]
+    """At most ten, one a part and member."""
+    failed_partitions: frozenset[str]
+
+
+class _Tally:
+    def __init__(self) -> None:
+        self.counts = {"matches": 0, "differs": 0, "is missing": 0, "has no original": 0}
+        self.samples: list[str] = []
+        self.failed: set[str] = set()
+
+    def add(self, verdict: str, path: str, partition_id: str, member: str) -> None:
+        self.counts[verdict] += 1
+        if verdict == "matches":
+            return
+        self.failed.add(partition_id)
+        if len(self.samples) < _MOST_SAMPLES:
+            self.samples.append(f"{path} {verdict} on {member}")
+
+
+def compare_copies(
+    members: Iterable[ZnodeReader],
+    originals: Sequence[RegisteredPart],
+    layout: ShardLayout,
+    format_version: int,
+) -> Comparison:
+    """Read each part with its children from each member and compare names, bytes and children."""
+    tally = _Tally()
+    paths = {part.znode.path: part.name for part in originals}
+    for member in members:
+        member.sync(layout.path)
+        copies = {part.znode.path: part for part in read_parts(member, list(paths.items()))}
+        for part in originals:
+            path = part.znode.path
+            copy = copies.get(path)
+            if copy is None:
+                verdict = "is missing"
+            else:
+                verdict = "matches" if copy.payload == part.payload else "differs"
+            tally.add(verdict, path, part.name.partition_id, member.name)
+        for path, partition_id in _extras(member, originals, layout, format_version):
+            tally.add("has no original", path, partition_id, member.name)
+    matched, mismatched, missing, extra = tally.counts.values()
+    return Comparison(matched, mismatched, missing, extra, tuple(tally.samples), frozenset(tally.failed))
+
+
+def _extras(
+    member: ZnodeReader, originals: Sequence[RegisteredPart], layout: ShardLayout, format_version: int
+) -> Iterator[tuple[str, str]]:
+    """Path and partition id of parts in the originals' partitions that are no copy of an original."""
+    partition_ids = {part.name.partition_id for part in originals}
+    known = {part.name.text for part in originals}
+    folders = [layout.replica(name).parts for name in sorted({part.replica for part in originals})]
+    for folder, names in zip(folders, member.children(folders), strict=True):
+        for name in names or ():
+            if name in known:
+                continue
+            path = f"{folder}/{name}"
+            partition_id = parse_part_name(name, format_version, path).partition_id
+            if partition_id in partition_ids:
+                yield path, partition_id

@@ -1,0 +1,164 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is known of one shard path, read once, for the gates to judge and the switch to be fenced by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..formats.layout import ShardLayout
+from ..formats.log_entry import LogEntry
+from ..formats.mutation_entry import MutationEntry
+from ..formats.names import PartName
+from ..formats.table_metadata import TableMetadata
+from ..tree.znodes import Op, Znode
+
+
+class RegisteredPart(NamedTuple):
+    """The znodes that register one part of one replica in one ensemble."""
+
+    name: PartName
+    znode: Znode
+    children: tuple[Znode, ...]
+
+    @property
+    def replica(self) -> str:
+        """Name of the replica, from the path ``…/replicas/<replica>/parts/<part>``."""
+        return self.znode.path.rsplit("/", 3)[1]
+
+    @property
+    def znodes(self) -> int:
+        """How many znodes register the part."""
+        return 1 + len(self.children)
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes of data in those znodes."""
+        return len(self.znode.data) + sum(len(child.data) for child in self.children)
+
+    @property
+    def payload(self) -> tuple[bytes, tuple[tuple[str, bytes], ...]]:
+        """Data of the part znode, then name and data of each child: what a copy must equal."""
+        if not self.children:
+            return self.znode.data, ()
+        prefix = len(self.znode.path) + 1
+        return self.znode.data, tuple((child.path[prefix:], child.data) for child in self.children)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaFacts:
+    """What the znodes of one replica say. None stands for a znode that is not there."""
+
+    name: str
+    host: Znode | None
+    is_active: Znode | None
+    is_lost: Znode | None
+    columns: bytes | None
+    metadata: bytes | None
+    unknown_children: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFacts:
+    """What concerns all partitions of a shard path.
+
+    ``fence`` was read before everything else here, so a multi that carries it fails when anything
+    relevant happened since.
+    """
+
+    layout: ShardLayout
+    metadata: TableMetadata
+    columns: bytes
+    czxid: int
+    """Transaction that created the shard path: another one after the table was made again."""
+    cold_marker: bytes | None
+    """Data of the shard znode in cold; None where cold has no part there at all."""
+    replicas: tuple[ReplicaFacts, ...]
+    fence: tuple[Op, ...]
+    unknown_children: tuple[str, ...]
+    being_dropped: bool
+    pending: Mapping[str, tuple[LogEntry, ...]]
+    """Partition id → queue and log entries that name it."""
+    pending_table_wide: tuple[str, ...]
+    """Paths of queue and log entries that concern every partition."""
+    mutations: tuple[MutationEntry, ...]
+    quorum: Mapping[str, tuple[str, ...]]
+    """Partition id → paths of quorum znodes that name a part of it."""
+    shared_storage: tuple[str, ...]
+    """Paths of zero-copy locks, pinned part UUIDs and parts on the move between shards."""
+
+    @property
+    def marker(self) -> bytes:
+        """What the shard znode in cold should hold, to tell this table from a later one at its path.
+
+        A table that was dropped and made again starts block numbers anew, so its parts can have the
+        names of parts of the former one, whose registration in cold would still be there.
+        """
+        content = {"format": "olap.partmove/cold-shard", "version": 1, "hot_czxid": self.czxid}
+        return json.dumps(content, sort_keys=True).encode()
+
+
+class Whereabouts(NamedTuple):
+    """Where the parts of a partition are registered, by name only; every replica is a key of both."""
+
+    state: Znode | None
+    hot: Mapping[str, Collection[str]]
+    cold: Mapping[str, Collection[str]]
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether a server takes the partition for cold: exactly the bytes ``COLD``."""
+        return self.state is not None and self.state.data == COLD
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """What concerns one partition of a shard path."""
+
+    partition_id: str
+    exists: bool
+    """Whether ``block_numbers/<partition>`` is there."""
+    state: Znode | None
+    inserts_in_flight: tuple[str, ...]
+    hot: Mapping[str, tuple[RegisteredPart, ...]]
+    """Replica → parts registered in the hot ensemble; every replica is a key, in order, as are the parts."""
+    cold: Mapping[str, tuple[RegisteredPart, ...]]
+    """The same of the cold ensemble; without keys where it was not read."""
+
+    @property
+    def state_text(self) -> str:
+        """The marker as people read it; empty where there is none."""
+        return "" if self.state is None else self.state.data.decode(errors="backslashreplace")
+
+    @property
+    def whereabouts(self) -> Whereabouts:
+        """The same without payloads."""
+        hot, cold = (
+            {replica: [part.name.text for part in parts] for replica, parts in found.items()}
+            for found in (self.hot, self.cold)
+        )
+        return Whereabouts(self.state, hot, cold)
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether a server takes the partition for cold: exactly the bytes ``COLD``."""
+        return self.state is not None and self.state.data == COLD
+
+    @property
+    def hot_parts(self) -> list[RegisteredPart]:
+        """Parts in hot of all replicas."""
+        return [part for parts in self.hot.values() for part in parts]
+
+    @property
+    def cold_parts(self) -> list[RegisteredPart]:
+        """Parts in cold of all replicas."""
+        return [part for parts in self.cold.values() for part in parts]
+
+
+COLD = b"COLD"
+HOT = b"HOT"

@@ -1,0 +1,190 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is registered where: the shard paths below a root, and the parts of each.
+
+Everything is only read, in batches. The answer describes a tree that servers go on changing: a part
+that is merged away during the walk is left out, one that appears may or may not be in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+from ..errors import EnsembleError, NoSuchTable
+from ..formats.layout import ReplicaLayout, ShardLayout, is_shard_path
+from ..formats.names import PartName, parse_part_name
+from ..formats.table_metadata import parse_table_metadata
+from ..text import few
+from ..tree.paths import DEFAULT_ROOT
+from ..tree.ports import ZnodeReader
+from .parts import read_parts
+
+HOT = "hot"
+COLD = "cold"
+NO_TABLES = frozenset({"/zookeeper", DEFAULT_ROOT})
+"""Subtrees without tables: ZooKeeper's own znodes and the locks of this collection."""
+
+# Enough to keep a connection busy, little enough that the payloads of one batch fit in memory
+# even when every part carries the legacy columns and checksums.
+_BATCH = 2000
+
+_T = TypeVar("_T")
+
+
+class InventoryRow(NamedTuple):
+    """One part of one replica, as one ensemble has it registered."""
+
+    shard_path: str
+    replica: str
+    part: str
+    partition_id: str
+    mtime: int
+    """When the part znode was written last, in milliseconds since 1970."""
+    bytes: int
+    """Data of the part znode and of its children."""
+    znodes: int
+    """The part znode and its children."""
+    ensemble: str
+    """`hot` or `cold`."""
+    state: str
+    """Data of the partition's State znode as it is, empty where there is none."""
+
+
+def find_shard_paths(hot: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES) -> Iterator[str]:
+    """Shard paths at and below ``root``, nearest first and sorted within a depth.
+
+    Does not look below a shard path, nor at the subtrees in ``without``; holds the paths of one
+    depth of the tree in memory. Raises EnsembleError when there is no such root.
+    """
+    level = [root]
+    while level:
+        below: list[str] = []
+        for paths in _batches(level):
+            for path, names in zip(paths, hot.children(paths), strict=True):
+                if names is None:
+                    if path == root:
+                        raise _no_root(hot, root)
+                elif is_shard_path(names):
+                    yield path
+                else:
+                    prefix = path.rstrip("/")
+                    below.extend(f"{prefix}/{name}" for name in names)
+        level = sorted(path for path in below if path not in without)
+
+
+def count_parts(reader: ZnodeReader, shard_paths: Sequence[str]) -> list[int]:
+    """How many parts are registered at each shard path, over all replicas; 0 where there is no table."""
+    layouts = [ShardLayout(path) for path in shard_paths]
+    replicas = reader.children([layout.replicas for layout in layouts])
+    parts = [
+        layout.replica(name).parts
+        for layout, names in zip(layouts, replicas, strict=True)
+        for name in names or ()
+    ]
+    found = iter(reader.read(parts))
+    return [
+        sum(znode.stat.num_children for znode in islice(found, len(names or ())) if znode is not None)
+        for names in replicas
+    ]
+
+
+def read_inventory(
+    hot: ZnodeReader, shard_path: str, *, cold: ZnodeReader | None = None
+) -> Iterator[InventoryRow]:
+    """Every registered part of the shard path: those in hot, then with ``cold`` those in cold.
+
+    Hot is read first because a move takes parts from hot to cold: a part on its way is then seen
+    once or twice, never not at all. Sorted by replica and part within an ensemble; memory is bounded
+    by the names of one replica's parts and the states of the shard path's partitions.
+
+    Raises NoSuchTable when the table is not, or no longer, in hot, and FormatError for a name or a
+    definition that is not understood.
+    """
+    layout = ShardLayout(shard_path)
+    metadata = hot.read([layout.metadata])[0]
+    if metadata is None:
+        raise NoSuchTable(
+            f"There is no replicated table at {shard_path} in the {hot.name} ensemble",
+            remedy="It may have been dropped just now; otherwise check the path",
+        )
+    walk = _ShardWalk(hot, layout, parse_table_metadata(metadata.data, layout.metadata).format_version)
+    yield from walk.rows(hot, HOT)
+    if cold is not None:
+        yield from walk.rows(cold, COLD)
+
+
+class _ShardWalk:
+    """One walk over a shard path; remembers the states it has read."""
+
+    def __init__(self, hot: ZnodeReader, layout: ShardLayout, format_version: int) -> None:
+        self._hot = hot
+        self._layout = layout
+        self._format_version = format_version
+        self._states: dict[str, str] = {}
+
+    def rows(self, reader: ZnodeReader, ensemble: str) -> Iterator[InventoryRow]:
+        for name in reader.children([self._layout.replicas])[0] or ():
+            replica = self._layout.replica(name)
+            for names in _batches(reader.children([replica.parts])[0] or ()):
+                yield from self._batch(reader, ensemble, replica, names)
+
+    def _batch(
+        self, reader: ZnodeReader, ensemble: str, replica: ReplicaLayout, names: Sequence[str]
+    ) -> Iterator[InventoryRow]:
+        parts = [self._named(replica.part(name), name) for name in names]
+        self._learn_states(name.partition_id for _path, name in parts)
+        for part in read_parts(reader, parts):
+            yield InventoryRow(
+                shard_path=self._layout.path,
+                replica=replica.name,
+                part=part.name.text,
+                partition_id=part.name.partition_id,
+                mtime=part.znode.stat.mtime,
+                bytes=part.data_bytes,
+                znodes=part.znodes,
+                ensemble=ensemble,
+                state=self._states[part.name.partition_id],
+            )
+
+    def _named(self, path: str, name: str) -> tuple[str, PartName]:
+        return path, parse_part_name(name, self._format_version, path)
+
+    def _learn_states(self, partition_ids: Iterable[str]) -> None:
+        new = sorted(set(partition_ids) - self._states.keys())
+        found = self._hot.read([self._layout.state(each) for each in new]) if new else []
+        for partition_id, znode in zip(new, found, strict=True):
+            self._states[partition_id] = "" if znode is None else state_text(znode.data)
+
+
+def state_text(data: bytes) -> str:
+    """Data of a State znode as rows have it."""
+    return data.decode(errors="backslashreplace")
+
+
+def _batches(items: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    for start in range(0, len(items), _BATCH):
+        yield items[start : start + _BATCH]
+
+
+def _no_root(reader: ZnodeReader, root: str) -> EnsembleError:
+    return EnsembleError(
+        f"There is no znode {root} in the {reader.name} ensemble",
+        remedy="Give the path that all tables lie below, without the chroot of the connection",
+    )
+
+
+def check_tables(hot: ZnodeReader, shard_paths: Iterable[str]) -> None:
+    """Raise NoSuchTable when there is no replicated table at one of the shard paths."""
+    remaining = iter(shard_paths)
+    while batch := list(islice(remaining, _BATCH)):
+        definitions = hot.read([ShardLayout(path).metadata for path in batch])
+        missing = [path for path, znode in zip(batch, definitions, strict=True) if znode is None]
+        if missing:
+            raise NoSuchTable(
+                f"There is no replicated table at {few(missing)} in the {hot.name} ensemble",
+                remedy="Correct the path or the chroot, or classify again if the table was dropped",
+            )

@@ -1,0 +1,55 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads the znodes that register parts, from whatever ensemble or member."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from ..formats.names import PartName
+from ..formats.payload import CHECKSUMS, COLUMNS
+from ..tree.ports import ZnodeReader
+from ..tree.znodes import Znode
+from .facts import RegisteredPart
+
+_LEGACY_CHILDREN = (CHECKSUMS, COLUMNS)
+
+
+def read_parts(reader: ZnodeReader, parts: Sequence[tuple[str, PartName]]) -> list[RegisteredPart]:
+    """Read part znodes with their children; a part that is gone by now is left out."""
+    znodes = reader.read([path for path, _name in parts])
+    children = _read_children(
+        reader, [each for each in znodes if each is not None and each.stat.num_children]
+    )
+    return [
+        RegisteredPart(name, znode, children.get(znode.path, ()))
+        for znode, (_path, name) in zip(znodes, parts, strict=True)
+        if znode is not None and len(children.get(znode.path, ())) >= znode.stat.num_children
+    ]
+
+
+def _read_children(reader: ZnodeReader, parents: Sequence[Znode]) -> dict[str, tuple[Znode, ...]]:
+    """Path of the part → its children, by name.
+
+    Servers give a part the two children of the legacy form. Names are asked for only where a part has
+    others, which saves reading as many lists as there are parts.
+    """
+    usual = _read_named(reader, {each.path: _LEGACY_CHILDREN for each in parents})
+    other = [each.path for each in parents if len(usual[each.path]) != each.stat.num_children]
+    if not other:
+        return usual
+    listed = zip(other, reader.children(other), strict=True)
+    return usual | _read_named(reader, {path: names or () for path, names in listed})
+
+
+def _read_named(reader: ZnodeReader, names: Mapping[str, Sequence[str]]) -> dict[str, tuple[Znode, ...]]:
+    """Path → those of the children with these names that are there."""
+    paths = [f"{path}/{name}" for path, children in names.items() for name in children]
+    found = iter(reader.read(paths) if paths else ())
+    return {
+        path: tuple(child for child in islice(found, len(children)) if child is not None)
+        for path, children in names.items()
+    }

@@ -1,0 +1,61 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Words for people: times, durations, and the beginning of what is too long to show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from .errors import FormatError
+
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+"""Seconds by unit."""
+
+_DURATION = re.compile(r"([0-9]{1,9})([smhdw]?)", re.ASCII)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SHOWN_CHARACTERS = 80
+
+
+def few(items: Iterable[str], most: int = 3) -> str:
+    """The first few of the items for a sentence, and how many more there are.
+
+    >>> few(["r1", "r2", "r3", "r4", "r5"])
+    'r1, r2, r3 and 2 more'
+    """
+    listed = list(items)
+    more = len(listed) - most
+    return ", ".join(listed[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def shown(text: str) -> str:
+    """The text in quotes for a message, cut short."""
+    return repr(text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "...")
+
+
+def format_time(milliseconds: int) -> str:
+    """Milliseconds since 1970 as ISO 8601 in UTC.
+
+    >>> format_time(1_795_212_900_000)
+    '2026-11-20T22:15:00.000Z'
+    """
+    moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def parse_duration(text: str, setting: str) -> int:
+    """Seconds of a duration; raises FormatError for other text. ``setting`` is what the message calls it.
+
+    >>> parse_duration("36h", "min_age"), parse_duration("90", "min_age")
+    (129600, 90)
+    """
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise FormatError(
+            f"{setting} is {text!r}, which is no duration",
+            remedy="Give a whole number of seconds, or one with a unit such as 90s, 30m, 36h, 1d or 2w",
+        )
+    return int(found[1]) * SECONDS[found[2] or "s"]

@@ -1,0 +1,78 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Packs groups of operations that belong together into multis that a server will take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+from ..errors import PartMoveError
+from .znodes import Create, Multi, Op, SetData
+
+MAX_OPS = 1000
+MAX_BYTES = 512 * 1024
+"""Of one multi as it goes over the wire; ZooKeeper's own default limit is 1 MiB (jute.maxbuffer)."""
+
+_OP_OVERHEAD = 256
+"""What an operation takes besides path and data: 48 for headers, version, flags and ACL, and the chroot."""
+
+Key = TypeVar("Key")
+
+
+class GroupTooLarge(PartMoveError):
+    """Operations that must be applied together do not fit one multi."""
+
+
+class Batch(NamedTuple):
+    """One multi and the keys of the groups it carries."""
+
+    keys: tuple[object, ...]
+    multi: Multi
+
+
+def size_of(ops: Iterable[Op]) -> int:
+    """An upper bound of the bytes that the operations take on the wire."""
+    total = 0
+    for op in ops:
+        total += _OP_OVERHEAD + len(op.path if op.path.isascii() else op.path.encode())
+        if isinstance(op, Create | SetData):
+            total += len(op.data)
+    return total
+
+
+def fits(checks: Sequence[Op], ops: Sequence[Op], more_bytes: int = 0) -> bool:
+    """Whether the checks and one group of operations fit one multi, with so many bytes to spare."""
+    used = size_of(checks) + size_of(ops) + more_bytes
+    return len(checks) + len(ops) <= MAX_OPS and used <= MAX_BYTES
+
+
+def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> list[Batch]:
+    """Fill multis with whole groups, in order; each multi starts with the checks.
+
+    Raises GroupTooLarge for a group that does not fit even alone; sort those out with `fits` first.
+    """
+    checks_bytes = size_of(checks)
+    batches: list[Batch] = []
+    keys: list[Key] = []
+    ops: list[Op] = []
+    used = checks_bytes
+    for key, group in groups:
+        group_bytes = size_of(group)
+        if ops and (len(checks) + len(ops) + len(group) > MAX_OPS or used + group_bytes > MAX_BYTES):
+            batches.append(Batch(tuple(keys), (*checks, *ops)))
+            keys, ops, used = [], [], checks_bytes
+        if len(checks) + len(group) > MAX_OPS or checks_bytes + group_bytes > MAX_BYTES:
+            raise GroupTooLarge(
+                f"{len(group)} operations of {group_bytes} bytes on {group[0].path} do not fit one multi "
+                f"of {MAX_OPS} operations and {MAX_BYTES} bytes",
+                remedy="Leave the partition where it is",
+            )
+        keys.append(key)
+        ops.extend(group)
+        used += group_bytes
+    if ops:
+        batches.append(Batch(tuple(keys), (*checks, *ops)))
+    return batches

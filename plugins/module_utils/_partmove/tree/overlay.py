@@ -1,0 +1,230 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads that are real and writes that are only remembered: what check mode runs on.
+
+The same code runs over an overlay as over an ensemble, and sees its own writes, so check mode tells
+what the run itself would do up to the point where the world would answer differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from .paths import parent_of
+from .ports import ZnodeReader, ZnodeStore
+from .znodes import (
+    Check,
+    Committed,
+    Create,
+    Delete,
+    Multi,
+    Op,
+    Outcome,
+    Reason,
+    Rejected,
+    SetData,
+    Stat,
+    Znode,
+)
+
+_FIRST_ZXID = 1 << 62
+"""Above every transaction id that an ensemble will have given."""
+
+
+class _Rejection(Exception):
+    def __init__(self, reason: Reason) -> None:
+        self.reason = reason
+
+
+class Changes:
+    """Znodes that were written over a tree that is only read. None stands for a deleted znode."""
+
+    def __init__(self) -> None:
+        self.znodes: dict[str, Znode | None] = {}
+        self.children: dict[str, dict[str, bool]] = {}
+        self._zxid = _FIRST_ZXID
+
+    def clear(self) -> None:
+        """Forget every write."""
+        self.znodes.clear()
+        self.children.clear()
+
+    def put(self, znode: Znode | None, path: str) -> None:
+        """Remember a created or changed znode, or with None a deleted one."""
+        self.znodes[path] = znode
+        parent, _slash, name = path.rpartition("/")
+        self.children.setdefault(parent or "/", {})[name] = znode is not None
+
+    def restore(self, before: Mapping[str, Znode | None], touched: Collection[str]) -> None:
+        """Take back a multi that failed half-way; ``before`` is what was remembered of the touched paths."""
+        for path in touched:
+            if path in before:
+                self.put(before[path], path)
+            elif path in self.znodes:
+                del self.znodes[path]
+                parent, _slash, name = path.rpartition("/")
+                del self.children[parent or "/"][name]
+
+    def next_zxid(self) -> int:
+        """A transaction id of our own."""
+        self._zxid += 1
+        return self._zxid
+
+
+class OverlayReader:
+    """A reader whose answers are corrected by the remembered writes."""
+
+    def __init__(self, base: ZnodeReader, changes: Changes) -> None:
+        self._base = base
+        self._changes = changes
+
+    @property
+    def name(self) -> str:
+        """What messages call the ensemble or the member."""
+        return self._base.name
+
+    @property
+    def server_id(self) -> int:
+        """The id of the server that opened the session."""
+        return self._base.server_id
+
+    def sync(self, path: str) -> None:
+        """Wait until the server of the session has caught up."""
+        self._base.sync(path)
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        """Data and stat of each path, as remembered or else as read."""
+        if absolute:
+            return self._base.read(paths, absolute=True)
+        changed = self._changes.znodes
+        missing = [path for path in paths if path not in changed]
+        read = dict(zip(missing, self._base.read(missing), strict=True)) if missing else {}
+        found = {path: changed[path] if path in changed else read[path] for path in paths}
+        counts = self._changed_counts(path for path, znode in found.items() if znode is not None)
+        return [_with_children(found[path], counts.get(path)) for path in paths]
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """Names of the children of each path, sorted, as remembered over what is read."""
+        present = dict(zip(paths, self._base.children(paths), strict=True))
+        return [self._changed_children(path, present[path]) for path in paths]
+
+    def _changed_children(self, path: str, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if path in self._changes.znodes and self._changes.znodes[path] is None:
+            return None
+        changed = self._changes.children.get(path)
+        if changed is None:
+            return () if names is None and path in self._changes.znodes else names
+        kept = {name for name in names or () if changed.get(name, True)}
+        return tuple(sorted(kept | {name for name, there in changed.items() if there}))
+
+    def _changed_counts(self, paths: Iterable[str]) -> dict[str, int]:
+        """Path → number of children, of those of the paths whose children were written to."""
+        changed = [path for path in paths if path in self._changes.children]
+        names = self.children(changed) if changed else []
+        return {path: len(each or ()) for path, each in zip(changed, names, strict=True)}
+
+
+def _with_children(znode: Znode | None, count: int | None) -> Znode | None:
+    if znode is None or count is None:
+        return znode
+    return znode._replace(stat=znode.stat._replace(num_children=count))
+
+
+class OverlayStore(OverlayReader):
+    """A store that reads an ensemble for real and remembers what it was asked to write."""
+
+    def __init__(self, base: ZnodeStore) -> None:
+        super().__init__(base, Changes())
+        self._store = base
+        self.written: list[Op] = []
+
+    @property
+    def chroot(self) -> str:
+        """The chroot of the connection."""
+        return self._store.chroot
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses that the connection was given."""
+        return self._store.addresses
+
+    @property
+    def session_id(self) -> int:
+        """The session in use now."""
+        return self._store.session_id
+
+    def members(self) -> Sequence[ZnodeReader]:
+        """The members, each with the remembered writes laid over it."""
+        return [OverlayReader(member, self._changes) for member in self._store.members()]
+
+    def forget(self) -> None:
+        """Drop what was remembered, so that memory stays bounded by one shard path."""
+        self._changes.clear()
+        self.written.clear()
+
+    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        """Remember the multis that an ensemble would apply now; one outcome each, in order."""
+        self._load([op for multi in multis for op in multi])
+        return [self._apply(multi) for multi in multis]
+
+    def _load(self, ops: Sequence[Op]) -> None:
+        """Read all that the operations depend on in one go."""
+        wanted = {op.path for op in ops}
+        wanted |= {parent_of(path) for path in wanted}
+        unknown = sorted(wanted - self._changes.znodes.keys())
+        self._known = dict(zip(unknown, self._base.read(unknown), strict=True))
+        deleted = sorted({op.path for op in ops if isinstance(op, Delete)})
+        parents = [path for path in deleted if self._may_have_children(path)]
+        names = self._base.children(parents) if parents else []
+        self._known_children = dict(zip(parents, names, strict=True))
+
+    def _may_have_children(self, path: str) -> bool:
+        znode = self._current(path)
+        return znode is not None and (znode.stat.num_children > 0 or path in self._changes.children)
+
+    def _current(self, path: str) -> Znode | None:
+        return self._changes.znodes[path] if path in self._changes.znodes else self._known[path]
+
+    def _apply(self, multi: Multi) -> Outcome:
+        touched = {op.path for op in multi}
+        before = {path: self._changes.znodes[path] for path in touched & self._changes.znodes.keys()}
+        zxid = self._changes.next_zxid()
+        for index, op in enumerate(multi):
+            try:
+                self._apply_one(op, zxid)
+            except _Rejection as rejection:
+                self._changes.restore(before, touched)
+                return Rejected(index, rejection.reason, 0)
+        self.written.extend(op for op in multi if not isinstance(op, Check))
+        return Committed()
+
+    def _apply_one(self, op: Op, zxid: int) -> None:
+        znode = self._current(op.path)
+        if isinstance(op, Create):
+            self._create(op, znode, zxid)
+            return
+        if znode is None:
+            raise _Rejection(Reason.NO_NODE)
+        if znode.stat.version != op.version:
+            raise _Rejection(Reason.BAD_VERSION)
+        if isinstance(op, SetData):
+            stat = znode.stat._replace(mzxid=zxid, version=op.version + 1, data_length=len(op.data))
+            self._changes.put(Znode(op.path, op.data, stat), op.path)
+        elif isinstance(op, Delete):
+            if self._changed_children(op.path, self._known_children.get(op.path)):
+                raise _Rejection(Reason.NOT_EMPTY)
+            self._changes.put(None, op.path)
+
+    def _create(self, op: Create, znode: Znode | None, zxid: int) -> None:
+        if znode is not None:
+            raise _Rejection(Reason.NODE_EXISTS)
+        parent = self._current(parent_of(op.path))
+        if parent is None:
+            raise _Rejection(Reason.NO_NODE)
+        if parent.stat.ephemeral_owner:
+            raise _Rejection(Reason.OTHER)
+        owner = self.session_id if op.ephemeral else 0
+        stat = Stat(zxid, zxid, 0, 0, 0, 0, 0, owner, len(op.data), 0, zxid)
+        self._changes.put(Znode(op.path, op.data, stat), op.path)

@@ -1,0 +1,146 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Hosts and groups of an inventory, made of the clusters that a ClickHouse server knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._clickhouse.clusters import ClusterNode, Substitutions, nodes_of_config, nodes_of_server
+from .._clickhouse.config.files import Config
+from .._clickhouse.config.local_files import ConfigFiles
+from .._clickhouse.config.xml_document import LXML_IMPORT_ERROR, XmlFile
+from .._partmove.errors import FormatError, PartMoveError
+from .._partmove.text import few
+from .resources import client_of
+
+__all__ = ["ClusterHost", "PartMoveError", "hosts_of", "read_clusters"]
+
+_RESERVED = frozenset({"all", "ungrouped"})
+
+
+@dataclass
+class ClusterHost:
+    """One host: its name in the inventory, its variables, and its groups: those of a cluster and a shard."""
+
+    name: str
+    groups: list[tuple[str, str]] = field(default_factory=list)
+    variables: dict[str, Any] = field(default_factory=dict)
+
+
+def read_clusters(
+    config: str | None, include_from: str | None, element: str | None, server: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Every replica of every cluster, of the file ``config`` or else of a server, as plain values.
+
+    ``server`` is as the option ``clickhouse`` of a module that asks one. Raises PartMoveError.
+    """
+    if config is None:
+        nodes = nodes_of_server(client_of(server))
+    else:
+        nodes = _nodes_of_files(config, include_from, element)
+    return [node._asdict() for node in nodes]
+
+
+def hosts_of(
+    rows: Sequence[Mapping[str, Any]], clusters: Sequence[str] | None, prefix: str
+) -> list[ClusterHost]:
+    """The hosts in the order of the clusters, shards and replicas; ``clusters`` None for all there are.
+
+    A host that is several times in the clusters has the variables of the first time. Raises FormatError
+    when there is no such cluster, and when two groups would have one name.
+    """
+    nodes = [ClusterNode(**row) for row in rows]
+    known = list(dict.fromkeys(node.cluster for node in nodes))
+    wanted = known if clusters is None else list(dict.fromkeys(clusters))
+    missing = [name for name in wanted if name not in known]
+    if missing or not known:
+        there = f"there are {few(known, 10)}" if known else "there is none at all"
+        what = f"There is no cluster {few(missing)}" if missing else "There is no cluster"
+        raise FormatError(f"{what}; {there}", remedy="Give the names of clusters that are there")
+    nodes = [node for name in wanted for node in nodes if node.cluster == name]
+    ports: dict[str, set[int]] = {}
+    for node in nodes:
+        ports.setdefault(node.host, set()).add(node.port)
+    groups = _Groups(prefix)
+    hosts: dict[str, ClusterHost] = {}
+    for node in nodes:
+        name = _host_name(node, alone=len(ports[node.host]) == 1)
+        host = hosts.setdefault(name, ClusterHost(name, variables=_variables(node, name)))
+        group = groups.of(node)
+        if group not in host.groups:
+            host.groups.append(group)
+        host.variables["clickhouse_memberships"].append(
+            {"cluster": node.cluster, "shard": node.shard, "replica": node.replica}
+        )
+    return list(hosts.values())
+
+
+def _nodes_of_files(path: str, include_from: str | None, element: str | None) -> list[ClusterNode]:
+    if LXML_IMPORT_ERROR is not None:
+        raise PartMoveError(
+            "The Python package lxml is not there, which reads configurations of ClickHouse",
+            remedy="Install lxml for the Python that runs Ansible",
+        )
+    source = ConfigFiles(path)
+    config = Config(source)
+    named = any(file.root.named("include_from") for file in config.merged)
+    where = include_from or config.substitutions_path()
+    data = source.read(where)
+    file = None if data is None else XmlFile(where, data)
+    needed = named or include_from is not None
+    return nodes_of_config(config, Substitutions(where, file, needed), element)
+
+
+class _Groups:
+    """Names of groups, each of one cluster or of one shard of it."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._meaning: dict[str, str] = {}
+
+    def of(self, node: ClusterNode) -> tuple[str, str]:
+        """The group of the cluster and that of the shard."""
+        cluster = re.sub(r"\W", "_", f"{self._prefix}{node.cluster}", flags=re.ASCII)
+        if cluster[0].isdigit():
+            cluster = f"_{cluster}"
+        shard = f"{cluster}_shard_{node.shard}"
+        self._claim(cluster, f"cluster {node.cluster}")
+        self._claim(shard, f"shard {node.shard} of cluster {node.cluster}")
+        return cluster, shard
+
+    def _claim(self, group: str, meaning: str) -> None:
+        other = self._meaning.setdefault(group, meaning)
+        if group in _RESERVED or other != meaning:
+            taken = "is Ansible's own" if group in _RESERVED else f"is that of {other} already"
+            raise FormatError(
+                f"The group of {meaning} would be {group}, which {taken}",
+                remedy="Give a group_prefix, or only some of the clusters",
+            )
+
+
+def _host_name(node: ClusterNode, *, alone: bool) -> str:
+    """The host, with the port where several servers are on it; without colons, which part patterns."""
+    host = node.host.replace(":", "-")
+    return host if alone else f"{host}-{node.port}"
+
+
+def _variables(node: ClusterNode, name: str) -> dict[str, Any]:
+    variables = {
+        "clickhouse_cluster": node.cluster,
+        "clickhouse_shard": node.shard,
+        "clickhouse_replica": node.replica,
+        "clickhouse_port": node.port,
+        "clickhouse_weight": node.weight,
+        "clickhouse_secure": node.secure,
+        "clickhouse_internal_replication": node.internal_replication,
+        "clickhouse_is_local": node.is_local,
+        "ansible_host": None if name == node.host else node.host,
+    }
+    known = {key: value for key, value in variables.items() if value is not None}
+    return {**known, "clickhouse_memberships": []}

@@ -1,0 +1,125 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of part_info: says what is registered where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from operator import itemgetter
+from typing import Any
+
+from .._partmove.errors import FormatError, NoSuchTable
+from .._partmove.formats.names import check_partition_id
+from .._partmove.lease.two_ensembles import check_distinct, check_unlike
+from .._partmove.shard.inventory import COLD, HOT, InventoryRow, find_shard_paths
+from .._partmove.shard.overview import PartitionOverview, Registered, read_overview
+from .._partmove.text import format_time
+from .._partmove.tree.ports import ZnodeStore
+from .resources import Resources, coordination_root
+
+
+class InspectParts:
+    """Implements Task for part_info."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises FormatError for those that cannot be."""
+        self._root: str | None = params["root"]
+        self._shard_paths = sorted(set(params["shard_paths"] or ()))
+        self._only = _partition_ids(params["partitions"])
+        self._with_parts = params["details"] == "parts"
+        self._has_cold = params["cold"] is not None
+        self._no_tables = {"/zookeeper", coordination_root(params)}
+        self._partitions: list[dict[str, Any]] = []
+        self._unreadable: list[dict[str, str]] = []
+        ensembles = (HOT, COLD) if self._has_cold else (HOT,)
+        self._totals = dict.fromkeys(ensembles, _NOTHING)
+
+    def result(self) -> dict[str, Any]:
+        """What was found so far."""
+        return {
+            "changed": False,
+            "partitions": sorted(self._partitions, key=itemgetter("shard_path", "partition")),
+            "totals": self._totals,
+            "unreadable": sorted(self._unreadable, key=itemgetter("shard_path")),
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Read one shard path after the other."""
+        hot = resources.open_ensemble("hot")
+        cold = resources.open_ensemble("cold") if self._has_cold else None
+        if cold is not None:
+            check_distinct(hot, cold)
+        for number, shard_path in enumerate(self._paths(hot)):
+            if cold is not None and number == 0:
+                check_unlike(hot, cold, shard_path)
+            self._inspect(hot, cold, shard_path)
+
+    def _paths(self, hot: ZnodeStore) -> Iterator[str]:
+        if self._root is None:
+            return iter(self._shard_paths)
+        return find_shard_paths(hot, self._root, without=self._no_tables)
+
+    def _inspect(self, hot: ZnodeStore, cold: ZnodeStore | None, shard_path: str) -> None:
+        try:
+            overviews = read_overview(hot, cold, shard_path, self._only)
+        except NoSuchTable:
+            if self._root is None:
+                raise
+            # Dropped since it was found below the root.
+            return
+        except FormatError as error:
+            self._unreadable.append(
+                {"shard_path": shard_path, "reason": error.message, "remedy": error.remedy}
+            )
+            return
+        for overview in overviews:
+            self._add(shard_path, overview)
+
+    def _add(self, shard_path: str, overview: PartitionOverview) -> None:
+        modified = overview.last_modified
+        entry: dict[str, Any] = {
+            "shard_path": shard_path,
+            "partition": overview.partition_id,
+            "state": overview.state_text,
+            "location": overview.location.value if self._has_cold else None,
+            "replicas": sorted({row.replica for row in overview.rows}),
+            "last_modified": None if modified is None else format_time(modified),
+        }
+        for ensemble, total in self._totals.items():
+            registered = overview.registered(ensemble)
+            entry[ensemble] = _counts(registered)
+            self._totals[ensemble] = _sum(total, registered)
+        if self._with_parts:
+            entry["parts"] = [_part(row) for row in overview.rows]
+        self._partitions.append(entry)
+
+
+_NOTHING = {"partitions": 0, "parts": 0, "znodes": 0, "bytes": 0}
+
+
+def _partition_ids(given: list[str] | None) -> frozenset[str] | None:
+    return None if given is None else frozenset(check_partition_id(each, "partitions") for each in given)
+
+
+def _counts(registered: Registered) -> dict[str, int]:
+    return {"parts": registered.parts, "znodes": registered.znodes, "bytes": registered.data_bytes}
+
+
+def _sum(total: Mapping[str, int], registered: Registered) -> dict[str, int]:
+    counts = {"partitions": min(1, registered.parts), **_counts(registered)}
+    return {name: total[name] + count for name, count in counts.items()}
+
+
+def _part(row: InventoryRow) -> dict[str, Any]:
+    return {
+        "ensemble": row.ensemble,
+        "replica": row.replica,
+        "part": row.part,
+        "last_modified": format_time(row.mtime),
+        "znodes": row.znodes,
+        "bytes": row.bytes,
+    }

@@ -1,0 +1,199 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of part_move: carries out a plan, there or back, one shard path after the other."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .._partmove.errors import FormatError, PartMoveError
+from .._partmove.formats.layout import check_shard_path
+from .._partmove.gates.servers import (
+    AskServers,
+    AssumeActive,
+    AssumePatched,
+    NoServers,
+    Readiness,
+    ServerCheck,
+)
+from .._partmove.lease.two_ensembles import check_distinct, check_invisible, check_unlike
+from .._partmove.ledger.entry import ColdEnsemble
+from .._partmove.ledger.ledger import Ledger, LedgerReadiness
+from .._partmove.move.report import ShardReport
+from .._partmove.move.run import World
+from .._partmove.move.to_cold import MoveOptions, move_shard
+from .._partmove.move.to_hot import find_reheatable, reheat_shard
+from .._partmove.plan.file import COLD, HOT, PlanRow, group_rows, read_plan, rows_from_list
+from .._partmove.shard.inventory import check_tables
+from .._partmove.text import parse_duration
+from .._partmove.tree.ports import ZnodeStore
+from .part_move_result import MoveTally
+from .resources import LockOptions, Resources, SystemClock, probe_of
+
+
+class MovePartitions:
+    """Implements Task for part_move."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        self._params = params
+        self._options = _move_options(params)
+        self._locks = LockOptions.of(params)
+        self._servers = _server_check(params)
+        self._to_cold = params["state"] == "cold"
+        self._work = _Work(params)
+        self._tally = MoveTally(params["max_listed"])
+        self._unreadable = ""
+        self._check_mode = False
+        self._clock = SystemClock()
+        self._began = self._clock.now()
+
+    @property
+    def failure(self) -> str:
+        """About a shard path of which nobody knows the partitions, or about partitions that failed."""
+        return self._unreadable or self._tally.failure
+
+    def result(self) -> dict[str, Any]:
+        """What was done so far."""
+        seconds = self._clock.now() - self._began
+        return self._tally.result(check_mode=self._check_mode, seconds=seconds)
+
+    def run(self, resources: Resources) -> None:
+        """Check everything that can be checked beforehand, then go on one shard path at a time."""
+        self._check_mode = resources.check_mode
+        shard_paths, self._tally.expected = self._work.survey()
+        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
+        self._check(hot, cold, shard_paths)
+        journal = resources.open_journal(self._params["journal"])
+        world = World(
+            hot,
+            cold,
+            self._clock,
+            journal,
+            self._locks.keeper("part_move", hot, cold, self._clock),
+            self._readiness(hot, cold),
+            self._servers,
+        )
+        journal.record("started", [self._work.event(shard_paths, self._tally.expected)])
+        for row in self._work.other_rows():
+            self._tally.add_other_state(row)
+        progress = resources.open_progress()
+        try:
+            for shard_path, partitions in self._work.by_shard_path():
+                self._carry_out(world, shard_path, partitions)
+                resources.forget_writes()
+                progress.tell(f"{self._tally.summary(self._check_mode)}, done with {shard_path}")
+        finally:
+            journal.record("ended", [self.result()["counts"]])
+
+    def _check(self, hot: ZnodeStore, cold: ZnodeStore, shard_paths: Sequence[str]) -> None:
+        """Refuse what would go wrong later, before anything is written."""
+        check_distinct(hot, cold)
+        if shard_paths:
+            check_unlike(hot, cold, shard_paths[0])
+        check_tables(hot, shard_paths)
+        if self._to_cold:
+            cold.members()
+        if shard_paths and not self._check_mode:
+            check_invisible(hot, cold, uuid.uuid4().hex, root=self._locks.root)
+
+    def _readiness(self, hot: ZnodeStore, cold: ZnodeStore) -> Readiness:
+        # Any server finds what hot registers, so nothing is asked of the servers for the way back.
+        if self._params["assume_patched"] or not self._to_cold:
+            return AssumePatched()
+        return LedgerReadiness(Ledger(hot, self._locks.root), ColdEnsemble.of(cold))
+
+    def _carry_out(self, world: World, shard_path: str, partitions: list[str] | None) -> None:
+        if partitions is None:
+            partitions = self._find(world, shard_path)
+        report = ShardReport(shard_path)
+        try:
+            if self._to_cold:
+                move_shard(world, shard_path, partitions, self._options, report)
+            else:
+                reheat_shard(world, shard_path, partitions, report)
+        finally:
+            self._tally.add(report)
+
+    def _find(self, world: World, shard_path: str) -> list[str]:
+        """Without partitions to defer, one odd table must not keep the others from coming back."""
+        try:
+            partitions = find_reheatable(world, shard_path)
+        except FormatError as error:
+            self._unreadable = self._unreadable or f"{shard_path} cannot be read: {error}"
+            return []
+        self._tally.expected += len(partitions)
+        return partitions
+
+
+class _Work:
+    """The rows to carry out, sorted; those of a plan file are read again each time."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        path, partitions = params["plan"], params["partitions"]
+        self._state = {"cold": COLD, "hot": HOT}[params["state"]]
+        self._shard_paths = _shard_paths(params)
+        self._rows: Callable[[], Iterable[PlanRow]]
+        if path is not None:
+            plan = read_plan(path)
+            self.name = f"{path}, rows_digest {plan.header.rows_digest}"
+            self._rows = plan.rows
+        else:
+            self.name = "a list of shard paths" if self._shard_paths else "a list of partitions"
+            self._rows = rows_from_list(partitions or (), self._state).copy
+
+    def survey(self) -> tuple[list[str], int]:
+        """The shard paths with something to do, and how many partitions that are, as far as it is known."""
+        shard_paths: list[str] = []
+        partitions = 0
+        for shard_path, ids in self.by_shard_path():
+            shard_paths.append(shard_path)
+            partitions += len(ids or ())
+        return shard_paths, partitions
+
+    def event(self, shard_paths: Sequence[str], partitions: int) -> dict[str, str | int]:
+        """What a journal keeps of it. Nobody knows yet how many partitions whole shard paths have."""
+        known = {} if self._shard_paths else {"partitions": partitions}
+        return {"state": self._state, "work": self.name, "shard_paths": len(shard_paths), **known}
+
+    def by_shard_path(self) -> Iterator[tuple[str, list[str] | None]]:
+        """Each shard path with the partitions that are to get the state; None for all that there are."""
+        for shard_path in self._shard_paths:
+            yield shard_path, None
+        wanted = (row for row in self._rows() if row.state == self._state)
+        for shard_path, rows in group_rows(wanted):
+            yield shard_path, [row.partition for row in rows]
+
+    def other_rows(self) -> Iterator[PlanRow]:
+        """The rows that want another state."""
+        return (row for row in self._rows() if row.state != self._state)
+
+
+def _shard_paths(params: Mapping[str, Any]) -> list[str]:
+    """The option ``shard_paths``, sorted; raises PartMoveError for what cannot be."""
+    shard_paths = params["shard_paths"] or []
+    if shard_paths and params["state"] == "cold":
+        raise PartMoveError(
+            "shard_paths was given with the state cold, which would make every partition of them cold",
+            remedy="Give a plan or partitions, or the state hot",
+        )
+    return sorted({check_shard_path(each) for each in shard_paths})
+
+
+def _move_options(params: Mapping[str, Any]) -> MoveOptions:
+    max_parts = params["max_parts"]
+    if max_parts < 1:
+        raise PartMoveError(f"max_parts is {max_parts}", remedy="Give 1, or more if you must")
+    return MoveOptions(parse_duration(params["min_age"], "min_age"), max_parts)
+
+
+def _server_check(params: Mapping[str, Any]) -> ServerCheck:
+    if params["assume_active"]:
+        return AssumeActive()
+    if params["clickhouse"] is not None:
+        return AskServers(probe_of(params["clickhouse"]))
+    return NoServers()

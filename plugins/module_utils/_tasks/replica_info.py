@@ -1,0 +1,149 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of replica_info: asks one server for its health and says what is not well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from .._clickhouse.health import HealthProbe
+from .._partmove.formats.layout import ShardLayout
+from .._partmove.health.cold_presence import ColdPresence
+from .._partmove.health.diagnosis import diagnose, has_caught_up, is_healthy
+from .._partmove.health.disk_record import detached_record, parse_record, parts_record
+from .._partmove.health.facts import HealthFacts, Limits, Registration, ReplicaPath, ReplicaStatus
+from .._partmove.health.symptom import Finding
+from .._partmove.lease.two_ensembles import check_distinct, check_unlike
+from .._partmove.ledger.ledger import Ledger
+from .._partmove.text import parse_duration
+from .resources import Resources, client_of, coordination_root
+
+
+class DiagnoseReplica:
+    """Implements Task for replica_info."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        self._params = params
+        self._probe = HealthProbe(client_of(params["clickhouse"]))
+        self._expected = tuple(map(_replica_path, params["replicas"] or ()))
+        self._before = None if params["before"] is None else parse_record(params["before"])
+        self._interval = parse_duration(params["sample_interval"], "sample_interval")
+        self._root = coordination_root(params)
+        self._limits = Limits(
+            max_delay=parse_duration(params["max_delay"], "max_delay"),
+            max_queue_age=parse_duration(params["max_queue_age"], "max_queue_age"),
+            ddl_grace=parse_duration(params["ddl_grace"], "ddl_grace"),
+            config_changed_at=params["config_changed_at"],
+        )
+        self._facts: HealthFacts | None = None
+        self._findings: list[Finding] = []
+
+    def result(self) -> dict[str, Any]:
+        """What was found, once all was asked."""
+        if self._facts is None:
+            return {"changed": False}
+        return {
+            "changed": False,
+            "server": _server(self._facts),
+            "replicas": [_replica(each) for each in self._facts.replicas],
+            "parts": parts_record(self._facts.disk),
+            "detached": detached_record(self._facts.disk),
+            "findings": [finding._asdict() for finding in self._findings],
+            "healthy": is_healthy(self._findings),
+            "caught_up": has_caught_up(self._findings),
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Ask the server, and the ensembles that are given."""
+        probe = self._probe
+        server = probe.server(self._params["patched_sign"])
+        has_zookeeper = server.zookeeper_problem is None
+        replicas = probe.replicas(with_log=has_zookeeper)
+        presence = self._presence(resources, replicas)
+        registered = {} if presence is None else presence.registered(replicas)
+        facts = HealthFacts(
+            server=server,
+            replicas=replicas,
+            disk=probe.disk(read_disk=self._params["read_disk"]),
+            failing=probe.failing(),
+            expected=self._expected,
+            before=self._before,
+            limits=self._limits,
+        )
+        if has_zookeeper:
+            facts = replace(
+                facts,
+                ddl=probe.zookeeper.ddl_tasks(self._params["ddl_path"]),
+                registrations=self._registrations(replicas),
+            )
+        if any(each.delay or (each.log and each.log.lag) for each in replicas):
+            resources.clock.sleep(self._interval)
+            later = probe.replicas(with_log=has_zookeeper)
+            facts = replace(facts, later={each.path: each for each in later})
+        if presence is not None:
+            cold = presence.facts(replicas, registered, facts.disk)
+            facts = replace(facts, cold=presence.still_missing(cold, replicas))
+        self._facts, self._findings = facts, diagnose(facts)
+
+    def _presence(self, resources: Resources, replicas: Sequence[ReplicaStatus]) -> ColdPresence | None:
+        if self._params["hot"] is None:
+            return None
+        hot = resources.open_ensemble("hot")
+        if self._params["cold"] is None:
+            return ColdPresence(hot, None, Ledger(hot, self._root))
+        cold = resources.open_ensemble("cold")
+        check_distinct(hot, cold)
+        if replicas:
+            check_unlike(hot, cold, replicas[0].shard_path)
+        return ColdPresence(hot, cold, Ledger(hot, self._root))
+
+    def _registrations(self, replicas: Sequence[ReplicaStatus]) -> Mapping[ReplicaPath, Registration]:
+        """What ZooKeeper has of replicas that are not there, or do not work for want of their znodes."""
+        wanted = {each.path for each in replicas if each.read_only and not each.session_expired}
+        wanted |= set(self._expected) - {each.path for each in replicas}
+        return {path: self._probe.zookeeper.registration(path) for path in sorted(wanted)}
+
+
+def _replica_path(given: Mapping[str, str]) -> ReplicaPath:
+    layout = ShardLayout(given["shard_path"])
+    return ReplicaPath(layout.path, layout.replica(given["replica"]).name)
+
+
+def _server(facts: HealthFacts) -> dict[str, Any]:
+    server = facts.server
+    started = datetime.fromtimestamp(server.started, UTC)
+    return {
+        "address": server.address,
+        "version": server.version,
+        "uptime": server.uptime,
+        "started": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+        "patched": server.patched,
+    }
+
+
+def _replica(status: ReplicaStatus) -> dict[str, Any]:
+    log = status.log
+    return {
+        "database": status.key.database,
+        "table": status.key.table,
+        "engine": status.engine,
+        "shard_path": status.shard_path,
+        "replica": status.replica,
+        "leader": status.leader,
+        "read_only": status.read_only,
+        "session_expired": status.session_expired,
+        "delay": status.delay,
+        "queue": status.queue,
+        "queue_age": status.queue_age,
+        "log_lag": None if log is None else log.lag,
+        "total_replicas": None if log is None else log.total_replicas,
+        "active_replicas": None if log is None else log.active_replicas,
+    }

@@ -1,0 +1,148 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of replica_ledger: enters the replicas of a server in the ledger, or withdraws them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from .._clickhouse.server_probe import HttpServerProbe
+from .._partmove.errors import NoSuchReplica, PartMoveError
+from .._partmove.formats.layout import ShardLayout
+from .._partmove.lease.two_ensembles import check_distinct, check_unlike
+from .._partmove.ledger.enter import Verification, Wanted, read_replicas
+from .._partmove.ledger.entry import ColdEnsemble
+from .._partmove.ledger.ledger import EntryChange, Ledger, ReplicaKey, not_ready
+from .._partmove.ledger.live_replica import LiveReplica, ServerName, read_live_replicas
+from .._partmove.ledger.withdraw import Guard, Withdrawal, withdraw
+from .._partmove.shard.inventory import find_shard_paths
+from .._partmove.tree.ports import ZnodeStore
+from .._partmove.tree.znodes import Znode
+from .resources import Resources, client_of, coordination_root
+
+ABSENT, READY, STALE = "absent", "ready", "stale"
+
+
+class ChangeLedger:
+    """Implements Task for replica_ledger."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        self._params = params
+        self._root = coordination_root(params)
+        given = params["replicas"]
+        self._given = None if given is None else [_key(each) for each in given]
+        self._server = server_name_of(params)
+        self._is_present = params["state"] == "present"
+        if self._is_present and self._server is not None:
+            raise PartMoveError(
+                "host says which replicas to withdraw, and state is present",
+                remedy="Leave host out: the server that clickhouse names is asked for its replicas",
+            )
+        self._withdrawal = Withdrawal()
+        self._replicas: Mapping[ReplicaKey, LiveReplica] = {}
+        self._cold: ColdEnsemble | None = None
+
+    def result(self) -> dict[str, Any]:
+        """What was done so far."""
+        changes = sorted(self._withdrawal.changes.items())
+        rows = [self._row(key, change) for key, change in changes]
+        lines = [
+            f"{row['shard_path']} {row['replica']}: {{{word}}}\n".format(**row)
+            for word in ("before", "after")
+            for row in rows
+        ]
+        changed = sum(change.changed for _key, change in changes)
+        verb = "entered" if self._is_present else "withdrawn"
+        return {
+            "changed": changed > 0,
+            "msg": f"{changed} of {len(rows)} replicas {verb}",
+            "replicas": rows,
+            "cold_partitions": [each._asdict() for each in self._withdrawal.cold_partitions],
+            "diff": {
+                "before": "".join(lines[: len(rows)]),
+                "after": "".join(lines[len(rows) :]),
+            },
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Change the ledger."""
+        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
+        check_distinct(hot, cold)
+        self._cold = ColdEnsemble.of(cold)
+        ledger = Ledger(hot, self._root)
+        if not self._is_present:
+            keys = self._to_withdraw(hot)
+            self._note(hot, cold, keys)
+            withdraw(Guard(hot, cold), ledger, keys, self._withdrawal)
+            return
+        probe = HttpServerProbe(client_of(self._params["clickhouse"]))
+        wanted = Wanted(
+            self._params["patched_sign"],
+            self._params["config_changed_at"],
+            self._cold,
+            f"replica_ledger on {socket.gethostname()}",
+            self._given,
+        )
+        self._note(hot, cold, [each.key for each in probe.replicas()])
+        Verification(hot, ledger, probe, resources.clock).enter(wanted, self._withdrawal.changes)
+
+    def _note(self, hot: ZnodeStore, cold: ZnodeStore, keys: Collection[ReplicaKey]) -> None:
+        self._replicas = read_replicas(hot, keys)
+        if keys:
+            check_unlike(hot, cold, min(keys).shard_path)
+
+    def _to_withdraw(self, hot: ZnodeStore) -> Collection[ReplicaKey]:
+        if self._given is not None:
+            return self._given
+        if self._server is None:
+            probe = HttpServerProbe(client_of(self._params["clickhouse"]))
+            return [each.key for each in probe.replicas()]
+        found = [
+            ReplicaKey(shard_path, replica.name)
+            for shard_path in find_shard_paths(hot, self._params["root"], without={"/zookeeper", self._root})
+            for replica in read_live_replicas(hot, ShardLayout(shard_path))
+            if self._server.is_of(replica)
+        ]
+        if not found:
+            raise NoSuchReplica(
+                f"No replica below {self._params['root']} in hot is registered by {self._server}",
+                remedy="Give it as the znode host of a replica has it, which may be its full name",
+            )
+        return found
+
+    def _row(self, key: ReplicaKey, change: EntryChange) -> dict[str, str]:
+        # A table that was made after they were listed is entered as well.
+        replica = self._replicas.get(key, LiveReplica(key.replica, None, None))
+        address = replica.address
+        before = _standing(change.before, replica, self._cold)
+        return {
+            "shard_path": key.shard_path,
+            "replica": key.replica,
+            "table": "" if address is None else address.table or "",
+            "before": before,
+            "after": ABSENT if change.after is None else READY,
+        }
+
+
+def server_name_of(params: Mapping[str, Any]) -> ServerName | None:
+    """The options ``host`` and ``interserver_port``; None without a host."""
+    return None if params["host"] is None else ServerName(params["host"], params["interserver_port"])
+
+
+def _key(given: Mapping[str, str]) -> ReplicaKey:
+    """Raises FormatError for what cannot be a replica."""
+    ShardLayout(given["shard_path"]).replica(given["replica"])
+    return ReplicaKey(given["shard_path"], given["replica"])
+
+
+def _standing(entry: Znode | None, replica: LiveReplica, cold: ColdEnsemble | None) -> str:
+    if entry is None or cold is None:
+        return ABSENT
+    return READY if not_ready(entry, replica, cold) is None else STALE

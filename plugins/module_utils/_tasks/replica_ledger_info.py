@@ -1,0 +1,126 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of replica_ledger_info: which shard paths are ready, and which stand in the way of a downgrade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from .._partmove.errors import FormatError, PartMoveError
+from .._partmove.formats.layout import ShardLayout
+from .._partmove.lease.two_ensembles import check_distinct, check_unlike
+from .._partmove.ledger.entry import ColdEnsemble, parse_entry
+from .._partmove.ledger.ledger import Ledger, not_ready
+from .._partmove.ledger.live_replica import LiveReplica, read_live_replicas
+from .._partmove.ledger.withdraw import Guard
+from .._partmove.shard.inventory import find_shard_paths
+from .._partmove.tree.ports import ZnodeStore
+from .._partmove.tree.znodes import Znode
+from .replica_ledger import server_name_of
+from .resources import Resources, coordination_root
+
+
+class InspectLedger:
+    """Implements Task for replica_ledger_info."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises FormatError for those that cannot be."""
+        self._params = params
+        self._coordination_root = coordination_root(params)
+        self._layouts = [ShardLayout(each) for each in sorted(set(params["shard_paths"] or ()))]
+        self._server = server_name_of(params)
+        self._shards: list[dict[str, Any]] = []
+
+    def result(self) -> dict[str, Any]:
+        """What was found so far."""
+        ready = sum(shard["ready"] for shard in self._shards)
+        cold = sum(len(shard["cold_partitions"]) for shard in self._shards)
+        return {
+            "changed": False,
+            "msg": f"{ready} of {len(self._shards)} shard paths ready, {cold} partitions cold",
+            "shards": self._shards,
+            "ready": ready == len(self._shards),
+            "downgrade_allowed": cold == 0,
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Read one shard path after the other."""
+        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
+        check_distinct(hot, cold)
+        hot.sync("/")
+        ledger, guard = Ledger(hot, self._coordination_root), Guard(hot, cold)
+        for number, layout in enumerate(self._paths(hot)):
+            if number == 0:
+                check_unlike(hot, cold, layout.path)
+            replicas = read_live_replicas(hot, layout)
+            if self._server is None or any(map(self._server.is_of, replicas)):
+                self._inspect(layout, replicas, ledger, guard, ColdEnsemble.of(cold))
+        if self._server is not None and not self._shards:
+            raise PartMoveError(
+                f"No replica of these tables is registered in hot by {self._server}",
+                remedy="Give host as the znode host of a replica has it",
+            )
+
+    def _paths(self, hot: ZnodeStore) -> Iterator[ShardLayout]:
+        root = self._params["root"]
+        if root is None:
+            return iter(self._layouts)
+        without = {"/zookeeper", self._coordination_root}
+        return (ShardLayout(each) for each in find_shard_paths(hot, root, without=without))
+
+    def _inspect(
+        self,
+        layout: ShardLayout,
+        replicas: tuple[LiveReplica, ...],
+        ledger: Ledger,
+        guard: Guard,
+        cold: ColdEnsemble,
+    ) -> None:
+        # An entry may outlive its replica; it harms nothing, but somebody may want to know.
+        gone = set(ledger.replicas(layout.path)) - {each.name for each in replicas}
+        listed = [*replicas, *(LiveReplica(name, None, None) for name in sorted(gone))]
+        entries = ledger.read(layout.path, (each.name for each in listed))
+        rows = [_row(each, entries[each.name], cold) for each in listed]
+        for row in rows[len(replicas) :]:
+            row["reason"] = f"replica {row['replica']} is in the ledger, and the table does not have it"
+        reasons = [row["reason"] for row in rows[: len(replicas)] if row["reason"]]
+        if not replicas:
+            reasons = [f"there is no replica at {layout.path} in hot"]
+        addresses = [each.address for each in replicas]
+        self._shards.append(
+            {
+                "shard_path": layout.path,
+                "table": next((each.table for each in addresses if each and each.table), ""),
+                "ready": not reasons,
+                "reason": ", ".join(reasons),
+                "replicas": rows,
+                "cold_partitions": [each.partition for each in guard.cold_partitions(layout.path)],
+            }
+        )
+
+
+def _row(replica: LiveReplica, entry: Znode | None, cold: ColdEnsemble) -> dict[str, Any]:
+    reason = not_ready(entry, replica, cold)
+    address = replica.address
+    return {
+        "replica": replica.name,
+        "host": "" if address is None else address.host,
+        "ready": reason is None,
+        "reason": reason or "",
+        "entry": None if entry is None else _entry(entry),
+    }
+
+
+def _entry(entry: Znode) -> dict[str, Any] | None:
+    """The fields of an entry; None for one that is not understood, of which the reason tells."""
+    try:
+        known = parse_entry(entry)
+    except FormatError:
+        return None
+    return asdict(known) | {"cold": known.cold._asdict()}

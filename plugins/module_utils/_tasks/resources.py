@@ -1,0 +1,189 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a task of a module works with: the ensembles, the clock, the servers and the journal."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from .._clickhouse.client import ClickHouseClient
+from .._clickhouse.options import ClickHouseOptions
+from .._clickhouse.probe import HttpProbe
+from .._partmove.errors import FormatError, PartMoveError
+from .._partmove.formats.layout import check_shard_path
+from .._partmove.lease.lease import LeaseKeeper
+from .._partmove.text import parse_duration
+from .._partmove.tree.overlay import OverlayStore
+from .._partmove.tree.ports import Clock, ZnodeStore
+from .._zookeeper.settings import options_of
+from .._zookeeper.store import connect
+
+_SECONDS_BETWEEN_LINES = 2.0
+
+
+class SystemClock:
+    """Implements Clock."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+class NullJournal:
+    """Implements Journal where nobody wants one."""
+
+    def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
+        """Keep nothing."""
+
+
+class FileJournal:
+    """Implements Journal: appends one JSON object a line, with the time, the event and its fields."""
+
+    def __init__(self, path: str) -> None:
+        """Open the file, making it if need be; raises PartMoveError when that cannot be."""
+        self._path = path
+        try:
+            self._file = Path(path).open("ab")  # noqa: SIM115 - close closes it
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
+        """Append a line for each row; all are on disk when this returns, or PartMoveError is raised."""
+        when = datetime.now(UTC).isoformat(timespec="milliseconds")
+        lines = [json.dumps({"time": when, "event": event, **row}, ensure_ascii=False) + "\n" for row in rows]
+        try:
+            self._file.write("".join(lines).encode())
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _unwritable(self, error: OSError) -> PartMoveError:
+        return PartMoveError(
+            f"The journal {self._path} cannot be written: {error.strerror}",
+            remedy="Give a path in a folder that exists and that this user may write to",
+        )
+
+
+class Progress:
+    """Tells somebody who may be looking how far a run is, by lines in a file that is there already."""
+
+    def __init__(self, path: str | None, clock: Clock, stack: ExitStack) -> None:
+        self._clock = clock
+        self._told = clock.now()
+        self._file: TextIO | None = None
+        if path is not None:
+            stream = Path(path).open("a", encoding="utf-8")  # noqa: SIM115 - the stack closes it
+            self._file = stack.enter_context(stream)
+
+    def tell(self, line: str) -> None:
+        """Append the line, unless the last one is too recent to be read."""
+        if self._file is None or self._clock.now() - self._told < _SECONDS_BETWEEN_LINES:
+            return
+        self._told = self._clock.now()
+        self._file.write(f"{line}\n")
+        self._file.flush()
+
+
+class Resources:
+    """Opens what a task asks for; ``stack`` closes it again, however the task ends."""
+
+    def __init__(self, params: Mapping[str, Any], stack: ExitStack, *, check_mode: bool) -> None:
+        self.check_mode = check_mode
+        self.clock = SystemClock()
+        self._params = params
+        self._stack = stack
+        self._overlays: list[OverlayStore] = []
+
+    def open_ensemble(self, name: str) -> ZnodeStore:
+        """Connect to the ensemble that the option ``name`` describes; in check mode it keeps what it was.
+
+        Raises EnsembleError and its kin.
+        """
+        store = connect(options_of(name, self._params[name]))
+        self._stack.callback(store.close)
+        if not self.check_mode:
+            return store
+        overlay = OverlayStore(store)
+        self._overlays.append(overlay)
+        return overlay
+
+    def forget_writes(self) -> None:
+        """Drop what check mode has remembered so far, so that memory stays bounded by one shard path."""
+        for overlay in self._overlays:
+            overlay.forget()
+
+    def open_progress(self) -> Progress:
+        """Where the action plugin of the module looks, if there is one."""
+        return Progress(self._params["_progress"], self.clock, self._stack)
+
+    def open_journal(self, path: str | None) -> FileJournal | NullJournal:
+        """The journal at the path; none in check mode, which does nothing that could be told."""
+        if path is None or self.check_mode:
+            return NullJournal()
+        journal = FileJournal(path)
+        self._stack.callback(journal.close)
+        return journal
+
+
+def probe_of(settings: Mapping[str, Any]) -> HttpProbe:
+    """Asks servers as the option ``clickhouse`` says; raises PartMoveError for settings that cannot be."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    return HttpProbe(ClickHouseOptions(**given))
+
+
+def client_of(settings: Mapping[str, Any]) -> ClickHouseClient:
+    """Asks the one server that the option ``clickhouse`` names; raises PartMoveError as `probe_of` does."""
+    given = {name: value for name, value in settings.items() if value is not None}
+    host = given.pop("host").strip()
+    if not host:
+        raise PartMoveError("The host of clickhouse is empty", remedy="Give the name of a server")
+    options = ClickHouseOptions(**given)
+    return ClickHouseClient(host, options.port, options)
+
+
+class LockOptions(NamedTuple):
+    """Where locks are kept, and how long to wait for one."""
+
+    root: str
+    wait_seconds: int
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any]) -> LockOptions:
+        """From the options of a module; raises FormatError for those that cannot be."""
+        return cls(coordination_root(params), parse_duration(params["lock_wait"], "lock_wait"))
+
+    def keeper(self, module: str, hot: ZnodeStore, cold: ZnodeStore, clock: Clock) -> LeaseKeeper:
+        """Takes locks in the name of the module."""
+        owner = f"{module} on {socket.gethostname()}, process {os.getpid()}"
+        return LeaseKeeper(hot, cold, clock, owner=owner, root=self.root, wait_seconds=self.wait_seconds)
+
+
+def coordination_root(params: Mapping[str, Any]) -> str:
+    """The option ``coordination_root``; raises FormatError when no znode can have that path."""
+    root = str(params["coordination_root"])
+    try:
+        return check_shard_path(root)
+    except FormatError as error:
+        raise FormatError(
+            f"coordination_root is {root!r}, which is not the path of a znode below the root",
+            remedy="Write it as /a/b, without a slash at its end",
+        ) from error

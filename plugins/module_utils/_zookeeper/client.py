@@ -1,0 +1,216 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The kazoo client that the options describe."""
+
+from __future__ import annotations
+
+import logging
+import select
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import Any, TypeAlias
+
+from .._partmove.errors import PartMoveError
+from .handshake import NEW_SESSION
+from .options import EnsembleOptions
+
+try:
+    from kazoo.client import KazooClient
+    from kazoo.exceptions import (
+        AuthFailedError,
+        ConnectionClosedError,
+        SessionExpiredError,
+        WriterNotClosedException,
+    )
+    from kazoo.handlers.threading import SequentialThreadingHandler
+    from kazoo.hosts import collect_hosts
+    from kazoo.protocol.states import KeeperState
+    from kazoo.retry import KazooRetry
+except ImportError as error:
+    KAZOO_IMPORT_ERROR: ImportError | None = error
+else:
+    KAZOO_IMPORT_ERROR = None
+
+_Socket: TypeAlias = socket.socket
+
+_RECONNECT_DELAY = 0.05
+_RECONNECT_MAX_DELAY = 0.5
+_GREETING_SECONDS = 1.0
+
+_NO_ANSWER = "no answer"
+_UNCLEAR = (_NO_ANSWER, "socket connection broken", "socket time-out during read")
+
+
+class ConnectionLog(logging.Logger):
+    """Keeps kazoo's log to itself, and of it why each host could not be used."""
+
+    def __init__(self) -> None:
+        super().__init__("zookeeper", logging.INFO)
+        self._host = ""
+        self._reasons: dict[str, str] = {}
+
+    def handle(self, record: logging.LogRecord) -> None:
+        """Note the host being tried, or what went wrong with it."""
+        arguments = record.args if isinstance(record.args, tuple) else ()
+        if record.msg.startswith("Connecting to"):
+            self._host = f"{arguments[0]}:{arguments[2]}"
+            self._reasons.setdefault(self._host, _NO_ANSWER)
+        elif record.msg.startswith("Zookeeper connection established"):
+            self._reasons.clear()
+        elif record.msg.startswith("Cannot resolve"):
+            self._reasons[str(arguments[0])] = str(arguments[1])
+        elif record.msg.startswith(("Connection dropped", "Connection time-out", "AUTH_FAILED")):
+            reason = str(arguments[0]).removeprefix("socket connection error: ")
+            self._reasons[self._host] = reason or "authentication failed"
+        elif record.exc_info and record.exc_info[1]:
+            self._reasons[self._host] = repr(record.exc_info[1])
+
+    def note_strangers(self, options: EnsembleOptions) -> None:
+        """Look at what the hosts that failed without a clear reason say to a client."""
+        for host, port in [] if options.tls else collect_hosts(",".join(options.hosts))[0]:
+            address = f"{host}:{port}"
+            if self._reasons.get(address) in _UNCLEAR and (greeting := _greeting(host, port)):
+                self._reasons[address] = f"does not speak ZooKeeper's protocol, it says {greeting!r}"
+
+    def reasons(self) -> str:
+        """One clause for each host that failed since the last connection, or ``""``."""
+        return "; ".join(f"{host}: {reason}" for host, reason in sorted(self._reasons.items()))
+
+
+def make_client(options: EnsembleOptions, log: ConnectionLog) -> Any:
+    """Return a kazoo client that is not started yet; it knows nothing of the chroot.
+
+    Raises:
+        PartMoveError: a Python package is missing.
+    """
+    _require_packages(options)
+    tls = options.tls
+    settings = (
+        {}
+        if tls is None
+        else {
+            "use_ssl": True,
+            "ca": tls.ca or None,
+            "certfile": tls.cert or None,
+            "keyfile": tls.key or None,
+            "keyfile_password": tls.key_password or None,
+            "verify_certs": tls.verify,
+            "check_hostname": tls.check_hostname,
+        }
+    )
+    return KazooClient(
+        hosts=",".join(options.hosts),
+        timeout=options.session_timeout,
+        handler=_handler(options.session_timeout / len(options.hosts)),
+        # A server that has lost its quorum may offer stale reads: not for us.
+        read_only=False,
+        auth_data=[("digest", options.auth_credential)] if options.auth_scheme == "digest" else None,
+        sasl_options=_sasl_options(options),
+        connection_retry=KazooRetry(max_tries=-1, delay=_RECONNECT_DELAY, max_delay=_RECONNECT_MAX_DELAY),
+        logger=log,
+        **settings,
+    )
+
+
+def stop_client(client: Any) -> None:
+    """Close the session; a client whose server does not answer ends by itself later."""
+    try:
+        client.stop()
+        client.close()
+    except WriterNotClosedException:
+        return
+
+
+def queue_request(client: Any, request: object) -> Any:
+    """Let the client send a request; return kazoo's AsyncResult for the answer.
+
+    Kazoo's own `_call` takes whatever is raised while it wakes its thread for a closed connection, also what
+    the handler of a signal raises: a run that was told to stop would go on.
+    """
+    result = client.handler.async_result()
+    refusals = {
+        KeeperState.AUTH_FAILED: AuthFailedError,
+        KeeperState.CLOSED: ConnectionClosedError,
+        KeeperState.EXPIRED_SESSION: SessionExpiredError,
+    }
+    if client._state in refusals:
+        result.set_exception(refusals[client._state]())
+        return result
+    client._queue.append((request, result))
+    # There is none while kazoo's thread does not run.
+    waker = client._connection._write_sock
+    if waker is not None:
+        with suppress(OSError):
+            waker.send(b"\0")
+            return result
+    result.set_exception(ConnectionClosedError())
+    return result
+
+
+def _handler(connect_timeout: float) -> Any:
+    """Return kazoo's usual handler; one host that does not answer leaves time to try the others."""
+    handler = SequentialThreadingHandler()
+    create_connection = handler.create_connection
+
+    def create_connection_in_time(*args: Any, **options: Any) -> Any:
+        return create_connection(*args, **options | {"timeout": connect_timeout})
+
+    handler.create_connection = create_connection_in_time
+    handler.select = _select
+    return handler
+
+
+def _select(
+    readers: Sequence[_Socket], writers: Sequence[_Socket], _others: object, timeout: float | None = None
+) -> tuple[list[_Socket], list[_Socket], list[_Socket]]:
+    """Do what kazoo's own select does; that one makes an epoll instance for each packet."""
+    poll = select.poll()
+    for reader in readers:
+        poll.register(reader, select.POLLIN)
+    for writer in writers:
+        poll.register(writer, select.POLLOUT)
+    ready = {number for number, _events in poll.poll(None if timeout is None else timeout * 1000)}
+    return [s for s in readers if s.fileno() in ready], [s for s in writers if s.fileno() in ready], []
+
+
+def _greeting(host: str, port: int) -> bytes:
+    """Return the first bytes of a server that is not ZooKeeper, b"" for one that may be or is silent."""
+    try:
+        with socket.create_connection((host, port), _GREETING_SECONDS) as connection:
+            connection.sendall(NEW_SESSION)
+            # Servers of text protocols answer at the end of the input, if not before.
+            connection.shutdown(socket.SHUT_WR)
+            answer = connection.recv(16)
+    except OSError:
+        return b""
+    # ZooKeeper's answer begins with its length, a small number of 4 bytes.
+    return b"" if answer.startswith(b"\0") else answer
+
+
+def _require_packages(options: EnsembleOptions) -> None:
+    missing = {} if KAZOO_IMPORT_ERROR is None else {"kazoo": str(KAZOO_IMPORT_ERROR)}
+    if options.auth_scheme.startswith("sasl") and find_spec("puresasl") is None:
+        missing["pure-sasl"] = "SASL needs it"
+    if options.auth_scheme == "sasl_gssapi" and find_spec("kerberos") is None:
+        missing["kerberos"] = "GSSAPI needs it"
+    if missing:
+        reasons = ", ".join(f"{name} ({reason})" for name, reason in missing.items())
+        raise PartMoveError(
+            f"{sys.executable} lacks the Python package {reasons}",
+            remedy=f"Run `{sys.executable} -m pip install {' '.join(missing)}` on this host",
+        )
+
+
+def _sasl_options(options: EnsembleOptions) -> dict[str, str] | None:
+    if options.auth_scheme == "sasl_digest_md5":
+        user, _colon, password = options.auth_credential.partition(":")
+        return {"mechanism": "DIGEST-MD5", "username": user, "password": password}
+    if options.auth_scheme == "sasl_gssapi":
+        principal = {"principal": options.auth_credential} if options.auth_credential else {}
+        return {"mechanism": "GSSAPI", "service": options.sasl_service, **principal}
+    return None

@@ -1,0 +1,72 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Multis sent over one connection."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from .._partmove.tree.znodes import Outcome, Unknown
+from .session import LOST, Session
+from .wire import NOT_SENT, MultiWrite
+
+MULTIS_IN_FLIGHT = 8
+BYTES_IN_FLIGHT = 2 * 1024 * 1024
+
+
+class Commit:
+    """Sends a series of multis, in order, all over one connection.
+
+    A later multi may rely on an earlier one. Once the connection is lost, or an answer stays out,
+    nobody knows what was applied; so nothing more is sent, not even what kazoo has queued already.
+    """
+
+    def __init__(self, session: Session, timeout: float) -> None:
+        """``timeout`` is how long to wait for a connection, and for each answer, in seconds."""
+        self._session = session
+        self._timeout = timeout
+        self._breaks = 0
+        self._deadline = 0.0
+        self._stopped = False
+        self._waiting: deque[tuple[MultiWrite, Any]] = deque()
+        self._bytes = 0
+
+    def run(self, payloads: Sequence[bytes]) -> list[Outcome]:
+        """One outcome for each payload, in order."""
+        outcomes: list[Outcome] = []
+        self._deadline = time.monotonic() + self._timeout
+        self._stopped = not self._session.wait_connected(self._deadline)
+        self._breaks = self._session.breaks
+        for payload in payloads:
+            while self._waiting and self._full(len(payload)):
+                outcomes.append(self._next_outcome())
+            if not self._may_send():
+                break
+            request = MultiWrite(payload, self._may_send)
+            self._waiting.append((request, self._session.send(request)))
+            self._bytes += len(payload)
+        while self._waiting:
+            outcomes.append(self._next_outcome())
+        unsent = len(payloads) - len(outcomes)
+        return outcomes + [Unknown(NOT_SENT)] * unsent
+
+    def _full(self, size: int) -> bool:
+        return len(self._waiting) == MULTIS_IN_FLIGHT or self._bytes + size > BYTES_IN_FLIGHT
+
+    def _may_send(self) -> bool:
+        return not self._stopped and self._session.breaks == self._breaks
+
+    def _next_outcome(self) -> Outcome:
+        request, result = self._waiting.popleft()
+        self._bytes -= request.size
+        if not self._stopped:
+            self._deadline = time.monotonic() + self._timeout
+        answer = self._session.wait(result, self._deadline)
+        if answer.error in LOST:
+            self._stopped = True
+        return request.decode(answer)

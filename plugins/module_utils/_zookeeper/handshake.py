@@ -1,0 +1,150 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether members of an ensemble serve a host, asked with nothing but the standard library.
+
+A ClickHouse host need not have a ZooKeeper client. A member that grants a session belongs to a quorum.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+from collections.abc import Sequence
+from contextlib import closing
+from struct import Struct
+from typing import NamedTuple
+
+from .._partmove.errors import EnsembleUnreachable, PartMoveError
+
+# The request of a new session: protocol version, last transaction, timeout, session, password, read-only.
+NEW_SESSION = Struct("!iiqiqi16s?").pack(45, 0, 0, 10_000, 0, 16, b"", False)
+_LENGTH = Struct("!i")
+_SESSION = Struct("!iiq")
+_REPLY = Struct("!iqi")
+_EXISTS, _CLOSE = 3, -11
+_OK, _NO_NODE = 0, -101
+# A longer one is no answer of ZooKeeper.
+_MAX_ANSWER = 1024
+
+
+class Member(NamedTuple):
+    """Where one member of an ensemble is, and whether it speaks TLS there."""
+
+    host: str
+    port: int
+    secure: bool = False
+
+    @property
+    def label(self) -> str:
+        """For messages."""
+        return f"{self.host}:{self.port}"
+
+
+class _NoService(Exception):
+    """Why a member is of no use; its text is a clause."""
+
+
+def check_members(members: Sequence[Member], root: str, timeout: float) -> None:
+    """Connect to each member from this host, and look for the znode ``root`` unless that is empty.
+
+    timeout: seconds for each member. A member that wants a certificate from its clients is taken at its
+    word. Raises EnsembleUnreachable, which names every member that does not serve.
+    """
+    if not timeout > 0:
+        raise PartMoveError(f"member_timeout is {timeout}", remedy="Give a number of seconds greater than 0")
+    reasons = []
+    for member in members:
+        try:
+            _check(member, root, timeout)
+        except _NoService as reason:
+            reasons.append(f"{member.label} {reason}")
+    if reasons:
+        raise EnsembleUnreachable(
+            f"{len(reasons)} of {len(members)} nodes do not serve this host: {'; '.join(reasons)}",
+            remedy="See that each is up, can be reached from here and belongs to an ensemble with a majority,"
+            " and that root exists there",
+        )
+
+
+def _check(member: Member, root: str, timeout: float) -> None:
+    try:
+        with closing(_connect(member, timeout)) as connection:
+            _greet(connection)
+            if root:
+                _find(connection, root)
+            connection.sendall(_frame(_LENGTH.pack(2) + _LENGTH.pack(_CLOSE)))
+    except TimeoutError as error:
+        raise _NoService(f"gives no answer within {timeout:g} s") from error
+    except ssl.SSLError as error:
+        if not _wants_certificate(error):
+            raise _NoService(f"does not speak TLS as expected ({error.reason or error})") from error
+    except OSError as error:
+        raise _NoService(f"cannot be reached ({error.strerror or error})") from error
+
+
+def _connect(member: Member, timeout: float) -> socket.socket:
+    connection = socket.create_connection((member.host.strip("[]"), member.port), timeout)
+    if not member.secure:
+        return connection
+    # Whom ClickHouse trusts is its own setting; here it is only asked who is there.
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        return context.wrap_socket(connection, server_hostname=member.host.strip("[]"))
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _greet(connection: socket.socket) -> None:
+    connection.sendall(NEW_SESSION)
+    try:
+        _version, granted, _session = _SESSION.unpack_from(_answer(connection))
+    except struct.error as error:
+        raise _NoService("does not speak ZooKeeper's protocol") from error
+    if granted <= 0:
+        raise _NoService("refuses a session")
+
+
+def _find(connection: socket.socket, root: str) -> None:
+    path = root.encode()
+    watch = b"\0"
+    connection.sendall(
+        _frame(_LENGTH.pack(1) + _LENGTH.pack(_EXISTS) + _LENGTH.pack(len(path)) + path + watch)
+    )
+    try:
+        _xid, _zxid, status = _REPLY.unpack_from(_answer(connection))
+    except struct.error as error:
+        raise _NoService("does not speak ZooKeeper's protocol") from error
+    if status == _NO_NODE:
+        raise _NoService(f"has no znode {root}, without which ClickHouse does not start")
+    if status != _OK:
+        raise _NoService(f"refuses to tell whether {root} exists (error {status})")
+
+
+def _frame(content: bytes) -> bytes:
+    return _LENGTH.pack(len(content)) + content
+
+
+def _answer(connection: socket.socket) -> bytes:
+    (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
+    if not 0 < length <= _MAX_ANSWER:
+        raise _NoService("does not speak ZooKeeper's protocol")
+    return _exactly(connection, length)
+
+
+def _exactly(connection: socket.socket, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        chunk = connection.recv(count - len(data))
+        if not chunk:
+            raise _NoService("ends the connection, as a member does that is in no majority")
+        data += chunk
+    return data
+
+
+def _wants_certificate(error: ssl.SSLError) -> bool:
+    return any(word in (error.reason or "") for word in ("CERTIFICATE_REQUIRED", "ALERT_BAD_CERTIFICATE"))

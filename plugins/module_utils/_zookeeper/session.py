@@ -1,0 +1,187 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A session with an ensemble, or with one member: kazoo's client with a deadline on every wait."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from .._partmove.errors import AccessDenied, EnsembleError, EnsembleUnreachable
+from .client import ConnectionLog, make_client, queue_request, stop_client
+from .options import EnsembleOptions
+from .wire import (
+    AUTH_FAILED,
+    CONNECTION_LOSS,
+    MARSHALLING_ERROR,
+    NO_NODE,
+    OPERATION_TIMEOUT,
+    REQUEST_TIMEOUT,
+    SESSION_EXPIRED,
+    SESSION_MOVED,
+    Answer,
+    Exists,
+    Request,
+)
+
+LOST = frozenset({CONNECTION_LOSS, OPERATION_TIMEOUT, REQUEST_TIMEOUT, SESSION_EXPIRED, SESSION_MOVED})
+"""Errors after which a read is sent again."""
+
+_POLL_SECONDS = 0.05
+_CLOSE_SECONDS = 3.0
+
+_Request = TypeVar("_Request", bound=Request)
+
+
+class Session:
+    """One kazoo client.
+
+    States: connected; reconnecting, by itself, to any of its hosts, in the same session or, after an
+    expiry, in a new one; ended, by `close` or because the servers refused the identity.
+    """
+
+    def __init__(self, options: EnsembleOptions, label: str) -> None:
+        """Connect; ``label`` is what messages call the other side.
+
+        Raises:
+            PartMoveError: kazoo, or what the authentication scheme needs, is not installed.
+            EnsembleUnreachable: no host answered within the connect timeout.
+            AccessDenied: the identity was refused.
+        """
+        self.label = label
+        self._options = options
+        self._log = ConnectionLog()
+        self._client = make_client(options, self._log)
+        self._breaks = 0
+        self._client.add_listener(self._notice)
+        self._connected: threading.Event = self._client.start_async()
+        # kazoo's own states cannot tell "not yet connected" from "given up"; its thread can.
+        self._loop: threading.Thread = self._client._connection._connection_routine
+        try:
+            self._await_connection()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def breaks(self) -> int:
+        """How often a connection was lost: two equal values mean one connection in between."""
+        return self._breaks
+
+    @property
+    def session_id(self) -> int:
+        """The id of the session in use; waits for a new one after an expiry.
+
+        Raises:
+            EnsembleUnreachable: no connection within the operation timeout.
+        """
+        seconds = self._options.operation_timeout
+        deadline = time.monotonic() + seconds
+        while self.wait_connected(deadline):
+            identity = self._client.client_id
+            if identity is not None:
+                return int(identity[0])
+        raise self._no_answer(seconds)
+
+    def wait_connected(self, deadline: float) -> bool:
+        """Wait until there is a connection; False when there is none by the deadline or ever again."""
+        while not self._connected.wait(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline or self._ended():
+                return False
+        return True
+
+    def send(self, request: Request) -> Any:
+        """Queue a request; `wait` gives its answer."""
+        return queue_request(self._client, request)
+
+    def wait(self, result: Any, deadline: float) -> Answer:
+        """Return the answer, or an error code in its place: OPERATION_TIMEOUT when the deadline passes."""
+        if not result.wait(max(0.0, deadline - time.monotonic())):
+            return Answer(b"", 0, OPERATION_TIMEOUT)
+        error = result.exception
+        if error is None:
+            # kazoo gives None for an Exists of no znode, and makes a list of the answer to a multi.
+            return Answer(b"", 0, NO_NODE) if result.value is None else Answer(*result.value)
+        # An answer that kazoo does not understand raises something without a code.
+        return Answer(b"", 0, getattr(error, "code", MARSHALLING_ERROR))
+
+    def try_once(self, request: Request) -> Answer:
+        """Return the answer to a request that is not sent again when it is lost."""
+        return self.wait(self.send(request), time.monotonic() + self._options.operation_timeout)
+
+    def ask(self, request: Request) -> Answer:
+        """Return the answer to a request that may be sent again; raises as `stream` does."""
+        return self._persist(request, self.send(request), self._options.operation_timeout)
+
+    def stream(self, requests: Iterable[_Request], window: int) -> Iterator[tuple[_Request, Answer]]:
+        """Send requests, at most ``window`` without an answer, and give their answers in order.
+
+        Only for requests that may be sent again: those lost with a connection are.
+
+        Raises:
+            EnsembleUnreachable: no answer for as long as the operation timeout.
+            AccessDenied: the identity was refused after a reconnection.
+        """
+        waiting: deque[tuple[_Request, Any]] = deque()
+        for request in requests:
+            waiting.append((request, self.send(request)))
+            if len(waiting) == window:
+                first, result = waiting.popleft()
+                yield first, self._persist(first, result, self._options.operation_timeout)
+        for first, result in waiting:
+            yield first, self._persist(first, result, self._options.operation_timeout)
+
+    def close(self) -> None:
+        """End the session. A server that does not answer is not waited for long."""
+        closing = threading.Thread(target=stop_client, args=(self._client,), daemon=True)
+        closing.start()
+        closing.join(_CLOSE_SECONDS)
+
+    def _notice(self, state: str) -> None:
+        if state != "CONNECTED":
+            self._breaks += 1
+
+    def _ended(self) -> bool:
+        return not self._loop.is_alive()
+
+    def _await_connection(self) -> None:
+        seconds = self._options.connect_timeout
+        if not self.wait_connected(time.monotonic() + seconds):
+            self._log.note_strangers(self._options)
+            raise self._no_answer(seconds)
+        # kazoo authenticates after it calls itself connected: only an answer tells that all is well.
+        probe = Exists(b"/")
+        error = self._persist(probe, self.send(probe), seconds).error
+        if error:
+            raise self._refused(f"error {error}")
+
+    def _persist(self, request: Request, result: Any, seconds: float) -> Answer:
+        deadline = time.monotonic() + seconds
+        answer = self.wait(result, deadline)
+        while answer.error in LOST:
+            if not self.wait_connected(deadline) or time.monotonic() >= deadline:
+                raise self._no_answer(seconds)
+            answer = self.wait(self.send(request), deadline)
+        if answer.error == AUTH_FAILED:
+            raise self._refused(self._log.reasons())
+        return answer
+
+    def _no_answer(self, seconds: float) -> EnsembleError:
+        reasons = self._log.reasons()
+        if self._ended():
+            return self._refused(reasons)
+        return EnsembleUnreachable(
+            f"No answer from {self.label} within {seconds:g} s" + (f": {reasons}" if reasons else ""),
+            remedy="Check the addresses, that the servers run and have a quorum, and the TLS settings",
+        )
+
+    def _refused(self, reason: str) -> EnsembleError:
+        return AccessDenied(
+            f"The session with {self.label} was refused" + (f": {reason}" if reason else ""),
+            remedy=f"Check auth_scheme ({self._options.auth_scheme or 'none'}) and its credential",
+        )

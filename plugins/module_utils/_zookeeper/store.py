@@ -1,0 +1,99 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The store of an ensemble: reads, multis, and a direct connection to each member."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._partmove.errors import EnsembleError
+from .._partmove.tree.znodes import Multi, Outcome
+from .commit import Commit
+from .members import close_all, connect_members
+from .options import EnsembleOptions
+from .reader import Reader
+from .wire import NO_NODE, Exists, MultiEncoder, wire_path
+
+
+def connect(options: EnsembleOptions) -> ZooKeeperStore:
+    """Connect to an ensemble.
+
+    Raises:
+        PartMoveError: a Python package is missing.
+        EnsembleUnreachable: no host answered within the connect timeout.
+        AccessDenied: the identity was refused.
+        EnsembleError: the chroot does not exist.
+    """
+    store = ZooKeeperStore(options)
+    try:
+        store.check_chroot()
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+class ZooKeeperStore(Reader):
+    """Implements ZnodeStore; made by `connect`."""
+
+    def __init__(self, options: EnsembleOptions) -> None:
+        super().__init__(options, options.label)
+        self._encoder = MultiEncoder(options.chroot, authenticated=bool(options.auth_scheme))
+        self._members: tuple[Reader, ...] | None = None
+
+    @property
+    def chroot(self) -> str:
+        """The chroot of the connection, ``""`` for none."""
+        return self._options.chroot
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The ``host:port`` of each member, as given."""
+        return self._options.hosts
+
+    @property
+    def session_id(self) -> int:
+        """The session in use now; a new one after an expiry."""
+        return self._session.session_id
+
+    def check_chroot(self) -> None:
+        """Refuse a chroot that does not exist: everything below it would look empty."""
+        error = self._session.ask(Exists(wire_path(self.chroot, "/"))).error
+        if error and error != NO_NODE:
+            self._refuse("/", error)
+        if error:
+            raise EnsembleError(
+                f"The chroot {self.chroot} does not exist in ensemble {self.name}",
+                remedy="Correct the chroot, or create its znode if this ensemble is meant to be new",
+            )
+
+    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        """Send the multis, several in flight, in order; one outcome each, in order.
+
+        All go over one connection: once it is lost, or an answer stays out, nothing more is sent.
+
+        Raises:
+            PartMoveError: a multi is above the limits of wire.py; nothing was sent.
+        """
+        return Commit(self._session, self._options.operation_timeout).run(
+            [*map(self._encoder.encode, multis)]
+        )
+
+    def members(self) -> tuple[Reader, ...]:
+        """A direct connection to each member of the ensemble, made at the first call.
+
+        Raises:
+            EnsembleUnreachable: a member does not answer.
+            EnsembleError: the hosts given are not exactly the members.
+        """
+        if self._members is None:
+            self._members = connect_members(self, self._options)
+        return self._members
+
+    def close(self) -> None:
+        """End the sessions with the members and with the ensemble."""
+        close_all(self._members or ())
+        self._members = None
+        super().close()

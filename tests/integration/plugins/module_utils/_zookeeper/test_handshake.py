@@ -1,0 +1,82 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether members serve a host, asked without a ZooKeeper client."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    EnsembleUnreachable,
+    PartMoveError,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.handshake import Member, check_members
+from support.servers.tls import TlsFiles
+from support.servers.zookeeper import Ensemble, EnsembleOptions
+
+
+def members_of(ensemble: Ensemble) -> list[Member]:
+    return [Member("127.0.0.1", member.files.ports.client) for member in ensemble.members]
+
+
+def refusal(members: Sequence[Member], root: str = "", timeout: float = 60.0) -> str:
+    with pytest.raises(EnsembleUnreachable) as caught:
+        check_members(members, root, timeout)
+    return caught.value.message
+
+
+def test_members_that_serve(cold: Ensemble) -> None:
+    check_members(members_of(cold), "", 60.0)
+    check_members(members_of(cold), "/zookeeper", 60.0)
+
+
+def test_znode_that_is_not_there(cold: Ensemble, base: str) -> None:
+    label = cold.members[0].address
+    assert f"3 of 3 nodes do not serve this host: {label} has no znode {base}, without which" in refusal(
+        members_of(cold), base
+    )
+
+
+def test_follower_that_is_down_then_one_that_is_frozen_then_no_majority(cold: Ensemble) -> None:
+    leader = cold.leader()
+    dead, frozen = (member for member in cold.members if member is not leader)
+    dead.kill()
+    assert refusal(members_of(cold)) == (
+        f"1 of 3 nodes do not serve this host: {dead.address} cannot be reached (Connection refused)"
+    )
+    frozen.pause()
+    address = Member("127.0.0.1", frozen.files.ports.client)
+    assert refusal([address], timeout=0.5).endswith(f"{frozen.address} gives no answer within 0.5 s")
+    frozen.kill()
+    while "not currently serving" not in leader.four_letter("srvr"):
+        time.sleep(0.05)
+    assert refusal([Member("127.0.0.1", leader.files.ports.client)]) == (
+        f"1 of 1 nodes do not serve this host: {leader.address} ends the connection,"
+        " as a member does that is in no majority"
+    )
+
+
+def test_member_that_speaks_tls(tmp_path: Path) -> None:
+    """It wants a certificate that only ClickHouse has: it is there, and that is all that can be told."""
+    tls = TlsFiles.create(tmp_path / "tls")
+    with Ensemble(tmp_path / "zookeeper", EnsembleOptions(tls=tls)) as ensemble:
+        files = ensemble.members[0].files
+        check_members([Member("127.0.0.1", files.ports.secure, secure=True)], "/none", 60.0)
+        plain = refusal([Member("127.0.0.1", files.ports.client, secure=True)], timeout=2.0)
+        assert re.search("does not speak TLS as expected|gives no answer|cannot be reached", plain)
+
+
+def test_something_else_that_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert refusal([Member("127.0.0.1", port)], timeout=0.2).endswith("gives no answer within 0.2 s")
+    assert "cannot be reached" in refusal([Member("nowhere.invalid", 2181)])
+    with pytest.raises(PartMoveError, match="member_timeout is 0"):
+        check_members([Member("127.0.0.1", port)], "", 0)

@@ -1,0 +1,134 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs playbooks on this machine with the collection as it is in the working folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[3]
+COLLECTIONS = ROOT / "build" / "collections"
+_SECONDS = 3600.0
+
+
+class Call(NamedTuple):
+    """One task that calls a module of the collection."""
+
+    module: str
+    """Name without the collection."""
+    args: Mapping[str, Any]
+    check_mode: bool = False
+
+
+class PlaybookRun(NamedTuple):
+    """What a run of ansible-playbook gave."""
+
+    status: int
+    output: str
+    """All it wrote, with the verbosity -vvv."""
+
+
+def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookRun:
+    """Run a playbook against localhost; `options` are those of ansible-playbook."""
+    home = playbook.parent / "ansible-home"
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-vvv", "-i", "localhost,"]
+    done = subprocess.run(
+        [*command, "--connection", "local", *options, str(playbook)],
+        env={
+            **os.environ,
+            "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+            "ANSIBLE_HOME": str(home),
+            "ANSIBLE_LOCAL_TEMP": str(home / "tmp"),
+            "ANSIBLE_REMOTE_TEMP": str(home / "remote"),
+            "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+            "LC_ALL": "C.UTF-8",
+            **environment,
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=_SECONDS,
+        check=False,
+    )
+    return PlaybookRun(done.returncode, done.stdout)
+
+
+def write_playbook(folder: Path, tasks: Sequence[Mapping[str, Any]]) -> Path:
+    """Write a playbook of one play with the tasks; JSON is YAML."""
+    play = {"hosts": "localhost", "gather_facts": False, "tasks": list(tasks)}
+    path = folder / "playbook.yml"
+    path.write_text(json.dumps([play]))
+    return path
+
+
+def call_modules(folder: Path, *calls: Call) -> tuple[list[dict[str, Any]], str]:
+    """Call modules one after the other, with --diff, whether or not they fail; return results and output."""
+    tasks: list[Mapping[str, Any]] = [
+        {
+            "name": f"Call {call.module}",
+            f"olap.partmove.{call.module}": dict(call.args),
+            "register": f"result_{number}",
+            "check_mode": call.check_mode,
+            "diff": True,
+            "ignore_errors": True,
+        }
+        for number, call in enumerate(calls)
+    ]
+    results = folder / "results.json"
+    names = ", ".join(f"result_{number}" for number in range(len(calls)))
+    keep = {
+        "name": "Keep the results",
+        "ansible.builtin.copy": {"content": f"{{{{ [{names}] | to_json }}}}", "dest": str(results)},
+        "no_log": True,
+    }
+    run = run_playbook(write_playbook(folder, [*tasks, keep]))
+    assert run.status == 0, run.output
+    found: list[dict[str, Any]] = json.loads(results.read_text())
+    return found, run.output
+
+
+def start_module(call: Call) -> subprocess.Popen[str]:
+    """Start a module as Ansible does, with its arguments on the standard input, and without Ansible.
+
+    It ignores no signal, even where the tests do, such as SIGINT in the background of a shell.
+    """
+    process = subprocess.Popen(
+        [
+            *("env", "--default-signal", sys.executable),
+            *("-m", f"ansible_collections.olap.partmove.plugins.modules.{call.module}"),
+        ],
+        env={**os.environ, "PYTHONPATH": str(COLLECTIONS), "LC_ALL": "C.UTF-8"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    internal = {"_ansible_check_mode": call.check_mode, "_ansible_diff": True}
+    assert process.stdin is not None
+    process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": {**call.args, **internal}}))
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Wait for the end of a module and return its result, as Ansible completes it."""
+    output, errors = process.communicate(timeout=_SECONDS)
+    assert errors == "", errors
+    result: dict[str, Any] = {"failed": False, "changed": False, **json.loads(output)}
+    assert result["failed"] == bool(process.returncode)
+    return result
+
+
+def run_modules(*calls: Call) -> list[dict[str, Any]]:
+    """Run modules as `call_modules` does, without Ansible, which takes most of its time."""
+    return [answer_of(start_module(call)) for call in calls]

@@ -1,0 +1,116 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a test does to the table of a bench, in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from support.memory.bench import OTHER, PART, PATH, Bench
+from support.memory.synthetic import LEGACY, MINIMALISTIC
+
+Arrange = Callable[[Bench], object]
+
+_HEAD = b"format version: 4\ncreate_time: 2026-11-21 00:23:24\nsource replica: r1\nblock_id: \n"
+_MUTATION = (
+    b"format version: 1\ncreate time: 2026-11-21 00:23:39\nsource replica: r1\nblock numbers count: 1\n"
+)
+
+
+def create(path: str, data: bytes = b"", *, at: str = PATH) -> Arrange:
+    """Create a znode in hot."""
+    return lambda bench: bench.hot.create(f"{at}/{path}", data, makepath=True)
+
+
+def create_cold(path: str, data: bytes = b"") -> Arrange:
+    """Create a znode in cold."""
+    return lambda bench: bench.cold.create(f"{PATH}/{path}", data, makepath=True)
+
+
+def write(path: str, data: bytes) -> Arrange:
+    """Write the data of a znode in hot."""
+    return lambda bench: bench.hot.set(f"{PATH}/{path}", data)
+
+
+def delete(path: str) -> Arrange:
+    """Delete a znode in hot, with all below it."""
+    return lambda bench: bench.hot.delete(f"{PATH}/{path}", recursive=True)
+
+
+def both(*arranges: Arrange) -> Arrange:
+    """Do one after the other."""
+
+    def all_of_them(bench: Bench) -> None:
+        for arrange in arranges:
+            arrange(bench)
+
+    return all_of_them
+
+
+def define(name: str, change: Callable[[bytes], bytes]) -> Arrange:
+    """Change the definition of the table, on every replica."""
+
+    def arrange(bench: Bench) -> None:
+        for path in (f"{PATH}/{name}", f"{PATH}/replicas/r1/{name}", f"{PATH}/replicas/r2/{name}"):
+            bench.hot.set(path, change(bench.hot.get(path)[0]))
+
+    return arrange
+
+
+def on_both(name: str, data: bytes = MINIMALISTIC) -> Arrange:
+    """Register one more part on both replicas."""
+    return both(create(f"replicas/r1/parts/{name}", data), create(f"replicas/r2/parts/{name}", data))
+
+
+def legacy_part(replica: str, checksums: bytes) -> Arrange:
+    """Register PART of a replica in the legacy form."""
+    path = f"replicas/{replica}/parts/{PART}"
+    return both(
+        write(path, b""),
+        create(f"{path}/columns", LEGACY["columns"]),
+        create(f"{path}/checksums", checksums),
+    )
+
+
+def mark(bench: Bench) -> None:
+    """Let cold have the marker of this table, as after a first move."""
+    assert bench.move(OTHER).moved.keys() == {OTHER}
+
+
+def age(min_age: float, seconds: float) -> Arrange:
+    """Ask for an age in seconds, and let so many pass."""
+
+    def arrange(bench: Bench) -> None:
+        bench.options = bench.options._replace(min_age=min_age)
+        bench.clock.time += seconds
+
+    return arrange
+
+
+def allow(max_parts: int) -> Arrange:
+    """Let partitions of so many parts pass."""
+
+    def arrange(bench: Bench) -> None:
+        bench.options = bench.options._replace(max_parts=max_parts)
+
+    return arrange
+
+
+def entry(body: bytes) -> bytes:
+    """Return a log entry."""
+    return _HEAD + body
+
+
+def quorum(part: str) -> bytes:
+    """Return the entry of a part that waits for a quorum."""
+    return (
+        f"version: 1\npart_name: {part}\nrequired_number_of_replicas: 2\n"
+        "actual_number_of_replicas: 1\nreplicas:\nr1\n"
+    ).encode()
+
+
+def mutation(partition: str, block_number: int) -> bytes:
+    """Return a mutation that parts of the partition from a block number on have."""
+    return _MUTATION + f"{partition}\t{block_number}\ncommands: DELETE WHERE 1\n".encode()

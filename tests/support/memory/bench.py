@@ -1,0 +1,120 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A table in memory that any move lets pass, to be disarranged by a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
+    MoveOptions,
+    move_shard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Multi,
+    Outcome,
+    SetData,
+    Unknown,
+)
+from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.moves import ANY, make_world
+from support.memory.simulated import SimulatedServers
+from support.memory.tables import TableOptions, build_table
+
+PATH = "/clickhouse/tables/01/hits"
+DAY = "20190101"
+OTHER = "20190102"
+PART = f"{DAY}_0_0_0"
+LOCK = "/partmove/locks/%2Fclickhouse%2Ftables%2F01%2Fhits"
+
+
+class HookedStore(MemoryStore):
+    """Calls functions on the way.
+
+    before, after: with each multi, before and after it is applied.
+    listing: with the paths whose children are asked for.
+    loses: with each multi; whether it is not applied, and its answer is lost.
+    """
+
+    def __init__(self, ensemble: MemoryEnsemble) -> None:
+        super().__init__(ensemble)
+        self.before: Callable[[Multi], object] = _nothing
+        self.after: Callable[[Multi], object] = _nothing
+        self.listing: Callable[[Sequence[str]], object] = _nothing
+        self.loses: Callable[[Multi], object] = _nothing
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """As a ZnodeReader does."""
+        self.listing(paths)
+        return super().children(paths)
+
+    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        """Apply the multis in order."""
+        outcomes: list[Outcome] = []
+        for multi in multis:
+            self.before(multi)
+            outcomes += [Unknown("lost")] if self.loses(multi) else super().commit([multi])
+            self.after(multi)
+        return outcomes
+
+
+def _nothing(_what: object) -> None:
+    pass
+
+
+def _switches(multi: Multi, state: bytes) -> bool:
+    return any(isinstance(op, SetData) and op.data == state for op in multi)
+
+
+class Bench:
+    """One table, a client of each ensemble to change it with, and the world of the move.
+
+    switched_to: the State of the switches that something is done before or after.
+    """
+
+    def __init__(self, options: TableOptions | None = None) -> None:
+        self.clock = ManualClock()
+        self.hot_ensemble, self.cold_ensemble = (MemoryEnsemble(name, self.clock) for name in ("hot", "cold"))
+        self.hot = MemoryClient(self.hot_ensemble.open())
+        self.cold = MemoryClient(self.cold_ensemble.open())
+        table = build_table(self.hot, PATH, options or TableOptions(partitions=(DAY, OTHER)))
+        self.servers = SimulatedServers(table, self.hot, self.cold)
+        self.hot_store, self.cold_store = HookedStore(self.hot_ensemble), HookedStore(self.cold_ensemble)
+        self.world: World = make_world(self.hot_store, self.cold_store, self.clock, lock_wait=3.0)
+        self.options: MoveOptions = ANY
+        self.switched_to = b"COLD"
+
+    def move(self, *partitions: str) -> ShardReport:
+        """Move partitions, DAY if none is named."""
+        return move_shard(self.world, PATH, partitions or (DAY,), self.options)
+
+    def reheat(self, *partitions: str) -> ShardReport:
+        """Bring partitions back, DAY if none is named."""
+        return reheat_shard(self.world, PATH, partitions or (DAY,))
+
+    def before_switch(self, act: Callable[[], object], times: int = 1) -> None:
+        """Do something right before a partition is switched, so many times."""
+        left = [act] * times
+        self.hot_store.before = lambda multi: (
+            left.pop()() if left and _switches(multi, self.switched_to) else None
+        )
+
+    def before_copy(self, act: Callable[[], object]) -> None:
+        """Do something right before the first part is copied."""
+        left = [act]
+        self.cold_store.before = lambda multi: (
+            left.pop()() if left and any("/parts/" in op.path for op in multi) else None
+        )
+
+    def after_switch(self, act: Callable[[], object]) -> None:
+        """Do something right after a partition was switched."""
+        self.hot_store.after = lambda multi: act() if _switches(multi, self.switched_to) else None
+
+    def part(self, replica: str = "r1", name: str = PART) -> str:
+        """Return the path of a part."""
+        return f"{PATH}/replicas/{replica}/parts/{name}"

@@ -1,0 +1,152 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A table in a pair of ensembles in memory, ready to be moved while things happen to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
+    MoveOptions,
+    move_shard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from support.memory.interleaving import Script, Watch, WatchedStore
+from support.memory.ledger import readiness
+from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble
+from support.memory.moves import make_world
+from support.memory.simulated import SimulatedProbe, SimulatedServers
+from support.memory.tables import TableOptions, build_table, days
+
+PATH = "/clickhouse/tables/01/hits"
+TARGET, OTHER, COLD = WANTED = days(3)
+"""The partition that things happen to, another one, and one that is cold already."""
+
+
+class Kind(NamedTuple):
+    """What the table and its servers are like."""
+
+    options: TableOptions = TableOptions(partitions=WANTED)
+    raises_log_version: bool = True
+
+
+MODERN = Kind()
+OLD = Kind(TableOptions(partitions=WANTED, legacy=True), raises_log_version=False)
+TWO_PARTS = Kind(TableOptions(partitions=WANTED, parts=2))
+
+
+class Where(NamedTuple):
+    """Where a partition is: its State, what each ensemble registers, what is on the disks; by replica."""
+
+    state: bytes | None
+    hot: Mapping[str, frozenset[str]]
+    cold: Mapping[str, frozenset[str]]
+    disk: Mapping[str, frozenset[str]]
+
+    def covered_by(self, ensemble: Mapping[str, frozenset[str]]) -> bool:
+        """Whether the ensemble registers all that is on the disks."""
+        return all(names <= ensemble[replica] for replica, names in self.disk.items())
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether cold alone registers the partition, the same on every replica, as State says."""
+        same = len(set(self.cold.values())) == 1
+        return self.state == b"COLD" and not any(self.hot.values()) and same and self.covered_by(self.cold)
+
+    @property
+    def stale(self) -> bool:
+        """Whether cold registers what neither hot registers nor a disk has."""
+        return any(names - self.hot[replica] - self.disk[replica] for replica, names in self.cold.items())
+
+
+class Scene:
+    """A table with two partitions in hot and one in cold, and what watches over it."""
+
+    def __init__(
+        self, kind: Kind = MODERN, *, by_ledger: bool = False, already_cold: Sequence[str] = (COLD,)
+    ) -> None:
+        """`by_ledger`: whether runs look into the ledger for which replicas are ready.
+
+        `already_cold`: the partitions that are so at first.
+        """
+        self._by_ledger = by_ledger
+        self.clock = ManualClock()
+        self.hot, self.cold = (MemoryEnsemble(name, self.clock) for name in ("hot", "cold"))
+        hot, cold = MemoryClient(self.hot.open()), MemoryClient(self.cold.open())
+        table = build_table(hot, PATH, kind.options)
+        self.servers = SimulatedServers(table, hot, cold, raises_log_version=kind.raises_log_version)
+        self.options = MoveOptions(0.0, kind.options.parts)
+        clean = make_world(self.hot.open(), self.cold.open(), self.clock)
+        assert move_shard(clean, PATH, already_cold, self.options).moved.keys() == set(already_cold)
+        self.watch = Watch(self.servers, self.hot, self.cold)
+
+    def run(self, script: Script | None = None) -> ShardReport:
+        """Move the partitions in a process of its own."""
+        return move_shard(self._world(script), PATH, WANTED, self.options)
+
+    def reheat(self, script: Script | None = None) -> ShardReport:
+        """Bring the partitions back in a process of its own."""
+        return reheat_shard(self._world(script), PATH, WANTED)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass in which nothing happens."""
+        self.clock.sleep(seconds)
+        self.watch.check()
+
+    def take_lease(self) -> None:
+        """Take the lease from the last run and give it back, without any other write."""
+        self.expire()
+        script = Script()
+        hot, cold = (WatchedStore(each.open(), script, self.watch) for each in (self.hot, self.cold))
+        leases = make_world(hot, cold, self.clock).leases
+        leases.release(leases.acquire(PATH))
+
+    def expire(self) -> None:
+        """End the session that the last run has with hot."""
+        self._last.expire()
+
+    def _world(self, script: Script | None) -> World:
+        script = script or Script()
+        hot, cold = (WatchedStore(each.open(), script, self.watch) for each in (self.hot, self.cold))
+        self._last = hot
+        world = make_world(hot, cold, self.clock, probe=SimulatedProbe(self.servers))
+        return world._replace(readiness=readiness(hot, cold)) if self._by_ledger else world
+
+    def tables(self) -> tuple[Mapping[str, bytes], Mapping[str, bytes]]:
+        """The data of both ensembles, without the coordination of the runs."""
+        hot, cold = (
+            {path: data for path, data in each.data().items() if not path.startswith("/partmove")}
+            for each in (self.hot, self.cold)
+        )
+        return hot, cold
+
+    def where(self, partition: str) -> Where:
+        """Where a partition is now."""
+        disk = {
+            replica: frozenset(self.servers.parts_of(partition, replica)) for replica in self.servers.disk
+        }
+        state = self.hot.read([self.servers.table.state_path(partition)])[0]
+        hot, cold = (
+            {
+                replica: frozenset(
+                    name
+                    for name in ensemble.children([self.servers.table.parts_path(replica)])[0] or ()
+                    if name.split("_")[0] == partition
+                )
+                for replica in disk
+            }
+            for ensemble in (self.hot, self.cold)
+        )
+        return Where(None if state is None else state.data, hot, cold, disk)
+
+
+def trace_of(kind: Kind) -> list[str]:
+    """The operations of a run that nothing disturbs."""
+    script = Script()
+    assert Scene(kind).run(script).moved.keys() == {TARGET, OTHER}
+    return script.trace

@@ -1,0 +1,358 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Real ClickHouse servers (Debian's 18.16.1), started as plain processes on loopback ports."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from clickhouse.patched_server.compile import patched_library
+from support.servers.clickhouse_config import (
+    FAST_MERGE_TREE,
+    ServerPorts,
+    ZooKeeperSource,
+    config_xml,
+    users_xml,
+)
+from support.servers.ports import ReservedPorts
+from support.servers.process import ServerError, ServerProcess
+
+__all__ = [
+    "ClickHouseCluster",
+    "ClickHouseServer",
+    "ClusterMaker",
+    "QueryError",
+    "ServerOptions",
+    "ZooKeeperSource",
+    "clickhouse_program",
+    "cluster",
+]
+
+START_SECONDS = 300.0
+QUERY_SECONDS = 300.0
+
+_SEARCH_PATH = "/usr/sbin:/usr/bin:/usr/local/bin"
+
+
+class QueryError(RuntimeError):
+    """ClickHouse refused a query; the text is its own, with its code."""
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """How one server differs from the others.
+
+    macros: values for {shard}, {replica} and the like in table paths.
+    merge_tree: settings of the <merge_tree> element, over FAST_MERGE_TREE.
+    env: environment variables of the process, for example LD_PRELOAD.
+    extra_xml: further elements of config.xml as text, for example a <remote_servers> element.
+    program: another clickhouse-server program than the installed one.
+    patched: whether the server has the cold-ZooKeeper patch (clickhouse/patched_server).
+    cold: the ensemble that <cold_zookeeper> names; the stock server does not look at it.
+    """
+
+    macros: Mapping[str, str] = field(default_factory=dict)
+    merge_tree: Mapping[str, int | str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    extra_xml: str = ""
+    program: str | None = None
+    patched: bool = False
+    cold: ZooKeeperSource | None = None
+
+
+class ClickHouseServer:
+    """One server with its own configuration, ports, data folder and log."""
+
+    def __init__(
+        self, name: str, folder: Path, zookeeper: ZooKeeperSource, options: ServerOptions | None = None
+    ) -> None:
+        """Reserve ports and write the configuration below `folder`.
+
+        Raises:
+            ServerError: clickhouse-server is not installed.
+            PatchedServerError: the patch cannot be compiled here.
+        """
+        self.name = name
+        self.folder = folder
+        self._zookeeper = zookeeper
+        self.options = options or ServerOptions()
+        self._reserved = ReservedPorts()
+        take = self._reserved.take
+        self.ports = ServerPorts(http=take(), tcp=take(), interserver=take())
+        self.write_config(zookeeper)
+        command = (clickhouse_program(self.options.program), f"--config-file={self.config_path}")
+        self.process = ServerProcess(
+            f"ClickHouse server {name}", command, folder / "clickhouse-server.log", self._environment()
+        )
+
+    def __enter__(self) -> Self:
+        """Start the server."""
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the server and give its ports back."""
+        self.close()
+
+    @property
+    def config_path(self) -> Path:
+        """The config.xml, which a test may change before `restart`."""
+        return self.folder / "config.xml"
+
+    @property
+    def data_dir(self) -> Path:
+        """The folder that holds data/<database>/<table>."""
+        return self.folder / "data"
+
+    @property
+    def http_port(self) -> int:
+        """The port of the HTTP interface on 127.0.0.1."""
+        return self.ports.http
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self.process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether the process exists."""
+        return self.process.running
+
+    def write_config(self, zookeeper: ZooKeeperSource, extra_xml: str | None = None) -> None:
+        """Write config.xml and users.xml again; a running server reads most of it at its next start."""
+        self._zookeeper = zookeeper
+        self.folder.mkdir(parents=True, exist_ok=True)
+        merge_tree = {**FAST_MERGE_TREE, **self.options.merge_tree}
+        extra = self.options.extra_xml if extra_xml is None else extra_xml
+        if self.options.cold is not None:
+            extra = f"{self.options.cold.xml('cold_zookeeper')}\n{extra}"
+        text = config_xml(self.folder, self.ports, zookeeper, self.options.macros, merge_tree, extra)
+        self.config_path.write_text(text)
+        (self.folder / "users.xml").write_text(users_xml())
+
+    def start(self) -> None:
+        """Start the server and wait until it answers.
+
+        Raises:
+            ServerError: it did not; the text holds the end of its log.
+        """
+        self.process.start(self.ping, START_SECONDS)
+
+    def stop(self) -> None:
+        """End the server in an orderly way."""
+        self.process.stop()
+
+    def kill(self) -> None:
+        """End the server at once."""
+        self.process.kill()
+
+    def restart(self) -> None:
+        """Stop and start; the data and the ports stay.
+
+        Raises:
+            ServerError: it did not come back; the text holds the end of its log.
+        """
+        self.stop()
+        self.start()
+
+    def become(self, *, patched: bool, cold: ZooKeeperSource | None = None) -> None:
+        """Stop, and be a patched or a stock server from the next start on; the data and the ports stay.
+
+        cold: the ensemble of <cold_zookeeper>; None: the configuration names none.
+
+        Raises:
+            PatchedServerError: the patch cannot be compiled here.
+        """
+        self.stop()
+        self.options = replace(self.options, patched=patched, cold=cold)
+        self.write_config(self._zookeeper)
+        self.process.env = self._environment()
+
+    def restart_patched(self, cold: ZooKeeperSource | None) -> None:
+        """Stop, and start as a patched server.
+
+        Raises:
+            ServerError: it did not come back; the text holds the end of its log.
+        """
+        self.become(patched=True, cold=cold)
+        self.start()
+
+    def restart_stock(self, cold: ZooKeeperSource | None = None) -> None:
+        """Stop, and start as a stock server.
+
+        Raises:
+            ServerError: it did not come back; the text holds the end of its log.
+        """
+        self.become(patched=False, cold=cold)
+        self.start()
+
+    def close(self) -> None:
+        """End the server and give its ports back; the data stays in `folder`."""
+        self.kill()
+        self._reserved.release()
+
+    def pause(self) -> None:
+        """Freeze the server."""
+        self.process.pause()
+
+    def resume(self) -> None:
+        """Let a paused server go on."""
+        self.process.resume()
+
+    def log_tail(self, lines: int = 40) -> str:
+        """Return the last lines of the server's log."""
+        return self.process.log_tail(lines)
+
+    def ping(self) -> bool:
+        """Whether the HTTP interface answers now."""
+        try:
+            return self._request("GET", "/ping", b"", 10.0)[0] == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def execute(self, sql: str, **settings: int | str) -> str:
+        """Run one statement and return the server's answer as text ("" for most statements).
+
+        Raises:
+            QueryError: the server refused the statement.
+            OSError: the server does not answer.
+        """
+        target = "/?" + urllib.parse.urlencode(settings)
+        status, body = self._request("POST", target, sql.encode(), QUERY_SECONDS)
+        if status != http.client.OK:
+            raise QueryError(f"{self.name}: {body.strip()} [{sql}]")
+        return body
+
+    def query(self, sql: str, **settings: int | str) -> list[tuple[Any, ...]]:
+        """Run a SELECT (or SHOW) and return its rows; numbers are int or float, all else is text.
+
+        Raises:
+            QueryError: the server refused the statement.
+            OSError: the server does not answer.
+        """
+        as_numbers = {"output_format_json_quote_64bit_integers": 0, **settings}
+        return [
+            tuple(row) for row in json.loads(self.execute(f"{sql} FORMAT JSONCompact", **as_numbers))["data"]
+        ]
+
+    def value(self, sql: str, **settings: int | str) -> Any:
+        """Return the only value of a SELECT.
+
+        Raises:
+            QueryError: the server refused the statement, or answered with more or less than one value.
+        """
+        rows = self.query(sql, **settings)
+        if len(rows) != 1 or len(rows[0]) != 1:
+            raise QueryError(f"{self.name}: one value was expected, {rows!r} came [{sql}]")
+        return rows[0][0]
+
+    def _environment(self) -> dict[str, str]:
+        preload = {"LD_PRELOAD": str(patched_library())} if self.options.patched else {}
+        return {**self.options.env, **preload}
+
+    def _request(self, method: str, target: str, body: bytes, seconds: float) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=seconds)
+        try:
+            connection.request(method, target, body)
+            response = connection.getresponse()
+            return response.status, response.read().decode("utf-8", "surrogateescape")
+        finally:
+            connection.close()
+
+
+class ClickHouseCluster:
+    """Shards of replicas with the macros {shard} (01, 02, ...) and {replica} (r1, r2, ...)."""
+
+    def __init__(self, servers: Sequence[ClickHouseServer]) -> None:
+        """Take servers that are made but not started; see `cluster`."""
+        self.servers = list(servers)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Start all servers."""
+        with ExitStack() as stack:
+            for server in self.servers:
+                stack.enter_context(server)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop all servers."""
+        self._stack.close()
+
+    def execute(self, sql: str, **settings: int | str) -> None:
+        """Run one statement on every server, one after the other.
+
+        Raises:
+            QueryError: a server refused it.
+        """
+        for server in self.servers:
+            server.execute(sql, **settings)
+
+    def shard(self, number: int) -> list[ClickHouseServer]:
+        """Return the replicas of one shard, counted from 1."""
+        return [server for server in self.servers if server.options.macros["shard"] == f"{number:02}"]
+
+
+class ClusterMaker(Protocol):
+    """Starts the servers of a cluster; they are stopped when the test ends."""
+
+    def __call__(
+        self,
+        zookeeper: ZooKeeperSource,
+        shards: int = 1,
+        replicas: int = 2,
+        options: ServerOptions | None = None,
+    ) -> ClickHouseCluster:
+        """Return the running cluster."""
+
+
+def cluster(
+    folder: Path,
+    zookeeper: ZooKeeperSource,
+    shards: int = 1,
+    replicas: int = 2,
+    options: ServerOptions | None = None,
+) -> ClickHouseCluster:
+    """Make the servers of a cluster, named s1r1, s1r2, ...; `options.macros` is added to by each.
+
+    Raises:
+        ServerError: clickhouse-server is not installed.
+    """
+    base = options or ServerOptions()
+    servers = []
+    for shard in range(1, shards + 1):
+        for replica in range(1, replicas + 1):
+            name = f"s{shard}r{replica}"
+            macros = {**base.macros, "shard": f"{shard:02}", "replica": f"r{replica}"}
+            servers.append(ClickHouseServer(name, folder / name, zookeeper, replace(base, macros=macros)))
+    return ClickHouseCluster(servers)
+
+
+def clickhouse_program(program: str | None = None) -> str:
+    """Return the path of clickhouse-server.
+
+    Raises:
+        ServerError: it is not installed.
+    """
+    name = program or "clickhouse-server"
+    found = shutil.which(name, path=None if program else _SEARCH_PATH)
+    if found is None:
+        raise ServerError(f"no {name} here: run `make setup`, or apt-get install clickhouse-server")
+    return found

@@ -1,0 +1,32 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How Java programs are started that do not run for long: most of their time goes into loading classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ARCHIVES = Path(__file__).resolve().parents[3] / "build" / "classes"
+"""Folder of what support.servers.class_archives makes; programs start without it, and more slowly."""
+
+SPARK = "spark.jsa"
+ZOOKEEPER = "zookeeper.jsa"
+
+# Where an archive is of no use Java warns on the standard output, which is the program's.
+_QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xlog:disable")
+
+
+def small_jvm(archive: str) -> tuple[str, ...]:
+    """Return options with which little is compiled, and classes come from the archive SPARK or ZOOKEEPER."""
+    return (*_QUICK, f"-XX:SharedArchiveFile={ARCHIVES / archive}")
+
+
+def archiving_jvm(archive: Path) -> tuple[str, ...]:
+    """Return options with which all classes that were loaded are written to the archive at the end."""
+    return (*_QUICK, f"-XX:ArchiveClassesAtExit={archive}")
+
+
+SMALL_SPARK = " ".join(small_jvm(SPARK))
+"""The options for Spark, which takes one text."""

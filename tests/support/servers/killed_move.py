@@ -1,0 +1,102 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Moves partitions, there or back, in a process that kills itself before an operation on an ensemble.
+
+As a program it reads a `Job` as JSON from standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.probe import HttpProbe
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
+from support.memory.moves import ANY, make_world
+from support.servers.moving import Before, FastClock, ObservedStore, open_stores
+
+SESSION_SECONDS = 5.0
+"""How long the lock of a killed move stays."""
+_TIMEOUT_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to move, and when to die.
+
+    hot, cold: host:port separated by commas.
+    endpoints: host:port of the HTTP interface by replica; without any no server is asked.
+    operations: how many operations on the ensembles may be carried out.
+    to_hot: whether it is the way back.
+    seconds_ahead: see FastClock.
+    """
+
+    hot: str
+    cold: str
+    path: str
+    partitions: Sequence[str]
+    endpoints: Mapping[str, str]
+    operations: int
+    to_hot: bool = False
+    seconds_ahead: float = 0.0
+
+
+def run_killed(job: Job) -> None:
+    """Run the job in another process, which must not live to its end.
+
+    Raises:
+        RuntimeError: it was not killed; the text is what it wrote.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "support.servers.killed_move"],
+        input=json.dumps(asdict(job)),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_SECONDS,
+        check=False,
+    )
+    if done.returncode != -signal.SIGKILL:
+        raise RuntimeError(f"the move was not killed, but ended with {done.returncode}: {done.stderr}")
+
+
+def carry_out(job: Job, before: Before) -> ShardReport:
+    """Run the job in this process, with something to do before each operation on an ensemble."""
+    with open_stores(job.hot, job.cold, SESSION_SECONDS) as (hot, cold):
+        clock = FastClock(job.seconds_ahead)
+        world = make_world(ObservedStore(hot, before), ObservedStore(cold, before), clock)
+        if job.endpoints:
+            probe = HttpProbe(ClickHouseOptions(endpoints=job.endpoints))
+            world = world._replace(servers=AskServers(probe))
+        if job.to_hot:
+            return reheat_shard(world, job.path, job.partitions)
+        return move_shard(world, job.path, job.partitions, ANY)
+
+
+def main() -> None:
+    """Run the job of standard input."""
+    job = Job(**json.load(sys.stdin))
+    numbers = count()
+
+    def die(_operation: str, _multis: Sequence[Multi]) -> None:
+        if next(numbers) == job.operations:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    carry_out(job, die)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Moves of real tables, with a look at what they do on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.probe import HttpProbe
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
+    MoveOptions,
+    move_shard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import (
+    find_reheatable,
+    reheat_shard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import (
+    ActivePart,
+    ZnodeReader,
+    ZnodeStore,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Multi,
+    Outcome,
+    SetData,
+    Znode,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import EnsembleOptions
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
+from support.memory.moves import ANY, make_world
+from support.servers.proxy import Action, ZooKeeperProxy, writes
+from support.servers.replicated import ReplicatedTable
+
+Before = Callable[[str, Sequence[Multi]], None]
+"""Told the name of an operation, and what it writes, before it is carried out."""
+
+
+class FastClock(SystemClock):
+    """A clock that is ahead of that of the ensembles, as if a run were begun that much later."""
+
+    def __init__(self, seconds: float) -> None:
+        """`seconds`: how far."""
+        self._ahead = seconds
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return super().now() + self._ahead
+
+
+class ObservedProbe(HttpProbe):
+    """A probe that tells before it asks a server for parts."""
+
+    def __init__(self, options: ClickHouseOptions, before: Callable[[], object]) -> None:
+        """`before` may do something to the servers."""
+        super().__init__(options)
+        self._before = before
+
+    def active_parts(
+        self, shard_path: str, replica: str, host: str, partitions: Collection[str]
+    ) -> Mapping[str, tuple[ActivePart, ...]]:
+        """Ask the server."""
+        self._before()
+        return super().active_parts(shard_path, replica, host, partitions)
+
+
+class ObservedStore:
+    """The store of an ensemble that tells of each operation before it is carried out; one multi at a time."""
+
+    def __init__(self, store: ZnodeStore, before: Before) -> None:
+        """`before` may take its time, do something to the ensemble, or raise."""
+        self._store = store
+        self._before = before
+
+    @property
+    def name(self) -> str:
+        """As the store has it, as is all that follows."""
+        return self._store.name
+
+    @property
+    def server_id(self) -> int:
+        """The id of the server."""
+        return self._store.server_id
+
+    @property
+    def chroot(self) -> str:
+        """The chroot."""
+        return self._store.chroot
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses."""
+        return self._store.addresses
+
+    @property
+    def session_id(self) -> int:
+        """The session."""
+        return self._store.session_id
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        """Read znodes."""
+        self._before("read", ())
+        return self._store.read(paths, absolute=absolute)
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """Read names."""
+        self._before("children", ())
+        return self._store.children(paths)
+
+    def sync(self, path: str) -> None:
+        """Catch up with the leader."""
+        self._before("sync", ())
+        self._store.sync(path)
+
+    def members(self) -> Sequence[ZnodeReader]:
+        """Connect to the members."""
+        self._before("members", ())
+        return self._store.members()
+
+    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        """Write."""
+        outcomes: list[Outcome] = []
+        for multi in multis:
+            self._before("commit", [multi])
+            outcomes += self._store.commit([multi])
+        return outcomes
+
+
+def switches(multis: Sequence[Multi]) -> bool:
+    """Whether one of the multis takes a partition out of the hot ensemble."""
+    return any(isinstance(op, SetData) and op.data == b"COLD" for multi in multis for op in multi)
+
+
+def returns(multis: Sequence[Multi]) -> bool:
+    """Whether one of the multis registers a partition in the hot ensemble again."""
+    return any(isinstance(op, SetData) and op.data == b"HOT" for multi in multis for op in multi)
+
+
+def copies(multis: Sequence[Multi]) -> bool:
+    """Whether one of the multis writes to a part."""
+    return any("/parts/" in op.path for multi in multis for op in multi)
+
+
+def nothing(_operation: str, _multis: Sequence[Multi]) -> None:
+    """Watch an operation go by."""
+
+
+@contextmanager
+def log_not_pulled(gateway: ZooKeeperProxy, table: ReplicatedTable) -> Iterator[None]:
+    """Keep both replicas from taking over new log entries: on 18.16 nothing else shows that there are any."""
+    traps = [
+        gateway.trap(writes(f"{table.path}/replicas/{replica}/log_pointer".encode()), Action.HOLD)
+        for replica in ("r1", "r2")
+    ]
+    try:
+        yield
+    finally:
+        for trap in traps:
+            trap.release()
+
+
+@contextmanager
+def open_stores(
+    hot: str, cold: str, session_timeout: float = 30.0
+) -> Iterator[tuple[ZnodeStore, ZnodeStore]]:
+    """Connect to both ensembles, given as host:port separated by commas."""
+    options = [
+        EnsembleOptions(name, tuple(hosts.split(",")), session_timeout=session_timeout)
+        for name, hosts in (("hot", hot), ("cold", cold))
+    ]
+    first = connect(options[0])
+    try:
+        second = connect(options[1])
+        try:
+            yield first, second
+        finally:
+            second.close()
+    finally:
+        first.close()
+
+
+@dataclass
+class Mover:
+    """Moves partitions of tables from one ensemble to another, and back.
+
+    before_hot, before_cold: see ObservedStore.
+    before_ask: see ObservedProbe.
+    seconds_ahead: see FastClock.
+    """
+
+    hot: ZnodeStore
+    cold: ZnodeStore
+    before_hot: Before = nothing
+    before_cold: Before = nothing
+    before_ask: Callable[[], object] = lambda: None
+    options: MoveOptions = ANY
+    endpoints: dict[str, str] = field(default_factory=dict)
+    seconds_ahead: float = 0.0
+
+    def move(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> ShardReport:
+        """Move the partitions, or all that the table has."""
+        wanted = sorted(table.active_parts()) if partitions is None else partitions
+        return move_shard(self.world(table), table.path, wanted, self.options)
+
+    def reheat(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> ShardReport:
+        """Bring the partitions back to hot, or all that are not only there."""
+        world = self.world(table)
+        wanted = find_reheatable(world, table.path) if partitions is None else partitions
+        return reheat_shard(world, table.path, wanted)
+
+    def gates(self, table: ReplicatedTable, partition: str) -> set[str]:
+        """Names of all the gates that stop the partition now; a report tells the first only."""
+        self.hot.sync(table.path)
+        reader = ShardReader(self.hot, self.cold, ShardLayout(table.path))
+        shard = reader.shard()
+        facts = reader.partitions(shard, [partition])[partition]
+        options = GateOptions(time.time(), self.options.min_age, self.options.max_parts)
+        return {gate.name for gate in SHARD_GATES if gate.refusal(shard)} | {
+            gate.name for gate in PARTITION_GATES if gate.refusal(shard, facts, options)
+        }
+
+    def world(self, table: ReplicatedTable) -> World:
+        """All that a move of the table works with."""
+        hot = ObservedStore(self.hot, self.before_hot)
+        cold = ObservedStore(self.cold, self.before_cold)
+        probe = ObservedProbe(ClickHouseOptions(endpoints=self.endpoints_of(table)), self.before_ask)
+        return make_world(hot, cold, FastClock(self.seconds_ahead))._replace(servers=AskServers(probe))
+
+    def endpoints_of(self, table: ReplicatedTable) -> dict[str, str]:
+        """Where the servers of the replicas are asked."""
+        servers = {name: f"127.0.0.1:{server.http_port}" for name, server in table.replicas.items()}
+        return servers | self.endpoints

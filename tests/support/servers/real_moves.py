@@ -1,0 +1,111 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Moves of a synthetic table between two real ensembles, there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from kazoo.client import KazooClient
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import EnsembleOptions
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
+from support.memory.moves import ANY, make_world
+from support.memory.tables import Table, read_tree
+from support.servers.moving import Before, FastClock, ObservedStore, nothing
+from support.servers.proxy import ZooKeeperProxy
+from support.servers.replicated import wait_for
+from support.servers.zookeeper import Ensemble
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: where it connects to, and what happens before its operations.
+
+    timeout: how long it waits for an answer, in seconds.
+    seconds_ahead: see FastClock.
+    """
+
+    hot: Sequence[str]
+    cold: Sequence[str]
+    chroot: str
+    timeout: float = 60.0
+    session_timeout: float = 10.0
+    before_hot: Before = nothing
+    before_cold: Before = nothing
+    seconds_ahead: float = 0.0
+
+    def move(self, table: Table) -> ShardReport:
+        """Connect to every member of cold, as the module does before anything else, and move the table."""
+        with self._world() as world:
+            world.cold.members()
+            return move_shard(world, table.path, table.options.partitions, ANY)
+
+    def reheat(self, table: Table) -> ShardReport:
+        """Bring the table back to hot, or remove its copies."""
+        with self._world() as world:
+            return reheat_shard(world, table.path, table.options.partitions)
+
+    @contextmanager
+    def _world(self) -> Iterator[World]:
+        with ExitStack() as stack:
+            stores = []
+            for name, hosts, before in (
+                ("hot", self.hot, self.before_hot),
+                ("cold", self.cold, self.before_cold),
+            ):
+                options = EnsembleOptions(
+                    name,
+                    tuple(hosts),
+                    self.chroot,
+                    session_timeout=self.session_timeout,
+                    connect_timeout=self.timeout,
+                    operation_timeout=self.timeout,
+                )
+                store = connect(options)
+                stack.callback(store.close)
+                stores.append(ObservedStore(store, before))
+            yield make_world(stores[0], stores[1], FastClock(self.seconds_ahead))
+
+
+@dataclass(frozen=True)
+class Field:
+    """Both ensembles below a chroot of the test, with clients that look at them."""
+
+    hot: Ensemble
+    cold: Ensemble
+    chroot: str
+    hot_client: KazooClient
+    cold_client: KazooClient
+
+    def run(self, **changes: object) -> Run:
+        """Return a run that connects to the members; the fields of Run can be changed."""
+        hot, cold = ([member.address for member in each.members] for each in (self.hot, self.cold))
+        fields: dict[str, object] = {"hot": hot, "cold": cold, "chroot": self.chroot, **changes}
+        return Run(**fields)  # type: ignore[arg-type]
+
+    def expire(self, proxy: ZooKeeperProxy, table: Table) -> None:
+        """Let a run that reaches hot through the proxy lose its session, and with it the table's lock."""
+        lock = f"/partmove/locks/{quote(table.path, safe='')}"
+        assert self.hot_client.exists(lock)
+        proxy.pause()
+        wait_for(lambda: self.hot_client.exists(lock) is None)
+        proxy.restore()
+
+    def data(self, path: str = "/tables") -> list[dict[str, object]]:
+        """Path → data of what is at and below a path in both ensembles."""
+        found = []
+        for client in (self.hot_client, self.cold_client):
+            client.sync("/")
+            tree = read_tree(client, path) if client.exists(path) else {}
+            found.append({path: each[0] for path, each in tree.items()})
+        return found

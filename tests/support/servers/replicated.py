@@ -1,0 +1,176 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Replicated tables of real servers."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from support.servers.clickhouse import ClickHouseServer
+
+SETTLE_SECONDS = 180.0
+_POLL_SECONDS = 0.05
+
+
+class Definition(NamedTuple):
+    """What CREATE TABLE says of a table.
+
+    columns: as in SQL.
+    clauses: what follows the engine.
+    arguments: of the engine, after path and replica.
+    """
+
+    columns: str = "day Date, id UInt32"
+    clauses: str = "PARTITION BY toYYYYMMDD(day) ORDER BY id"
+    arguments: str = ""
+
+
+BY_DAY = Definition()
+WITHOUT_MERGES = Definition(clauses=f"{BY_DAY.clauses} SETTINGS max_replicated_merges_in_queue = 0")
+"""A server merges such a table when it is told to, but not by itself."""
+OLD_STYLE = Definition(clauses="", arguments=", day, id, 8192")
+UNPARTITIONED = Definition(clauses="ORDER BY id")
+BY_STRING = Definition("name String, id UInt32", "PARTITION BY name ORDER BY id")
+BY_YEAR_AND_MONTH = Definition(clauses="PARTITION BY (toYear(day), toMonth(day)) ORDER BY id")
+
+
+@dataclass(frozen=True)
+class ReplicatedTable:
+    """A table that each of the servers has a replica of, under the same name.
+
+    path: its path in ZooKeeper.
+    """
+
+    name: str
+    path: str
+    servers: Sequence[ClickHouseServer]
+
+    def create(self, definition: Definition = BY_DAY) -> ReplicatedTable:
+        """Create the table on each server; {replica} is the macro of the server."""
+        for server in self.servers:
+            server.execute(
+                f"CREATE TABLE {self.name} ({definition.columns}) ENGINE = ReplicatedMergeTree("
+                f"'{self.path}', '{{replica}}'{definition.arguments}) {definition.clauses}"
+            )
+        return self
+
+    @property
+    def replicas(self) -> Mapping[str, ClickHouseServer]:
+        """Name of the replica → its server."""
+        return {server.options.macros["replica"]: server for server in self.servers}
+
+    def insert(self, *rows: str, server: int = 0, **settings: int | str) -> None:
+        """Insert rows, each as in VALUES, with one statement: one part for each partition in it."""
+        self.servers[server].execute(f"INSERT INTO {self.name} VALUES {', '.join(rows)}", **settings)
+
+    def fill(self, days: Iterable[str], rows: int = 3) -> None:
+        """Insert one part into each of the partitions of these days, written as 2019-12-01."""
+        self.insert(*(f"('{day}', {number})" for day in days for number in range(rows)))
+
+    def active_parts(self, server: int = 0) -> Mapping[str, list[str]]:
+        """Partition id → names of the active parts on one server."""
+        found: dict[str, list[str]] = {}
+        for partition, name in self.servers[server].query(
+            f"SELECT partition_id, name FROM system.parts WHERE active AND {self._condition} ORDER BY name"
+        ):
+            found.setdefault(partition, []).append(name)
+        return found
+
+    def rows(self, server: int = 0) -> list[tuple[object, ...]]:
+        """Every row, in order."""
+        return sorted(self.servers[server].query(f"SELECT * FROM {self.name}"))
+
+    def detached(self, server: int = 0) -> list[str]:
+        """Names of what one server has set aside, in order."""
+        return sorted(path.name for path in (self.folder(server) / "detached").iterdir())
+
+    def seen(self) -> list[object]:
+        """The parts and rows of each server, and what it has set aside."""
+        return [
+            (self.active_parts(number), self.rows(number), self.detached(number))
+            for number in range(len(self.servers))
+        ]
+
+    def folder(self, server: int = 0) -> Path:
+        """Where one server has the parts."""
+        return self.servers[server].data_dir / "data" / "default" / self.name
+
+    def age(self, *parts: str) -> None:
+        """Make parts an hour old: a server that finds no znode of a part spares it for five minutes."""
+        long_ago = time.time() - 3600
+        for number, server in enumerate(self.servers):
+            for part in parts:
+                os.utime(self.folder(number) / part, (long_ago, long_ago))
+            server.execute(f"DETACH TABLE {self.name}")
+            server.execute(f"ATTACH TABLE {self.name}")
+
+    def leader(self) -> int:
+        """Number of the server that assigns merges and mutations, once there is one."""
+        question = f"SELECT is_leader FROM system.replicas WHERE {self._condition}"
+        leaders: list[int] = []
+
+        def is_known() -> bool:
+            leaders[:] = [n for n, server in enumerate(self.servers) if server.query(question) == [(1,)]]
+            return len(leaders) == 1
+
+        wait_for(is_known)
+        return leaders[0]
+
+    def settle(self) -> None:
+        """Wait until the replicas have nothing to do, and outdated parts are gone.
+
+        Raises:
+            TimeoutError: they still have after SETTLE_SECONDS.
+        """
+        for server in self.servers:
+            server.execute(f"SYSTEM SYNC REPLICA {self.name}")
+        wait_for(self._is_settled)
+
+    def _is_settled(self) -> bool:
+        return all(
+            server.query(
+                "SELECT count() FROM system.replicas WHERE queue_size = 0 AND log_pointer > log_max_index"
+                f" AND {self._condition}"
+            )
+            == [(1,)]
+            and server.query(f"SELECT count() FROM system.parts WHERE NOT active AND {self._condition}")
+            == [(0,)]
+            # Set after the last insert has left the queue.
+            and server.query(
+                f"SELECT value FROM system.zookeeper WHERE path = '{self.path}/replicas/{replica}'"
+                " AND name = 'min_unprocessed_insert_time' AND value NOT IN ('', '0')"
+            )
+            == []
+            for replica, server in self.replicas.items()
+        )
+
+    @property
+    def _condition(self) -> str:
+        return f"database = 'default' AND table = '{self.name}'"
+
+
+class TableMaker(Protocol):
+    """Creates a table that no other test uses on every server of a shard."""
+
+    def __call__(self, definition: Definition = BY_DAY) -> ReplicatedTable:
+        """Return the table, which has no rows yet."""
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = SETTLE_SECONDS) -> None:
+    """Poll until the condition holds.
+
+    Raises:
+        TimeoutError: it does not within the time given.
+    """
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not so within {seconds:g} s")
+        time.sleep(_POLL_SECONDS)

@@ -1,0 +1,70 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A standalone Spark cluster on this machine: a master and one worker, from the pyspark package."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+from support.servers.jvm import SMALL_SPARK
+from support.servers.ports import ReservedPorts
+from support.servers.process import ServerProcess
+
+HOST = "127.0.0.1"
+START_SECONDS = 300.0
+
+
+@contextmanager
+def standalone_cluster(folder: Path, cores: int = 2) -> Iterator[str]:
+    """Start the cluster, give the URL of its master, and stop it at the end.
+
+    Raises:
+        ServerError: a server did not start.
+    """
+    ports = ReservedPorts()
+    port, web_port, worker_web_port = (str(ports.take()) for _each in range(3))
+    url = f"spark://{HOST}:{port}"
+    master = _server("master", folder, "master.Master", "--port", port, "--webui-port", web_port)
+    limits = ("--cores", str(cores), "--memory", "2g", "--work-dir", str(folder / "work"))
+    worker = _server("worker", folder, "worker.Worker", "--webui-port", worker_web_port, *limits, url)
+    try:
+        master.start(lambda: _listens(int(port)), START_SECONDS)
+        worker.start(lambda: "Successfully registered with master" in worker.log_tail(), START_SECONDS)
+        yield url
+    finally:
+        worker.stop()
+        master.stop()
+        ports.release()
+
+
+def _server(name: str, folder: Path, program: str, *options: str) -> ServerProcess:
+    home = Path(pyspark.__file__).parent
+    command = (
+        str(home / "bin" / "spark-class"),
+        f"org.apache.spark.deploy.{program}",
+        "--host",
+        HOST,
+        *options,
+    )
+    environment = {
+        "SPARK_HOME": str(home),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": SMALL_SPARK,
+        "SPARK_LOCAL_IP": HOST,
+    }
+    return ServerProcess(f"Spark {name}", command, folder / f"{name}.log", environment)
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port), 1.0).close()
+    except OSError:
+        return False
+    return True

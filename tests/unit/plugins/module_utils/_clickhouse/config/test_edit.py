@@ -1,0 +1,395 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Edits of configurations as people write them: what changes, what stays, and what is refused."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+import pytest
+from lxml import etree
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import (
+    Style,
+    ensure_absent,
+    ensure_present,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import (
+    Node,
+    Wanted,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    PartMoveError,
+    SameEnsemble,
+)
+from support.files.configs import ENCODED, MAIN, METRIKA, WRITTEN, MemoryConfig, written
+
+COLD = "cold_zookeeper"
+NODES = (Node("c1"), Node("c2", "2281"), Node("c3", "2282", secure=True))
+WANTED = Wanted(NODES, {"session_timeout_ms": "30000", "root": "/cold", "identity": "u:<&>"})
+STYLES = {
+    name: Style(name, "cold-zookeeper-servers", f"{COLD}.xml") for name in ("incl", "inline", "drop_in")
+}
+CONFIGS = [name for name in WRITTEN if not name.startswith("metrika")]
+DROP_IN = "/etc/clickhouse-server/config.d/cold_zookeeper.xml"
+
+
+def said(source: MemoryConfig, element: str = COLD) -> list[tuple[str, str]]:
+    """The leaves of the element as a server would find them, with the paths to them."""
+    found = None
+    for path in [MAIN, *source.drop_ins()]:
+        for each in etree.fromstring(source.files[path]).findall(element):
+            assert found is None
+            found = each
+    assert found is not None
+    if name := found.get("incl"):
+        found = etree.fromstring(source.files[METRIKA]).find(name)
+        assert found is not None
+    return [
+        (inner.tag if inner is child else f"{child.tag}/{inner.tag}", inner.text or "")
+        for child in found.iterchildren("*")
+        for inner in child.iter("*")
+        if len(inner) == 0
+    ]
+
+
+SAID = [
+    ("node/host", "c1"),
+    ("node/port", "2181"),
+    ("node/host", "c2"),
+    ("node/port", "2281"),
+    ("node/host", "c3"),
+    ("node/port", "2282"),
+    ("node/secure", "1"),
+    ("session_timeout_ms", "30000"),
+    ("root", "/cold"),
+    ("identity", "u:<&>"),
+]
+
+
+def changed_lines(before: bytes, after: bytes) -> list[str]:
+    lines = difflib.ndiff(before.decode().splitlines(), after.decode().splitlines())
+    return [line for line in lines if line.startswith(("+", "-"))]
+
+
+@pytest.mark.parametrize("encoded", ENCODED)
+@pytest.mark.parametrize("metrika", ["", "metrika.xml", "metrika_empty.xml"])
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("config", CONFIGS)
+def test_present_then_again_then_absent(config: str, style: str, metrika: str, encoded: str) -> None:
+    encode = ENCODED[encoded]
+    before = MemoryConfig({MAIN: encode(written(config))})
+    if metrika:
+        before.files[METRIKA] = encode(written(metrika))
+
+    outcome = ensure_present(before, COLD, WANTED, STYLES[style])
+    present = before.after(outcome)
+
+    assert outcome.edits
+    assert said(present) == SAID
+    again = ensure_present(present, COLD, WANTED, STYLES["inline"])
+    assert (again.edits, again.style, again.nodes) == ((), style, NODES)
+    assert present.after(ensure_absent(present, COLD, STYLES["incl"])).files == before.files
+    assert ensure_absent(before, COLD, STYLES["incl"]).edits == ()
+
+
+def test_the_lines_that_are_added_to_debians_file() -> None:
+    before = MemoryConfig({MAIN: written("debian.xml").encode(), METRIKA: written("metrika.xml").encode()})
+    outcome = ensure_present(before, COLD, Wanted((Node("c1"),)), STYLES["incl"])
+    assert [edit.path for edit in outcome.edits] == [METRIKA, MAIN]
+    substitutions, config = (changed_lines(edit.before or b"", edit.after or b"") for edit in outcome.edits)
+    assert config == [
+        (
+            '+     <cold_zookeeper incl="cold-zookeeper-servers" optional="true">'
+            "<!-- Added by olap.partmove.clickhouse_config --></cold_zookeeper>"
+        )
+    ]
+    assert substitutions == [
+        "+ <cold-zookeeper-servers>",
+        "+     <!-- Added by olap.partmove.clickhouse_config -->",
+        '+     <node index="1">',
+        "+         <host>c1</host>",
+        "+         <port>2181</port>",
+        "+     </node>",
+        "+ </cold-zookeeper-servers>",
+    ]
+    lines = (outcome.edits[1].after or b"").decode().splitlines()
+    assert (
+        lines[lines.index(config[0][2:]) - 1].strip()
+        == '<zookeeper incl="zookeeper-servers" optional="true" />'
+    )
+    # The reference goes first when they are taken away.
+    removed = ensure_absent(before.after(outcome), COLD, STYLES["incl"])
+    assert [edit.path for edit in removed.edits] == [MAIN, METRIKA]
+
+
+def test_only_the_lines_that_must_change() -> None:
+    text = written("one_file.xml")
+    before = MemoryConfig({MAIN: text.encode()})
+    nodes = (Node("zk4"), Node("zk2"), Node("zk3"))
+    wanted = Wanted(nodes, {"session_timeout_ms": "20000", "identity": "", "root": "/hot"})
+    outcome = ensure_present(before, "zookeeper", wanted, STYLES["incl"])
+    assert (outcome.style, outcome.path) == ("inline", MAIN)
+    assert changed_lines(outcome.edits[0].before or b"", outcome.edits[0].after or b"") == [
+        '-     <node index="1"><host>zk1</host><port>2181</port></node>',
+        '+     <node index="1">',
+        "+       <host>zk4</host>",
+        "+       <port>2181</port>",
+        "+     </node>",
+        "-     <session_timeout_ms>30000</session_timeout_ms>",
+        "+     <session_timeout_ms>20000</session_timeout_ms>",
+        "-     <identity>clickhouse:a &amp; b</identity>",
+        "+     <root>/hot</root>",
+    ]
+    after = before.after(outcome)
+    assert said(after, "zookeeper")[-2:] == [("session_timeout_ms", "20000"), ("root", "/hot")]
+    assert ensure_present(after, "zookeeper", wanted, STYLES["incl"]).edits == ()
+
+
+def test_elements_that_are_there_stay_where_they_are() -> None:
+    """A substitution with a name of its own, in a file of its own, referred to from a drop-in."""
+    own = "/etc/clickhouse-server/substitutions.xml"
+    before = MemoryConfig(
+        {
+            MAIN: written("debian.xml").encode(),
+            "/etc/clickhouse-server/conf.d/10.xml": (
+                f"<yandex><include_from>{own}</include_from><{COLD} incl='far-away'/></yandex>".encode()
+            ),
+            own: b"<yandex><far-away><node><host>c9</host></node></far-away></yandex>",
+        }
+    )
+    outcome = ensure_present(before, COLD, Wanted((Node("c9"), Node("c1"))), STYLES["inline"])
+    assert [edit.path for edit in outcome.edits] == [own]
+    assert (outcome.style, outcome.substitution, outcome.substitutions_path) == ("incl", "far-away", own)
+    assert before.after(outcome).files[own] == (
+        b"<yandex><far-away><node><host>c9</host></node>\n"
+        b'    <node index="1">\n        <host>c1</host>\n        <port>2181</port>\n    </node>'
+        b"</far-away></yandex>"
+    )
+
+
+def test_reference_that_was_there_without_a_meaning_stays() -> None:
+    """As Debian's own <zookeeper incl="zookeeper-servers" optional="true" />."""
+    before = MemoryConfig({MAIN: written("debian.xml").encode()})
+    style = Style("incl", "zookeeper-servers", "zookeeper.xml")
+    present = before.after(ensure_present(before, "zookeeper", WANTED, style))
+    assert present.files[MAIN] == before.files[MAIN]
+    assert said(present, "zookeeper") == SAID
+    assert present.after(ensure_absent(present, "zookeeper", style)).files == before.files
+
+
+def test_substitution_that_was_there_without_a_reference_stays() -> None:
+    substitutions = rf"<yandex><cold-zookeeper-servers>{NODE.format('c1')}</cold-zookeeper-servers></yandex>"
+    before = MemoryConfig({MAIN: written("debian.xml").encode(), METRIKA: substitutions.encode()})
+    outcome = ensure_present(before, COLD, Wanted((Node("c1"),)), STYLES["incl"])
+    assert [edit.path for edit in outcome.edits] == [MAIN]
+    present = before.after(outcome)
+    assert present.after(ensure_absent(present, COLD, STYLES["incl"])).files == before.files
+
+
+@pytest.mark.parametrize("optional", ["", " optional='1'"])
+def test_what_somebody_else_wrote_is_taken_out(optional: str) -> None:
+    config = f"<yandex>\n  <a/>\n  <{COLD} incl='x'{optional}/>\n</yandex>\n"
+    substitutions = f"<yandex>\n<b/>\n<x>{NODE.format('c1')}</x>\n</yandex>"
+    before = MemoryConfig({MAIN: config.encode(), METRIKA: substitutions.encode()})
+    after = before.after(ensure_absent(before, COLD, STYLES["incl"]))
+    assert after.files[METRIKA] == b"<yandex>\n<b/>\n</yandex>"
+    # The server leaves out an optional element that means nothing.
+    assert (after.files[MAIN] == before.files[MAIN]) == bool(optional)
+    assert ensure_absent(after, COLD, STYLES["incl"]).edits == ()
+
+
+def test_drop_in_that_has_other_things_keeps_them() -> None:
+    drop_in = b"<yandex>\n  <!-- mine -->\n  <b/>\n</yandex>"
+    before = MemoryConfig({MAIN: written("debian.xml").encode(), DROP_IN: drop_in})
+    present = before.after(ensure_present(before, COLD, WANTED, STYLES["drop_in"]))
+    assert said(present) == SAID
+    assert present.after(ensure_absent(present, COLD, STYLES["incl"])).files == before.files
+
+
+NODE = "<node><host>{}</host><port>2181</port></node>"
+MEMBER = NODE.format("c1")
+REFUSED = {
+    "not well-formed": ({MAIN: b"<yandex><a></yandex>"}, "is not well-formed XML: line 1: mismatched tag"),
+    "undeclared prefix": ({MAIN: b"<yandex><x:a/></yandex>"}, "is not well-formed XML: Namespace prefix x"),
+    "empty": ({MAIN: b""}, "is not well-formed XML: line 1: no element found"),
+    "missing": ({}, "does not exist. Give the path of the config.xml"),
+    "root": ({MAIN: b"<config/>"}, "has the root element <config>"),
+    "external entity": (
+        {MAIN: b'<!DOCTYPE yandex [<!ENTITY x SYSTEM "file:///etc/shadow">]><yandex>&x;</yandex>'},
+        "declares the entity x, which can stand for other files",
+    ),
+    "entity bomb": (
+        {
+            MAIN: b'<!DOCTYPE yandex [<!ENTITY a "aaaaaaaaaa">'
+            + b"".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">'.encode() for n in range(1, 12))
+            + b"]><yandex>&a11;</yandex>"
+        },
+        "declares the entity a, which can stand for other files or for endless text",
+    ),
+    "parameter entity": (
+        {MAIN: b'<!DOCTYPE yandex [<!ENTITY % x SYSTEM "http://127.0.0.1:1/x"> %x;]><yandex/>'},
+        "declares the entity x",
+    ),
+    "external definition": (
+        {MAIN: b'<!DOCTYPE yandex SYSTEM "yandex.dtd"><yandex/>'},
+        "refers to a document type definition outside of it",
+    ),
+    "document type": (
+        {MAIN: b'<!DOCTYPE yandex [<!ATTLIST yandex a CDATA "b">]><yandex/>'},
+        "declares a document type of its own",
+    ),
+    "encoding": ({MAIN: b'<?xml version="1.0" encoding="GBK"?><yandex/>'}, "in the encoding GBK"),
+    "UTF-32": ({MAIN: "<yandex/>".encode("utf-32")}, "in the encoding UTF-32"),
+    "no UTF-16": ({MAIN: b'<?xml version="1.0" encoding="UTF-16"?><yandex/>'}, "in the encoding UTF-16"),
+    "other bytes": ({MAIN: b"<yandex>\xff</yandex>"}, "has bytes that are not utf-8"),
+    "odd surrogate": (
+        {MAIN: "\ufeff<yandex/>".encode("utf-16-le") + b"\x00"},
+        "has bytes that are not utf-16-le",
+    ),
+    "twice in a file": (
+        {MAIN: f"<yandex><{COLD}>{MEMBER}</{COLD}><{COLD} incl='x'/></yandex>".encode()},
+        f"<{COLD}> is there 2 times: in {MAIN} and {MAIN}",
+    ),
+    "twice in two files": (
+        {
+            MAIN: f"<yandex><{COLD}>{MEMBER}</{COLD}></yandex>".encode(),
+            DROP_IN: f"<yandex><{COLD}>{MEMBER}</{COLD}></yandex>".encode(),
+        },
+        f"<{COLD}> is there 2 times: in {MAIN} and {DROP_IN}",
+    ),
+    "YAML": (
+        {MAIN: b"<clickhouse/>", "/etc/clickhouse-server/config.d/a.yaml": b"cold_zookeeper:\n  node: c1\n"},
+        "/etc/clickhouse-server/config.d/a.yaml speaks of cold_zookeeper and is not XML",
+    ),
+    "broken drop-in": (
+        {MAIN: b"<yandex/>", "/etc/clickhouse-server/conf.d/a.xml": b"<yandex>"},
+        "/etc/clickhouse-server/conf.d/a.xml is not well-formed XML",
+    ),
+    "broken substitutions": ({MAIN: b"<yandex/>", METRIKA: b"<x/>"}, f"{METRIKA} has the root element <x>"),
+    "substitution twice": (
+        {
+            MAIN: b"<yandex/>",
+            METRIKA: b"<yandex><cold-zookeeper-servers/><cold-zookeeper-servers/></yandex>",
+        },
+        f"{METRIKA} has <cold-zookeeper-servers> 2 times",
+    ),
+    "substitution of another": (
+        {MAIN: b"<yandex><x incl='cold-zookeeper-servers'/></yandex>"},
+        "The substitution cold-zookeeper-servers is used by another element",
+    ),
+    "include_from": (
+        {MAIN: b"<yandex><include_from from_env='X'/></yandex>"},
+        "<include_from> in /etc/clickhouse-server/config.xml does not name a file with its whole path",
+    ),
+    "include_from itself": (
+        {MAIN: f"<yandex><include_from>{MAIN}</include_from></yandex>".encode()},
+        "names a file of the configuration itself",
+    ),
+    "from ZooKeeper": (
+        {MAIN: f"<yandex><{COLD} from_zk='/x'/></yandex>".encode()},
+        "has the attribute from_zk",
+    ),
+    "removed": ({MAIN: f"<yandex><{COLD} remove='1'/></yandex>".encode()}, "has the attribute remove"),
+    "incl and more": (
+        {MAIN: f"<yandex><{COLD} incl='x'>{MEMBER}</{COLD}></yandex>".encode()},
+        "has incl and elements of its own as well",
+    ),
+    "node from elsewhere": (
+        {MAIN: f"<yandex><{COLD}><node><host from_env='H'/></node></{COLD}></yandex>".encode()},
+        "<host> in /etc/clickhouse-server/config.xml has the attribute from_env",
+    ),
+    "setting twice": (
+        {MAIN: f"<yandex><{COLD}><root>/a</root><root>/b</root></{COLD}></yandex>".encode()},
+        f"<{COLD}> in {MAIN} has <root> 2 times",
+    ),
+    "ended with a mark": ({MAIN: b"<yandex></yandex >"}, "is empty but for </yandex >"),
+    "a member of hot": (
+        {MAIN: b"<yandex><zookeeper><node><host>C1</host></node></zookeeper></yandex>"},
+        f"c1:2181 is to be in <{COLD}> and is in <zookeeper> already. Hot and cold must be two ensembles",
+    ),
+    "a member of hot, included": (
+        {
+            MAIN: b"<yandex><zookeeper incl='z'/></yandex>",
+            METRIKA: f"<yandex><z>{NODE.format('c2')}{MEMBER}</z></yandex>".encode(),
+        },
+        f"c1:2181 is to be in <{COLD}> and is in <zookeeper> already",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_refusals(files: dict[str, bytes], sentence: str) -> None:
+    wanted = Wanted((Node("c1"),), {"root": "/cold"})
+    with pytest.raises(PartMoveError) as caught:
+        ensure_present(MemoryConfig(files), COLD, wanted, STYLES["incl"])
+    assert sentence in str(caught.value)
+    assert re.fullmatch(r"[^\n]+\. [^\n]+\.", str(caught.value))
+
+
+def test_a_plain_document_type_is_no_reason_to_refuse() -> None:
+    before = MemoryConfig({MAIN: b"<!DOCTYPE yandex>\n<yandex>\n</yandex>"})
+    present = before.after(ensure_present(before, COLD, WANTED, STYLES["inline"]))
+    assert said(present) == SAID
+    assert present.after(ensure_absent(present, COLD, STYLES["incl"])).files == before.files
+
+
+def test_reference_that_means_what_another_means_is_not_taken_apart() -> None:
+    files = {
+        MAIN: f"<yandex><{COLD} incl='x' optional='1'/><y incl='x'/></yandex>".encode(),
+        METRIKA: f"<yandex><x>{MEMBER}</x></yandex>".encode(),
+    }
+    with pytest.raises(PartMoveError, match="takes its value from x, which another element uses as well"):
+        ensure_absent(MemoryConfig(files), COLD, STYLES["incl"])
+
+
+@pytest.mark.parametrize(
+    ("nodes", "settings", "sentence"),
+    [
+        ((), {}, "No nodes are given"),
+        ((Node(""),), {}, "'' in nodes is not a host"),
+        ((Node("a b"),), {}, "'a b' in nodes is not a host"),
+        ((Node("::1"),), {}, r"'::1' in nodes is not a host. Give a name or an address, IPv6 as \[::1\]"),
+        ((Node("a", "0"),), {}, "The port 0 of a in nodes does not exist"),
+        ((Node("a", "65536"),), {}, "The port 65536 of a"),
+        ((Node("a"), Node("A", secure=True)), {}, "a:2181 is in nodes twice"),
+        ((Node("a"),), {"session_timeout_ms": "-1"}, "session_timeout_ms is -1"),
+        ((Node("a"),), {"root": "cold"}, "root is 'cold', which is not the path"),
+        ((Node("a"),), {"root": "/a/../b"}, "which is not the path"),
+        ((Node("a"),), {"root": "/a/"}, "which is not the path"),
+        ((Node("a"),), {"identity": "user"}, "identity is not user:password"),
+        ((Node("a"),), {"identity": ":secret"}, "identity is not user:password"),
+        ((Node("a"),), {"identity": "user:secret\n"}, "identity has a character that cannot be written"),
+    ],
+)
+def test_what_cannot_be_wanted(nodes: tuple[Node, ...], settings: dict[str, str], sentence: str) -> None:
+    with pytest.raises(PartMoveError, match=sentence) as caught:
+        Wanted(nodes, settings)
+    assert "secret" not in str(caught.value)
+
+
+def test_names_that_cannot_be_written() -> None:
+    with pytest.raises(PartMoveError, match="substitution is 'a b', which is not the name"):
+        Style("incl", "a b", "x.xml")
+    for name in ("../x.xml", "x.txt", ".x.xml", ""):
+        with pytest.raises(PartMoveError, match="which is not the name of a file that ClickHouse merges"):
+            Style("drop_in", "a", name)
+
+
+def test_members_that_differ_in_the_port_only_are_different() -> None:
+    config = "<yandex><zookeeper><node><host>c1</host></node></zookeeper></yandex>"
+    outcome = ensure_present(
+        MemoryConfig({MAIN: config.encode()}), COLD, Wanted((Node("c1", "1"),)), STYLES["inline"]
+    )
+    assert outcome.nodes == (Node("c1", "1"),)
+
+
+def test_same_members_are_told_as_one_ensemble() -> None:
+    config = f"<yandex><{COLD}>{MEMBER}</{COLD}></yandex>"
+    with pytest.raises(SameEnsemble):
+        ensure_present(
+            MemoryConfig({MAIN: config.encode()}), "zookeeper", Wanted((Node("c1"),)), STYLES["inline"]
+        )

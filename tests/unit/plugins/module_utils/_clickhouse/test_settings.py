@@ -1,0 +1,43 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Connection settings of many ClickHouse servers."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.settings import clients_of
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+
+
+def test_each_host_is_a_server_and_none_is_asked_twice() -> None:
+    clients = clients_of({"hosts": ["ch1", "ch2:8124", "[::1]", "ch1:8443"], "port": 8443, "user": None})
+    assert [client.label for client in clients] == [
+        "ClickHouse at ch1:8443",
+        "ClickHouse at ch2:8124",
+        "ClickHouse at [::1]:8443",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["ch1"], "The connection settings of ClickHouse are no mapping"),
+        ({}, "The hosts of ClickHouse are not a list of text"),
+        ({"hosts": []}, "The hosts of ClickHouse are not a list of text"),
+        ({"hosts": [1]}, "The hosts of ClickHouse are not a list of text"),
+        ({"hosts": "ch1"}, "Setting hosts of ClickHouse is of type str"),
+        ({"hosts": ["ch1"], "port": "8123"}, "Setting port of ClickHouse is of type str"),
+        ({"hosts": ["ch1"], "port": True}, "Setting port of ClickHouse is of type bool"),
+        ({"hosts": ["ch1"], "endpoints": {}}, "Unknown setting endpoints of ClickHouse"),
+        ({"hosts": ["ch1:x"]}, "The endpoint 'ch1:x' of ClickHouse is not host:port"),
+        ({"hosts": ["ch1"], "port": 0}, "The HTTP port of ClickHouse is 0"),
+    ],
+)
+def test_settings_not_understood_are_refused(settings: object, message: str) -> None:
+    with pytest.raises(PartMoveError) as refusal:
+        clients_of(settings)
+    assert refusal.value.message.startswith(message)
+    assert refusal.value.remedy

@@ -1,0 +1,194 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who may be entered: a server that is patched, young enough, and the one that hot has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchReplica
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.enter import (
+    NotReady,
+    Verification,
+    Wanted,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import (
+    ColdEnsemble,
+    LedgerEntry,
+    parse_entry,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import (
+    EntryChange,
+    Ledger,
+    ReplicaKey,
+    ServerChanged,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.live_replica import (
+    LiveReplica,
+    ServerName,
+    read_live_replicas,
+)
+from support.memory.bench import PATH, Bench
+from support.memory.ledger import SIGN, SimulatedServer
+
+R1, R2 = ReplicaKey(PATH, "r1"), ReplicaKey(PATH, "r2")
+OTHER = ReplicaKey(PATH, "r7")
+
+
+class Case:
+    """A server with the replica r1, and its verification."""
+
+    def __init__(self) -> None:
+        self.bench = Bench()
+        self.server = SimulatedServer(self.bench.hot_store, R1)
+        self.ledger = Ledger(self.bench.hot_store)
+        self.wanted = Wanted(SIGN, None, ColdEnsemble.of(self.bench.cold_store), "a test", None)
+        self.changes: dict[ReplicaKey, EntryChange] = {}
+
+    def enter(self, **wanted: Any) -> None:
+        verification = Verification(self.bench.hot_store, self.ledger, self.server, self.bench.clock)
+        verification.enter(self.wanted._replace(**wanted), self.changes)
+
+    def before(self, question: str, act: Callable[[], object], number: int = 0) -> None:
+        """Do something right before the server is asked a question for the nth time."""
+        counts = [number]
+
+        def asked(name: str) -> None:
+            if name == question:
+                counts[0] -= 1
+                if counts[0] == -1:
+                    act()
+
+        self.server.asked = asked
+
+    @property
+    def entered(self) -> list[str]:
+        return self.ledger.replicas(PATH)
+
+
+def test_an_entry_says_what_was_verified() -> None:
+    case = Case()
+    case.enter()
+    znode = case.ledger.read(PATH, ["r1"])["r1"]
+    assert znode is not None
+    assert parse_entry(znode) == LedgerEntry(
+        host="r1.example",
+        interserver_port=9009,
+        host_version=0,
+        host_mzxid=case.bench.hot.get(f"{PATH}/replicas/r1/host")[1].mzxid,
+        server_version="20.12.3.3",
+        patched_sign=SIGN,
+        started_at="1970-01-01T00:16:40.000Z",
+        cold=ColdEnsemble(("cold.example:2181",), ""),
+        verified_by="a test",
+        verified_at="2020-09-13T12:26:40.000Z",
+    )
+    assert case.entered == ["r1"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda case: setattr(case.server, "patched", False), "does not show the sign of the patch"),
+        (
+            lambda case: setattr(case.server, "read_only", True),
+            f"replica r1 of {PATH} is read-only, without a session with ZooKeeper",
+        ),
+        (lambda case: case.bench.servers.stop("r1"), f"replica r1 of {PATH} is not active in hot"),
+        (
+            lambda case: setattr(case, "server", SimulatedServer(Bench().hot_store, R1)),
+            f"replica r1 of {PATH} is another one in the ZooKeeper of the server",
+        ),
+        (
+            lambda case: setattr(case, "server", SimulatedServer(case.bench.hot_store, R1, OTHER)),
+            f"replica r7 of {PATH} is not active in hot",
+        ),
+    ],
+    ids=["stock", "read-only", "not active", "another ensemble", "unknown"],
+)
+def test_what_is_refused(spoil: Callable[[Case], object], reason: str) -> None:
+    case = Case()
+    # One more start than another bench has, so that the transactions differ.
+    case.bench.servers.restart("r1")
+    spoil(case)
+    with pytest.raises(NotReady, match=reason):
+        case.enter()
+    assert case.entered == []
+
+
+@pytest.mark.parametrize(("changed_at", "refused"), [(1_000.5, True), (1_000.0, False), (None, False)])
+def test_a_process_that_is_older_than_its_configuration(changed_at: float | None, refused: bool) -> None:
+    case = Case()
+    if not refused:
+        case.enter(config_changed_at=changed_at)
+        return
+    with pytest.raises(NotReady, match="^the server was started before its configuration was changed"):
+        case.enter(config_changed_at=changed_at)
+    assert case.entered == []
+
+
+def test_only_the_replicas_that_are_asked_for() -> None:
+    case = Case()
+    case.server = SimulatedServer(case.bench.hot_store, R1, R2)
+    case.enter(only=[R2])
+    assert case.entered == ["r2"]
+    with pytest.raises(NoSuchReplica, match=f"^the server does not have replica r7 of {PATH}"):
+        case.enter(only=[R1, OTHER])
+    assert case.entered == ["r2"]
+
+
+@pytest.mark.parametrize(
+    ("question", "number"),
+    [("replicas", 0), ("version", 0), ("shows", 0), ("replicas", 1), ("activation", 0)],
+)
+def test_a_restart_while_the_server_is_asked(question: str, number: int) -> None:
+    """Either it is noticed, or the entry is about what runs after the restart."""
+    case = Case()
+    case.before(question, lambda: case.bench.servers.restart("r1"), number)
+    if question == "replicas" and number == 0:
+        case.enter()
+        assert case.entered == ["r1"]
+        return
+    with pytest.raises(NotReady, match="or was activated just now"):
+        case.enter()
+    assert case.entered == []
+
+
+def test_a_restart_after_the_server_was_asked() -> None:
+    case = Case()
+    left = [lambda: case.bench.servers.restart("r1")]
+    case.bench.hot_store.before = lambda _multi: left.pop()() if left else None
+    with pytest.raises(ServerChanged, match="while it was verified"):
+        case.enter()
+    assert case.entered == []
+
+
+def replica_of(case: Case, text: bytes) -> LiveReplica:
+    case.bench.hot.set(f"{PATH}/replicas/r1/host", text)
+    return read_live_replicas(case.bench.hot_store, ShardLayout(PATH))[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        (b"host: Ch1.example\nport: 9009\ntcp_port: 9000\ndatabase: d\ntable: t\nscheme: http\n", "d.t"),
+        (b"host: ch1.example\nport: 9009\n", None),
+    ],
+)
+def test_the_name_of_a_server_is_the_one_it_registers_under(text: bytes, table: str | None) -> None:
+    replica = replica_of(Case(), text)
+    assert replica.address is not None
+    assert replica.address.table == table
+    assert ServerName("CH1.example", None).is_of(replica)
+    assert ServerName("ch1.example", 9009).is_of(replica)
+    assert not ServerName("ch1.example", 9010).is_of(replica)
+    assert not ServerName("ch1", None).is_of(replica)
+    assert not ServerName("ch1.example", None).is_of(LiveReplica("r1", None, None))
+    assert not ServerName("ch1.example", None).is_of(replica_of(Case(), b""))
+    assert str(ServerName("ch1.example", 9010)) == "ch1.example:9010"

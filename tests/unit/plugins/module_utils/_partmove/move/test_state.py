@@ -1,0 +1,154 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Setting State while the table goes on: it is only written while what was read still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import EnsembleError, LeaseLost
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.state import (
+    StateChange,
+    StateRefused,
+    StateSetter,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Multi,
+    Outcome,
+    Unknown,
+)
+from support.memory.interleaving import Lost
+from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.tables import Table, build_table, days, register
+
+PATH = "/clickhouse/tables/01/hits"
+(PARTITION,) = days(1)
+
+
+class Scene:
+    """A table whose first partition is registered in cold only, without a State."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.hot, self.cold = (MemoryEnsemble(name, self.clock) for name in ("hot", "cold"))
+        self.client = MemoryClient(self.hot.open())
+        cold = MemoryClient(self.cold.open())
+        self.table: Table = build_table(self.client, PATH)
+        for replica in self.table.options.replicas:
+            register(cold, self.table, replica, [PARTITION])
+            for name in self.table.part_names(PARTITION):
+                self.client.delete(f"{self.table.parts_path(replica)}/{name}")
+
+    def set(self, store: MemoryStore | None = None, wanted: bytes = b"COLD") -> StateChange:
+        """Set State of the partition in a run of its own."""
+        hot, cold = store or self.hot.open(), self.cold.open()
+        leases = LeaseKeeper(hot, cold, self.clock, owner="a test")
+        return StateSetter(hot, cold, leases, ShardLayout(PATH)).set(PARTITION, wanted)
+
+    @property
+    def state(self) -> tuple[bytes, int] | None:
+        """Data and version of State."""
+        znode = self.hot.read([self.table.state_path(PARTITION)])[0]
+        return None if znode is None else (znode.data, znode.stat.version)
+
+    def assign(self) -> None:
+        """Assign a merge, as servers from 20.x on do."""
+        self.client.set(f"{PATH}/log", b"")
+
+
+class Interrupted(MemoryStore):
+    """A session in which something happens before multis that write State, or their answer gets lost."""
+
+    def __init__(self, ensemble: MemoryEnsemble, act: Callable[[], object], times: int = 1) -> None:
+        super().__init__(ensemble)
+        self.lost: Lost | None = None
+        self._act = act
+        self._times = times
+
+    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        if not multis[-1][-1].path.endswith("/State") or not self._times:
+            return super().commit(multis)
+        self._times -= 1
+        self._act()
+        if self.lost is Lost.NOT_APPLIED:
+            return [Unknown("the answer was lost")]
+        outcomes = super().commit(multis)
+        return [Unknown("the answer was lost")] if self.lost else outcomes
+
+
+def nothing() -> None:
+    """Let nothing happen."""
+
+
+def test_state_is_created_once_and_then_set() -> None:
+    scene = Scene()
+    assert scene.set() == StateChange("", "COLD")
+    assert scene.state == (b"COLD", 0)
+    assert not scene.set().changed
+    scene.client.set(scene.table.state_path(PARTITION), b"COLD\n")
+    assert scene.set() == StateChange("COLD\n", "COLD")
+    assert scene.state == (b"COLD", 2)
+
+
+def test_a_merge_in_between_makes_it_look_again() -> None:
+    scene = Scene()
+    assert scene.set(Interrupted(scene.hot, scene.assign)).changed
+    assert scene.state == (b"COLD", 0)
+
+
+def test_a_table_that_does_not_come_to_rest_is_left_alone() -> None:
+    scene = Scene()
+    with pytest.raises(
+        EnsembleError, match=f"The table at {PATH} changed 10 times while State was to be set"
+    ):
+        scene.set(Interrupted(scene.hot, scene.assign, times=100))
+    assert scene.state is None
+
+
+@pytest.mark.parametrize("lost", Lost)
+def test_an_answer_that_is_lost_is_found_out_about(lost: Lost) -> None:
+    scene = Scene()
+    store = Interrupted(scene.hot, nothing)
+    store.lost = lost
+    assert scene.set(store) == StateChange("", "COLD")
+    assert scene.state == (b"COLD", 0)
+
+
+def test_a_part_that_arrives_in_the_last_moment_is_seen_afterwards() -> None:
+    """Nothing could have kept it out; the run must not end well."""
+    scene = Scene()
+    late = f"{scene.table.parts_path('r1')}/{PARTITION}_9_9_0"
+    with pytest.raises(StateRefused, match=rf"cannot be COLD: parts of it .* \(r1: {PARTITION}_9_9_0\)"):
+        scene.set(Interrupted(scene.hot, lambda: scene.client.create(late)))
+
+
+def test_another_run_that_took_over_keeps_this_one_from_writing() -> None:
+    scene = Scene()
+    store = Interrupted(scene.hot, nothing)
+
+    def take_over() -> None:
+        store.expire()
+        scene.set(wanted=b"COLD")
+        scene.client.set(scene.table.state_path(PARTITION), b"MOVING")
+
+    store._act = take_over
+    with pytest.raises(LeaseLost):
+        scene.set(store)
+    assert scene.state == (b"MOVING", 1)
+
+
+def test_a_run_with_nothing_to_do_takes_no_lock() -> None:
+    scene = Scene()
+    scene.set()
+    before = scene.hot.data(), scene.cold.data()
+    scene.set()
+    assert (scene.hot.data(), scene.cold.data()) == before
+    epoch = scene.hot.tree("/partmove/epochs")
+    scene.set()
+    assert scene.hot.tree("/partmove/epochs") == epoch

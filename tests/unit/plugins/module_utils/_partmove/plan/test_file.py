@@ -1,0 +1,323 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Plan files: what is written comes back, and anything else is refused with file and line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import (
+    PlanRow,
+    read_header,
+    read_plan,
+    rows_from_list,
+    write_plan,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.lines import (
+    FORESEEN_GATES,
+    encode_row,
+    parse_row,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.text import format_time
+
+POLICY_DIGEST = "ab" * 32
+AS_OF = 1_790_000_000_123
+HITS_1 = PlanRow(
+    "/ch/hits/01",
+    "202610",
+    "COLD",
+    "unchanged for 9 days, cold_after is 7 days",
+    1_789_000_000_000,
+    2,
+    6,
+    400,
+    "one_part",
+)
+HITS_2 = PlanRow("/ch/hits/01", "202611", "HOT", "among the 2 newest partitions", 1_789_999_999_999, 1, 1, 0)
+VISITS = PlanRow("/ch/visits/01", "all", "HOT", "changed less than 1 day ago", 0, 3, 3, 288)
+ROWS = [HITS_1, HITS_2, VISITS]
+
+
+def write(path: Path, rows: list[PlanRow]) -> None:
+    write_plan(path, rows, policy_digest=POLICY_DIGEST, source="zookeeper hot=127.0.0.1:2181", as_of=AS_OF)
+
+
+@pytest.fixture
+def plan_path(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.jsonl"
+    write(path, ROWS)
+    return path
+
+
+def test_rows_come_back_as_written(plan_path: Path) -> None:
+    plan = read_plan(plan_path)
+    assert list(plan.rows()) == ROWS
+    assert plan.header.as_of == AS_OF
+    assert plan.header.policy_digest == POLICY_DIGEST
+    assert plan.header.rows == 3
+    assert read_header(plan_path) == plan.header
+
+
+def test_rows_are_grouped_by_shard_path(plan_path: Path) -> None:
+    assert list(read_plan(plan_path).by_shard_path()) == [
+        ("/ch/hits/01", (HITS_1, HITS_2)),
+        ("/ch/visits/01", (VISITS,)),
+    ]
+
+
+def test_file_is_what_the_manual_shows(plan_path: Path) -> None:
+    lines = plan_path.read_text().splitlines(keepends=True)
+    assert json.loads(lines[0]) == {
+        "format": "olap.partmove/plan",
+        "version": 2,
+        "policy_digest": POLICY_DIGEST,
+        "source": "zookeeper hot=127.0.0.1:2181",
+        "as_of": "2026-09-21T14:13:20.123Z",
+        "rows": 3,
+        "rows_digest": hashlib.sha256("".join(lines[1:]).encode()).hexdigest(),
+    }
+    assert lines[2] == (
+        '{"shard_path":"/ch/hits/01","partition":"202611","state":"HOT",'
+        '"reason":"among the 2 newest partitions",'
+        '"last_modified":"2026-09-21T14:13:19.999Z","parts":1,"znodes":1,"bytes":0,"gate":null}\n'
+    )
+
+
+def test_a_plan_without_rows_is_a_plan(tmp_path: Path) -> None:
+    write(tmp_path / "plan.jsonl", [])
+    assert list(read_plan(tmp_path / "plan.jsonl").rows()) == []
+
+
+def test_a_failed_write_leaves_the_old_plan_and_no_other_file(plan_path: Path) -> None:
+    before = plan_path.read_bytes()
+    with pytest.raises(PlanError, match=r"row 2 for .*: partition 202610 of /ch/hits/01 is listed twice"):
+        write(plan_path, [HITS_1, HITS_1])
+    assert plan_path.read_bytes() == before
+    assert list(plan_path.parent.iterdir()) == [plan_path]
+
+
+def test_rows_named_by_a_person_are_not_written(tmp_path: Path) -> None:
+    rows = rows_from_list([{"shard_path": "/ch/hits/01", "partition": "202610"}], "COLD")
+    with pytest.raises(PlanError, match="last_modified is None"):
+        write(tmp_path / "plan.jsonl", rows)
+
+
+def test_plan_replaced_after_the_check_is_refused(plan_path: Path) -> None:
+    plan = read_plan(plan_path)
+    write(plan_path, [HITS_1])
+    with pytest.raises(PlanError, match=r"plan\.jsonl: the plan file was changed while it was in use"):
+        list(plan.rows())
+
+
+def rewritten(plan_path: Path, change: Callable[[list[dict[str, Any]]], object], *, reseal: bool) -> None:
+    """Change the lines as objects; with ``reseal`` the header tells rows and digest of the new lines."""
+    values = [json.loads(line) for line in plan_path.read_text().splitlines()]
+    change(values)
+    rows = "".join(json.dumps(row) + "\n" for row in values[1:])
+    if reseal:
+        values[0]["rows"] = len(values) - 1
+        values[0]["rows_digest"] = hashlib.sha256(rows.encode()).hexdigest()
+    plan_path.write_text(json.dumps(values[0]) + "\n" + rows)
+
+
+def test_resealed_file_is_read(plan_path: Path) -> None:
+    """What the refusals below rely on: without a fault, the rewritten file is a plan."""
+    rewritten(plan_path, list, reseal=True)
+    assert list(read_plan(plan_path).rows()) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("shard_path", "ch/hits/01", "The shard path 'ch/hits/01' does not begin with a slash"),
+        ("shard_path", "/ch/hits/01/", "The shard path '/ch/hits/01/' ends with a slash"),
+        ("shard_path", "/ch//01", "The shard path '/ch//01' has two slashes in a row"),
+        ("shard_path", "/", "The shard path '/' ends with a slash"),
+        ("shard_path", None, "shard_path is None"),
+        ("partition", 202611, "partition is 202611"),
+        ("partition", "", "partition: '' is not a partition id"),
+        ("partition", "2026/11", "partition: '2026/11' is not a partition id"),
+        ("partition", "202611_1_1_0", "partition: '202611_1_1_0' is not a partition id"),
+        ("state", "cold", "state is 'cold'"),
+        ("state", "COLD\n", r"state is 'COLD\n'"),
+        ("state", ["COLD"], "state is ['COLD']"),
+        ("reason", "", "reason is ''"),
+        ("last_modified", "2026-09-21T14:13:20Z", "last_modified is '2026-09-21T14:13:20Z'"),
+        ("last_modified", "2026-02-30T00:00:00.000Z", "last_modified is '2026-02-30T00:00:00.000Z'"),
+        ("last_modified", 0, "last_modified is 0"),
+        ("parts", -1, "parts is -1"),
+        ("parts", True, "parts is True"),
+        ("znodes", 1.0, "znodes is 1.0"),
+        ("bytes", "1", "bytes is '1'"),
+        ("gate", "", "gate is ''"),
+        ("gate", "old_enough", "gate is 'old_enough'"),
+        ("gate", ["one_part"], "gate is ['one_part']"),
+        ("colour", "blue", "unknown field 'colour'"),
+    ],
+)
+def test_wrong_field_of_a_row_is_refused(plan_path: Path, field: str, value: object, message: str) -> None:
+    rewritten(plan_path, lambda values: values[2].update({field: value}), reseal=True)
+    with pytest.raises(PlanError) as refusal:
+        read_plan(plan_path)
+    assert refusal.value.message == f"{plan_path}:3: {message}"
+    assert refusal.value.remedy
+
+
+@pytest.mark.parametrize("field", PlanRow._fields)
+def test_missing_field_is_refused(plan_path: Path, field: str) -> None:
+    rewritten(plan_path, lambda values: values[1].pop(field), reseal=True)
+    with pytest.raises(PlanError, match=f":2: field '{field}' is missing"):
+        read_plan(plan_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("format", "olap.partmove/ledger", "this is no header of a plan file"),
+        ("version", 1, "the plan has version 1, this collection reads version 2"),
+        ("version", 3, "the plan has version 3, this collection reads version 2"),
+        ("version", True, "the plan has version True"),
+        ("policy_digest", "AB" * 32, "policy_digest is"),
+        ("source", "", "source is ''"),
+        ("as_of", "yesterday", "as_of is 'yesterday'"),
+        ("rows", 2, "the header announces 2 rows and the file holds 3"),
+        ("rows_digest", "0" * 64, "the rows do not have the digest that the header gives"),
+        ("host", "ch1", "unknown field 'host'"),
+    ],
+)
+def test_wrong_header_is_refused(plan_path: Path, field: str, value: object, message: str) -> None:
+    rewritten(plan_path, lambda values: values[0].update({field: value}), reseal=False)
+    with pytest.raises(PlanError) as refusal:
+        read_plan(plan_path)
+    assert refusal.value.message.startswith(f"{plan_path}:1: {message}")
+
+
+def test_header_of_another_version_is_like_none(plan_path: Path) -> None:
+    rewritten(plan_path, lambda values: values[0].update({"version": 1}), reseal=False)
+    assert read_header(plan_path) is None
+
+
+def test_gates_of_a_plan_are_gates_of_a_move() -> None:
+    names = [gate.name for gate in PARTITION_GATES]
+    assert [name for name in names if name in FORESEEN_GATES] == list(FORESEEN_GATES)
+
+
+def test_edited_row_is_refused_by_its_digest(plan_path: Path) -> None:
+    plan_path.write_bytes(plan_path.read_bytes().replace(b'"HOT"', b'"COLD"', 1))
+    with pytest.raises(PlanError, match=":1: the rows do not have the digest"):
+        read_plan(plan_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows.append(dict(rows[3])), ":5: partition all of /ch/visits/01 is listed twice"),
+        (lambda rows: rows.insert(1, rows.pop(2)), ":3: partition 202610 of /ch/hits/01 is out of order"),
+        (lambda rows: rows.insert(1, rows.pop(3)), ":3: partition 202610 of /ch/hits/01 is out of order"),
+    ],
+)
+def test_duplicates_and_disorder_are_refused(
+    plan_path: Path, change: Callable[[list[Any]], object], message: str
+) -> None:
+    rewritten(plan_path, change, reseal=True)
+    with pytest.raises(PlanError, match=message):
+        read_plan(plan_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", ":1: the file is empty"),
+        (b"{}", ":1: the last line has no line end"),
+        (b"[]\n", ":1: the line is no JSON object"),
+        (b"{\n", ":1: the line is no JSON object"),
+        (b"\xff\n", ":1: the line is no JSON object"),
+        (
+            b'{"format": "olap.partmove/plan", "format": "x"}\n',
+            ":1: the line is no JSON object: a key occurs twice",
+        ),
+        (b"[" * 100_000 + b"\n", ":1: the line is no JSON object"),
+    ],
+)
+def test_file_that_is_no_plan_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "plan.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(PlanError) as refusal:
+        read_plan(path)
+    assert message in refusal.value.message
+
+
+def test_every_cut_is_refused(plan_path: Path) -> None:
+    whole = plan_path.read_bytes()
+    for length in range(len(whole)):
+        plan_path.write_bytes(whole[:length])
+        with pytest.raises(PlanError):
+            read_plan(plan_path)
+
+
+def test_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        PlanError, match=r"none\.jsonl: the plan file cannot be read: No such file or directory"
+    ):
+        read_plan(tmp_path / "none.jsonl")
+
+
+@given(st.integers(min_value=0, max_value=253_402_300_799_999))
+def test_times_survive_the_file(milliseconds: int) -> None:
+    row = VISITS._replace(last_modified=milliseconds)
+    assert parse_row(encode_row(row), "here").last_modified == milliseconds
+    assert len(format_time(milliseconds)) == 24
+
+
+@given(st.text(min_size=1))
+def test_any_reason_stays_on_one_line(reason: str) -> None:
+    line = encode_row(VISITS._replace(reason=reason))
+    assert line.count(b"\n") == 1
+    assert parse_row(line, "here").reason == reason
+
+
+def test_list_of_partitions_is_sorted() -> None:
+    rows = rows_from_list(
+        [
+            {"shard_path": "/ch/visits/01", "partition": "all"},
+            {"shard_path": "/ch/hits/01", "partition": "202611"},
+            {"shard_path": "/ch/hits/01", "partition": "202610"},
+        ],
+        "COLD",
+    )
+    assert [(row.shard_path, row.partition) for row in rows] == [
+        ("/ch/hits/01", "202610"),
+        ("/ch/hits/01", "202611"),
+        ("/ch/visits/01", "all"),
+    ]
+    assert {row.state for row in rows} == {"COLD"}
+    assert {row.parts for row in rows} == {None}
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (["/ch/hits/01"], "Item 1 of the list of partitions is '/ch/hits/01', not a mapping"),
+        ([{"shard_path": "/ch/hits/01"}], "Item 1 .* not a mapping with the keys shard_path and partition"),
+        ([{"shard_path": "/a", "partition": "1", "state": "COLD"}], "Item 1 .* not a mapping with the keys"),
+        (
+            [{"shard_path": "/a", "partition": "1"}, {"shard_path": "/a", "partition": 2}],
+            "Item 2 .*: partition is 2",
+        ),
+        ([{"shard_path": "/a", "partition": "1"}] * 2, "partition 1 of /a is listed twice"),
+    ],
+)
+def test_wrong_list_of_partitions_is_refused(items: list[object], message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        rows_from_list(items, "COLD")

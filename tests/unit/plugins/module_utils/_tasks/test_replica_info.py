@@ -1,0 +1,44 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Options of replica_info that cannot be, refused before a server is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_info import DiagnoseReplica
+from support.servers.health import DEFAULTS
+
+SERVER = {name: option.get("default") for name, option in argspec.clickhouse_server()["options"].items()}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"clickhouse": {**SERVER, "host": " "}}, "The host of clickhouse is empty"),
+        ({"clickhouse": {**SERVER, "port": 0}}, "The HTTP port of ClickHouse is 0"),
+        ({"max_delay": "soon"}, "max_delay is 'soon', which is no duration"),
+        ({"max_queue_age": "-1"}, "max_queue_age is '-1', which is no duration"),
+        ({"sample_interval": ""}, "sample_interval is '', which is no duration"),
+        ({"ddl_grace": "1y"}, "ddl_grace is '1y', which is no duration"),
+        ({"replicas": [{"shard_path": "/p//t", "replica": "r1"}]}, "has two slashes in a row"),
+        ({"replicas": [{"shard_path": "/p/t", "replica": "a/b"}]}, "'a/b' is not the name of a replica"),
+        ({"before": {"healthy": True}}, "before is no earlier result of replica_info"),
+        ({"coordination_root": "/"}, "coordination_root is '/'"),
+    ],
+)
+def test_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(PartMoveError) as caught:
+        DiagnoseReplica({**DEFAULTS, "clickhouse": SERVER, **options})
+    assert message in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_without_an_answer_nothing_is_said() -> None:
+    assert DiagnoseReplica({**DEFAULTS, "clickhouse": SERVER}).result() == {"changed": False}

@@ -1,0 +1,161 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How a task becomes the result of a module, however it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.testing import patch_module_args
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import Stopped, Task, run
+
+REFUSED = PartMoveError("It cannot be done", remedy="Do something else")
+
+
+class CountingTask:
+    """A task that does one thing, and then what it is told to."""
+
+    def __init__(self, then: Callable[[], None], failure: str = "") -> None:
+        self.failure = failure
+        self.closed = False
+        self._then = then
+        self._done = 0
+
+    def run(self, resources: Resources) -> None:
+        """Do one thing, then what was told."""
+        resources._stack.callback(self._close)
+        self._done += 1
+        self._then()
+
+    def result(self) -> dict[str, Any]:
+        """How many things were done."""
+        return {"changed": True, "done": self._done, "msg": "well", "diff": {"before": "0", "after": "1"}}
+
+    def _close(self) -> None:
+        self.closed = True
+
+
+def nothing() -> None:
+    """Let nothing happen."""
+
+
+def refuse() -> None:
+    """Fail as tasks do."""
+    raise REFUSED
+
+
+def end_of(
+    make: Callable[[Mapping[str, Any]], Task], capsys: pytest.CaptureFixture[str], *, diff: bool = True
+) -> tuple[object, dict[str, Any]]:
+    """Run the task and return exit status and result of the module."""
+    with patch_module_args({"_ansible_diff": diff}), pytest.raises(SystemExit) as ended:
+        run(AnsibleModule(argument_spec={}), make)
+    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    del result["invocation"]
+    return ended.value.code, result
+
+
+@pytest.fixture(autouse=True)
+def _signals_are_heeded() -> Iterator[None]:
+    """Tests that run in the background of a shell ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_result_of_a_task_that_ends_well(capsys: pytest.CaptureFixture[str]) -> None:
+    task = CountingTask(nothing)
+    status, result = end_of(lambda _params: task, capsys)
+    assert status == 0
+    assert result == {"changed": True, "done": 1, "msg": "well", "diff": {"before": "0", "after": "1"}}
+    assert task.closed
+
+
+def test_diff_is_left_out_unless_it_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    _status, result = end_of(lambda _params: CountingTask(nothing), capsys, diff=False)
+    assert "diff" not in result
+
+
+def test_error_keeps_what_was_done(capsys: pytest.CaptureFixture[str]) -> None:
+    task = CountingTask(refuse)
+    status, result = end_of(lambda _params: task, capsys)
+    assert status == 1
+    assert (result["failed"], result["changed"], result["done"]) == (True, True, 1)
+    assert result["msg"] == "It cannot be done. Do something else."
+    assert task.closed
+
+
+def test_task_that_says_that_it_failed_does(capsys: pytest.CaptureFixture[str]) -> None:
+    status, result = end_of(lambda _params: CountingTask(nothing, "1 partition failed."), capsys)
+    assert status == 1
+    assert (result["failed"], result["msg"], result["done"]) == (True, "1 partition failed.", 1)
+
+
+def test_options_that_are_refused_have_no_result(capsys: pytest.CaptureFixture[str]) -> None:
+    def make(_params: Mapping[str, Any]) -> Task:
+        raise REFUSED
+
+    status, result = end_of(make, capsys)
+    assert status == 1
+    assert (result["msg"], "done" in result) == ("It cannot be done. Do something else.", False)
+
+
+def test_signals_end_the_task_once_and_are_left_as_they_were(capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    task = CountingTask(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    status, result = end_of(lambda _params: task, capsys)
+    assert status == 1
+    assert result["msg"] == "The run was stopped by SIGTERM. What it did so far holds; run again to go on."
+    assert result["done"] == 1
+    assert task.closed
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_signal_that_is_ignored_on_purpose_stays_ignored(capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        task = CountingTask(lambda: os.kill(os.getpid(), signal.SIGHUP))
+        status, _result = end_of(lambda _params: task, capsys)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert status == 0
+
+
+def test_signal_that_was_lost_can_be_sent_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """Code of others may take what the first one raises for an error of its own."""
+
+    def lose_the_first() -> None:
+        for _attempt in range(2):
+            with suppress(Stopped):
+                os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGHUP)
+
+    task = CountingTask(lose_the_first)
+    status, result = end_of(lambda _params: task, capsys)
+    assert status == 1
+    assert result["msg"].startswith("The run was stopped by SIGHUP.")
+    assert task.closed
+
+
+def test_tidying_up_is_not_disturbed_by_a_second_signal(capsys: pytest.CaptureFixture[str]) -> None:
+    class Stubborn(CountingTask):
+        def _close(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            super()._close()
+
+    task = Stubborn(lambda: os.kill(os.getpid(), signal.SIGINT))
+    _status, result = end_of(lambda _params: task, capsys)
+    assert result["msg"].startswith("The run was stopped by SIGINT.")
+    assert task.closed
