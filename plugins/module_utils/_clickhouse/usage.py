@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from .client import ClickHouseClient, identifier
 
@@ -60,7 +60,7 @@ class _Table(NamedTuple):
     sql: str
 
 
-_Tables: TypeAlias = Mapping[tuple[str, str], "_Table"]
+_Tables = Mapping[tuple[str, str], "_Table"]
 """The replicated tables of a server by database and name."""
 
 

@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Union
 
 from .errors import PartMoveError
 
-Types: TypeAlias = "Mapping[str, type | tuple[type, ...]]"
+Types = Mapping[str, Union[type, tuple[type, ...]]]
 """The settings that there are, with the types that their values may have."""
 
 SECONDS = (int, float)

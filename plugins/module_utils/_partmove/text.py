@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 from .errors import FormatError
 
@@ -16,7 +16,7 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 """Seconds by unit."""
 
 _DURATION = re.compile(r"([0-9]{1,9})([smhdw]?)", re.ASCII)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _SHOWN_CHARACTERS = 80
 
 

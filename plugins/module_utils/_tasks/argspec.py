@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
-Spec: TypeAlias = dict[str, Any]
+Spec = dict[str, Any]
 
 COORDINATION_ROOT: Spec = {"type": "str", "default": "/partmove"}
 LOCK_WAIT: Spec = {"type": "str", "default": "45s"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Any
 
 from .._clickhouse.health import HealthProbe
@@ -119,7 +119,7 @@ def _replica_path(given: Mapping[str, str]) -> ReplicaPath:
 
 def _server(facts: HealthFacts) -> dict[str, Any]:
     server = facts.server
-    started = datetime.fromtimestamp(server.started, UTC)
+    started = datetime.fromtimestamp(server.started, timezone.utc)
     return {
         "address": server.address,
         "version": server.version,

@@ -12,7 +12,7 @@ import socket
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -63,7 +63,7 @@ class FileJournal:
 
     def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
         """Append a line for each row; all are on disk when this returns, or PartMoveError is raised."""
-        when = datetime.now(UTC).isoformat(timespec="milliseconds")
+        when = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         lines = [json.dumps({"time": when, "event": event, **row}, ensure_ascii=False) + "\n" for row in rows]
         try:
             self._file.write("".join(lines).encode())

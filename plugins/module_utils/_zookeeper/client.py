@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from typing import Any, TypeAlias
+from typing import Any
 
 from .._partmove.errors import PartMoveError
 from .handshake import NEW_SESSION
@@ -36,7 +36,7 @@ except ImportError as error:
 else:
     KAZOO_IMPORT_ERROR = None
 
-_Socket: TypeAlias = socket.socket
+_Socket = socket.socket
 
 _RECONNECT_DELAY = 0.05
 _RECONNECT_MAX_DELAY = 0.5

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from types import TracebackType
-from typing import NoReturn, Self, TypeVar
+from typing import NoReturn, TypeVar
 
 from .._partmove.errors import AccessDenied, EnsembleError
 from .._partmove.tree.batches import MAX_BYTES
@@ -40,6 +40,7 @@ ANSWER_BYTES = 1024 * 1024
 _NOT_KNOWN = (UNIMPLEMENTED, BAD_ARGUMENTS)
 
 _Found = TypeVar("_Found")
+_Entered = TypeVar("_Entered", bound="Reader")
 
 
 class AnswerSize:
@@ -75,7 +76,7 @@ class Reader:
             self._session.close()
             raise
 
-    def __enter__(self) -> Self:
+    def __enter__(self: _Entered) -> _Entered:
         """Nothing to do: the session is open."""
         return self
 

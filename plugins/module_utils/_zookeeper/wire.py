@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from struct import Struct
-from typing import Generic, NamedTuple, NoReturn, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, NoReturn, TypeVar
 
 from .._partmove.errors import PartMoveError
 from .._partmove.tree.batches import MAX_BYTES, MAX_OPS
@@ -26,7 +26,6 @@ from .._partmove.tree.znodes import (
     Outcome,
     Reason,
     Rejected,
-    SetData,
     Stat,
     Unknown,
     Znode,
@@ -76,7 +75,7 @@ _CAUSES = {
 NOT_SENT = "not sent, because the connection was lost before"
 
 Found = TypeVar("Found")
-Refuse: TypeAlias = Callable[[str, int], NoReturn]
+Refuse = Callable[[str, int], NoReturn]
 """Raises for a path that could not be read, given the ZooKeeper error code."""
 
 
@@ -271,27 +270,16 @@ class MultiEncoder:
         chunks: list[bytes] = []
         for op in multi:
             name = wire_path(self._chroot, op.path)
-            match op:
-                case Create(_, data, ephemeral):
-                    chunks += (
-                        header(_CREATE, 0, -1, len(name)),
-                        name,
-                        number(len(data)),
-                        data,
-                        tails[ephemeral],
-                    )
-                case Delete(_, version):
-                    chunks += (header(_DELETE, 0, -1, len(name)), name, number(version))
-                case Check(_, version):
-                    chunks += (header(_CHECK, 0, -1, len(name)), name, number(version))
-                case SetData(_, data, version):
-                    chunks += (
-                        header(_SET_DATA, 0, -1, len(name)),
-                        name,
-                        number(len(data)),
-                        data,
-                        number(version),
-                    )
+            if isinstance(op, Create):
+                tail = tails[op.ephemeral]
+                chunks += (header(_CREATE, 0, -1, len(name)), name, number(len(op.data)), op.data, tail)
+            elif isinstance(op, Delete):
+                chunks += (header(_DELETE, 0, -1, len(name)), name, number(op.version))
+            elif isinstance(op, Check):
+                chunks += (header(_CHECK, 0, -1, len(name)), name, number(op.version))
+            else:
+                size, version = number(len(op.data)), number(op.version)
+                chunks += (header(_SET_DATA, 0, -1, len(name)), name, size, op.data, version)
         chunks.append(_END)
         return b"".join(chunks)
 

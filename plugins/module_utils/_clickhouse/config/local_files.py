@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
 
 from ..._partmove.errors import PartMoveError
 from .edit import FileEdit
@@ -140,7 +139,7 @@ class _Replacement:
         self._like = like.resolve() if edit.before is None else self._target
         self._new: Path | None = None
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> _Replacement:
         if self.edit.after is not None:
             with self._telling():
                 if not self._target.parent.exists():

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ..._partmove.aligned import aligned
 from ..._partmove.errors import FormatError, PartMoveError
 from .xml_scan import Element, scan
 from .xml_text import decode
@@ -204,6 +205,6 @@ def _understand(elements: Sequence[Element], nodes: Sequence[etree._Element], pa
         raise FormatError(
             f"{path} is read differently by two XML parsers", remedy="Look for unusual declarations in it"
         )
-    for element, node in zip(elements, nodes, strict=True):
+    for element, node in aligned(elements, nodes):
         element.attributes = {str(name): str(value) for name, value in node.attrib.items()}
         element.text = (node.text or "") + "".join(child.tail or "" for child in node)

@@ -72,7 +72,7 @@ _ZERO_COPY_PREFIX = "zero_copy_"
 _REFUSED_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReplicaLayout:
     """The znodes of one replica; ``path`` is ``<shard path>/replicas/<name>``."""
 
@@ -124,7 +124,7 @@ class ReplicaLayout:
         return f"{self.path}/columns"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShardLayout:
     """The znodes of one shard path. Raises FormatError for a path that cannot be one."""
 

@@ -42,7 +42,7 @@ class EntryKind(Enum):
     SYNC_PINNED_PARTS = "sync_pinned_part_uuids"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LogEntry:
     """One entry.
 

@@ -16,7 +16,7 @@ _WITH_AUTHOR = 2
 _FORMAT_VERSIONS = (1, _WITH_AUTHOR)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MutationEntry:
     """One mutation.
 

@@ -41,7 +41,7 @@ _FORMS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PartName:
     """A part's name taken apart. ``mutation`` is None in a part that no mutation rewrote."""
 

@@ -29,7 +29,7 @@ _COLUMNS_HEADER = b"columns format version: 1\n"
 _LEGACY_CHILDREN = frozenset({COLUMNS, CHECKSUMS})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Checksums:
     """Totals over the files of a part; each hash in hex, as ``system.parts`` of 20.12 shows it."""
 
@@ -40,7 +40,7 @@ class Checksums:
     uncompressed_hash_of_compressed_files: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PartPayload:
     """The data of a part's znode, and of each child by name. ``parse_payload`` makes sound ones."""
 

@@ -13,7 +13,7 @@ from .names import PartName, parse_part_name
 from .znode_text import ZnodeText, unescape
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class QuorumEntry:
     """A part that waits until ``required`` replicas have it; ``replicas`` are those that do."""
 

@@ -39,7 +39,7 @@ _OPTIONAL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TableMetadata:
     """The ``metadata`` znode of a shard path, or of a replica.
 

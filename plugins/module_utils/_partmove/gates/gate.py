@@ -36,7 +36,7 @@ class Refusal(NamedTuple):
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShardGate:
     """A gate that stops every partition of a shard path."""
 
@@ -51,7 +51,7 @@ class ShardGate:
         return None if reason is None else Refusal(self.name, reason, self.remedy)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PartitionGate:
     """A gate that stops one partition."""
 

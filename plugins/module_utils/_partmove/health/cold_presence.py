@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
+from ..aligned import aligned
 from ..errors import FormatError, NoSuchTable
 from ..formats.layout import ShardLayout
 from ..formats.names import parse_part_name, uncovered
@@ -39,7 +40,7 @@ class ColdPresence:
             return {}
         paths = [ShardLayout(each.shard_path).replica(each.replica).parts for each in replicas]
         found = self._cold.children(paths)
-        return {each.path: frozenset(names or ()) for each, names in zip(replicas, found, strict=True)}
+        return {each.path: frozenset(names or ()) for each, names in aligned(replicas, found)}
 
     def facts(
         self,

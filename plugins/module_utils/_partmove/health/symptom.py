@@ -43,7 +43,7 @@ class Finding(NamedTuple):
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Symptom:
     """A row of the table of symptoms.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..errors import FormatError
@@ -33,7 +33,7 @@ class ColdEnsemble(NamedTuple):
     chroot: str
 
     @classmethod
-    def of(cls, cold: ZnodeStore) -> Self:
+    def of(cls, cold: ZnodeStore) -> ColdEnsemble:
         """The ensemble that the store was connected to."""
         return cls(tuple(sorted(set(map(_canonical, cold.addresses)))), cold.chroot)
 
@@ -48,7 +48,7 @@ def _canonical(address: str) -> str:
     return f"{f'[{host}]' if ':' in host else host}:{parts.port or _ZOOKEEPER_PORT}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LedgerEntry:
     """What was verified of the server of a replica; times as ISO 8601 in UTC."""
 

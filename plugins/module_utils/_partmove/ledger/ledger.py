@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
+from ..aligned import aligned
 from ..errors import EnsembleError, FormatError, PartMoveError
 from ..formats.layout import ShardLayout
 from ..gates.gate import Refusal
@@ -84,7 +85,7 @@ class Ledger:
         """The entry of each replica; None where there is none. Call ``sync`` first where it matters."""
         names = list(replicas)
         paths = [self.path(ReplicaKey(shard_path, name)) for name in names]
-        return dict(zip(names, self._hot.read(paths), strict=True))
+        return dict(aligned(names, self._hot.read(paths)))
 
     def enter(self, key: ReplicaKey, entry: LedgerEntry) -> EntryChange:
         """Write the entry, unless there is one that says as much.

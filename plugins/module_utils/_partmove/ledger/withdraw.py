@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..aligned import aligned
 from ..errors import NoSuchReplica, PartMoveError
 from ..formats.layout import ShardLayout
 from ..formats.names import PartName, parse_part_name
@@ -53,7 +54,7 @@ class StillCold(PartMoveError):
     """A partition is cold, so that every replica of its shard path has to know the cold ensemble."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Withdrawal:
     """What was done, also when it ended with an error."""
 
@@ -106,7 +107,7 @@ class Guard:
         names = reader.children([layout.replicas])[0] or ()
         folders = [layout.replica(name).parts for name in names]
         found: defaultdict[tuple[str, str], list[PartName]] = defaultdict(list)
-        for replica, folder, listed in zip(names, folders, reader.children(folders), strict=True):
+        for replica, folder, listed in aligned(names, folders, reader.children(folders)):
             for each in listed or ():
                 part = parse_part_name(each, format_version, f"{folder}/{each}")
                 found[replica, part.partition_id].append(part)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..formats.names import parse_part_name
 from ..shard.facts import RegisteredPart
@@ -79,7 +80,7 @@ def _extras(
     partition_ids = {part.name.partition_id for part in originals}
     known = {part.name.text for part in originals}
     folders = [layout.replica(name).parts for name in sorted({part.replica for part in originals})]
-    for folder, names in zip(folders, member.children(folders), strict=True):
+    for folder, names in aligned(folders, member.children(folders)):
         for name in names or ():
             if name in known:
                 continue

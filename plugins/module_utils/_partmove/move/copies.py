@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import inf
 
+from ..aligned import aligned
 from ..errors import EnsembleError
 from ..formats.layout import ShardLayout
 from ..formats.names import PartName
@@ -152,7 +153,7 @@ class ColdCopies:
         checks = self._lease.cold_checks
         batches: list[Batch] = pack(checks, groups)
         outcomes = self._cold.commit([batch.multi for batch in batches])
-        for batch, outcome in zip(batches, outcomes, strict=True):
+        for batch, outcome in aligned(batches, outcomes):
             if isinstance(outcome, Rejected):
                 raise_if_lease_lost(outcome, len(checks), self._layout.path)
                 refuse_unwritable(self._cold, batch.multi[outcome.op_index].path, outcome)

@@ -59,7 +59,7 @@ class MovedPartition(NamedTuple):
         )
 
 
-@dataclass(slots=True)
+@dataclass
 class ShardReport:
     """Each partition asked for is in exactly one of the five once the run is over."""
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from itertools import compress
 from typing import NamedTuple, Protocol
 
+from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..gates.gate import Refusal
 from ..lease.lease import Lease, confirm_lease, raise_if_lease_lost
@@ -41,7 +42,7 @@ _FIRST_PAUSE_SECONDS = 0.01
 _LONGEST_PAUSE_SECONDS = 1.0
 
 
-@dataclass(slots=True)
+@dataclass
 class SwitchResult:
     """Each verified partition ends up in exactly one of the first three."""
 
@@ -139,7 +140,7 @@ class Switch:
         ]
         batches = pack(checks, groups)
         outcomes = self._hot.commit([batch.multi for batch in batches])
-        for batch, outcome in zip(batches, outcomes, strict=True):
+        for batch, outcome in aligned(batches, outcomes):
             if isinstance(outcome, Rejected):
                 raise_if_lease_lost(outcome, len(checks), self._layout.path)
                 refuse_unwritable(self._hot, batch.multi[outcome.op_index].path, outcome)
@@ -188,7 +189,7 @@ class Switch:
         unclear: list[str] = []
         collided: list[str] = []
         rejections: list[tuple[Rejected, Batch]] = []
-        for batch, outcome in zip(batches, outcomes, strict=True):
+        for batch, outcome in aligned(batches, outcomes):
             keys = [str(key) for key in batch.keys]
             if isinstance(outcome, Committed):
                 result.switched.update(keys)
@@ -216,7 +217,7 @@ class Switch:
         states = self._hot.read([self._layout.state(each) for each in unclear])
         applied = [state is not None and state.data == self._direction.state for state in states]
         result.switched.update(compress(unclear, applied))
-        return [each for each, was_applied in zip(unclear, applied, strict=True) if not was_applied]
+        return [each for each, was_applied in aligned(unclear, applied) if not was_applied]
 
 
 def _too_busy(attempts: int) -> Refusal:

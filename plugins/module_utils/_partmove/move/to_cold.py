@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from ..aligned import aligned
 from ..errors import FormatError, NoSuchTable, PartMoveError
 from ..formats.layout import ShardLayout
 from ..formats.names import PartName
@@ -141,7 +142,7 @@ class _ShardMove:
         self._world.hot.sync(self._layout.path)
         copied = self._copies.created_partitions
         states = self._world.hot.read([self._layout.state(each) for each in copied])
-        pairs = zip(copied, states, strict=True)
+        pairs = aligned(copied, states)
         never = [each for each, state in pairs if state is None or never_was_cold(state)]
         self._copies.withdraw([each for each in never if each not in self._report.moved])
 

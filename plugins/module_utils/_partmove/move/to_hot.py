@@ -23,6 +23,7 @@ from enum import Enum
 from math import isinf
 from typing import NamedTuple
 
+from ..aligned import aligned
 from ..errors import EnsembleError, PartMoveError
 from ..formats.layout import ShardLayout
 from ..formats.names import PartName
@@ -274,7 +275,7 @@ class _ShardReheat:
         try:
             for member in self._world.hot.members():
                 member.sync(self._layout.path)
-                for each, state in zip(partition_ids, member.read(paths), strict=True):
+                for each, state in aligned(partition_ids, member.read(paths)):
                     if state is None or state.data == COLD:
                         behind[each] = _member_behind(f"{member.name} still takes it for cold")
         except EnsembleError as error:

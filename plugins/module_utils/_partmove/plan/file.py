@@ -16,7 +16,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -197,7 +197,7 @@ def rows_from_list(items: Iterable[object], state: str) -> list[PlanRow]:
         partition = partition_field(item["partition"], where)
         rows.append(PlanRow(shard_path, partition, state, BY_NAME, None, None, None, None))
     rows.sort(key=_place)
-    for last, row in pairwise(rows):
+    for last, row in zip(rows, rows[1:]):
         _check_order(last, row, "The list of partitions")
     return rows
 

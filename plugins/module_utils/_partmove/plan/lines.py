@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from ..errors import FormatError, PlanError
@@ -217,7 +217,7 @@ def _time(name: str) -> Callable[[object, str], int]:
         if found:
             year, month, day, hour, minute, second, millisecond = map(int, found.groups())
             try:
-                moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+                moment = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
             except ValueError:
                 pass  # such as a 30th of February, refused below like any other text
             else:

@@ -50,7 +50,7 @@ class RegisteredPart(NamedTuple):
         return self.znode.data, tuple((child.path[prefix:], child.data) for child in self.children)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReplicaFacts:
     """What the znodes of one replica say. None stands for a znode that is not there."""
 
@@ -63,7 +63,7 @@ class ReplicaFacts:
     unknown_children: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ShardFacts:
     """What concerns all partitions of a shard path.
 
@@ -116,7 +116,7 @@ class Whereabouts(NamedTuple):
         return self.state is not None and self.state.data == COLD
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PartitionFacts:
     """What concerns one partition of a shard path."""
 

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from ..aligned import aligned
 from ..errors import EnsembleError, NoSuchTable
 from ..formats.layout import ReplicaLayout, ShardLayout, is_shard_path
 from ..formats.names import PartName, parse_part_name
@@ -64,7 +65,7 @@ def find_shard_paths(hot: ZnodeReader, root: str, *, without: Collection[str] = 
     while level:
         below: list[str] = []
         for paths in _batches(level):
-            for path, names in zip(paths, hot.children(paths), strict=True):
+            for path, names in aligned(paths, hot.children(paths)):
                 if names is None:
                     if path == root:
                         raise _no_root(hot, root)
@@ -81,9 +82,7 @@ def count_parts(reader: ZnodeReader, shard_paths: Sequence[str]) -> list[int]:
     layouts = [ShardLayout(path) for path in shard_paths]
     replicas = reader.children([layout.replicas for layout in layouts])
     parts = [
-        layout.replica(name).parts
-        for layout, names in zip(layouts, replicas, strict=True)
-        for name in names or ()
+        layout.replica(name).parts for layout, names in aligned(layouts, replicas) for name in names or ()
     ]
     found = iter(reader.read(parts))
     return [
@@ -156,7 +155,7 @@ class _ShardWalk:
     def _learn_states(self, partition_ids: Iterable[str]) -> None:
         new = sorted(set(partition_ids) - self._states.keys())
         found = self._hot.read([self._layout.state(each) for each in new]) if new else []
-        for partition_id, znode in zip(new, found, strict=True):
+        for partition_id, znode in aligned(new, found):
             self._states[partition_id] = "" if znode is None else state_text(znode.data)
 
 
@@ -182,7 +181,7 @@ def check_tables(hot: ZnodeReader, shard_paths: Iterable[str]) -> None:
     remaining = iter(shard_paths)
     while batch := list(islice(remaining, _BATCH)):
         definitions = hot.read([ShardLayout(path).metadata for path in batch])
-        missing = [path for path, znode in zip(batch, definitions, strict=True) if znode is None]
+        missing = [path for path, znode in aligned(batch, definitions) if znode is None]
         if missing:
             raise NoSuchTable(
                 f"There is no replicated table at {few(missing)} in the {hot.name} ensemble",

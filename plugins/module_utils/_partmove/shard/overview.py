@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..tree.ports import ZnodeReader
 from ..tree.znodes import Znode
@@ -90,7 +91,7 @@ def read_overview(
         overview = found.setdefault(row.partition_id, PartitionOverview(row.partition_id, replicas=replicas))
         overview.rows.append(row)
     ids = sorted(found)
-    for each, state in zip(ids, hot.read([layout.state(each) for each in ids]), strict=True):
+    for each, state in aligned(ids, hot.read([layout.state(each) for each in ids])):
         found[each].state = state
     return [found[each] for each in ids]
 

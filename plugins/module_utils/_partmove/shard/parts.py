@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from ..aligned import aligned
 from ..formats.names import PartName
 from ..formats.payload import CHECKSUMS, COLUMNS
 from ..tree.ports import ZnodeReader
@@ -26,7 +27,7 @@ def read_parts(reader: ZnodeReader, parts: Sequence[tuple[str, PartName]]) -> li
     )
     return [
         RegisteredPart(name, znode, children.get(znode.path, ()))
-        for znode, (_path, name) in zip(znodes, parts, strict=True)
+        for znode, (_path, name) in aligned(znodes, parts)
         if znode is not None and len(children.get(znode.path, ())) >= znode.stat.num_children
     ]
 
@@ -41,7 +42,7 @@ def _read_children(reader: ZnodeReader, parents: Sequence[Znode]) -> dict[str, t
     other = [each.path for each in parents if len(usual[each.path]) != each.stat.num_children]
     if not other:
         return usual
-    listed = zip(other, reader.children(other), strict=True)
+    listed = aligned(other, reader.children(other))
     return usual | _read_named(reader, {path: names or () for path, names in listed})
 
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ..aligned import aligned
 from ..errors import FormatError, NoSuchTable
 from ..formats.block_lock import STATE, BlockLock, block_lock
 from ..formats.layout import ReplicaLayout, ShardLayout, unknown_replica_children, unknown_table_children
@@ -120,7 +121,7 @@ class ShardReader:
                 hot={replica: tuple(hot[replica].get(each, ())) for replica in replicas},
                 cold={replica: tuple(parts.get(each, ())) for replica, parts in cold.items()},
             )
-            for each, state, children in zip(partition_ids, states, locks, strict=True)
+            for each, state, children in aligned(partition_ids, states, locks)
         }
 
     def whereabouts(self, shard: ShardFacts, partition_ids: Sequence[str]) -> dict[str, Whereabouts]:
@@ -138,7 +139,7 @@ class ShardReader:
                 {replica: parts.get(each, ()) for replica, parts in hot.items()},
                 {replica: parts.get(each, ()) for replica, parts in cold.items()},
             )
-            for each, state, after in zip(partition_ids, before, self._hot.read(states), strict=True)
+            for each, state, after in aligned(partition_ids, before, self._hot.read(states))
             if state == after
         }
 
@@ -166,7 +167,7 @@ class ShardReader:
     def _names_in(self, reader: ZnodeReader, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
         replicas = [replica.name for replica in shard.replicas]
         found: dict[str, dict[str, list[str]]] = {name: {} for name in replicas}
-        for replica, names in zip(replicas, self._listed(reader, shard.metadata, replicas), strict=True):
+        for replica, names in aligned(replicas, self._listed(reader, shard.metadata, replicas)):
             for _path, name in names:
                 found[replica].setdefault(name.partition_id, []).append(name.text)
         return found
@@ -201,7 +202,7 @@ class ShardReader:
     def _replica_facts(self, replicas: Iterable[_ReplicaZnodes]) -> Iterable[ReplicaFacts]:
         replicas = list(replicas)
         children = self._hot.children([replica.layout.path for replica in replicas])
-        for replica, names in zip(replicas, children, strict=True):
+        for replica, names in aligned(replicas, children):
             yield ReplicaFacts(
                 name=replica.layout.name,
                 host=replica.host,
@@ -222,9 +223,7 @@ class ShardReader:
         """
         queues = [replica.layout.queue for replica in replicas]
         listed = self._hot.children(queues)
-        paths = [
-            f"{queue}/{name}" for queue, names in zip(queues, listed, strict=True) for name in names or ()
-        ]
+        paths = [f"{queue}/{name}" for queue, names in aligned(queues, listed) for name in names or ()]
         oldest = min((_pointer(replica) for replica in replicas), default=0)
         log = self._layout.log
         paths += [
@@ -241,7 +240,7 @@ class ShardReader:
 
     def _read_entries(self, paths: Sequence[str]) -> list[LogEntry]:
         fresh = [path for path in paths if path not in self._entries]
-        for path, znode in zip(fresh, self._hot.read(fresh), strict=True):
+        for path, znode in aligned(fresh, self._hot.read(fresh)):
             if znode is not None:
                 self._entries[path] = parse_log_entry(znode.data, path)
         return [self._entries[path] for path in paths if path in self._entries]
@@ -263,7 +262,7 @@ class ShardReader:
             entry = parse_quorum_entry(status.data, format_version, status.path)
             named[entry.part.partition_id].append(status.path)
         folders = [layout.quorum_parallel, layout.quorum_failed_parts]
-        for folder, names in zip(folders, self._hot.children(folders), strict=True):
+        for folder, names in aligned(folders, self._hot.children(folders)):
             for part in quorum_parts(names or (), format_version, folder):
                 named[part.partition_id].append(f"{folder}/{part.text}")
         return {each: tuple(found) for each, found in named.items()}
@@ -273,7 +272,7 @@ class ShardReader:
     ) -> dict[str, tuple[str, ...]]:
         paths = [
             f"{self._layout.partition(each)}/{name}"
-            for each, names in zip(partition_ids, children, strict=True)
+            for each, names in aligned(partition_ids, children)
             for name in names or ()
             if name != STATE
         ]
@@ -327,7 +326,7 @@ class ShardReader:
         folders = [self._layout.replica(name).parts for name in replicas]
         return [
             [self._part_name(name, metadata.format_version, folder) for name in listed or ()]
-            for folder, listed in zip(folders, reader.children(folders), strict=True)
+            for folder, listed in aligned(folders, reader.children(folders))
         ]
 
     def _part_name(self, text: str, format_version: int, folder: str) -> tuple[str, PartName]:
@@ -388,6 +387,4 @@ def marked_cold(hot: ZnodeReader, layout: ShardLayout) -> tuple[str, ...]:
     """Ids of the partitions whose State is COLD, sorted; one that was dropped while cold stays among them."""
     ids = hot.children([layout.block_numbers])[0] or ()
     states = hot.read([layout.state(each) for each in ids])
-    return tuple(
-        each for each, state in zip(ids, states, strict=True) if state is not None and state.data == COLD
-    )
+    return tuple(each for each, state in aligned(ids, states) if state is not None and state.data == COLD)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 
+from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..tree.ports import ZnodeReader
 from ..tree.znodes import Znode
@@ -39,7 +40,7 @@ def _locks_in(hot: ZnodeReader, folders: Sequence[str]) -> list[str]:
     shared = [f"{folder}/shared" for folder in folders]
     return [
         f"{folder}/{name}"
-        for folder, names in zip([*folders, *shared], hot.children([*folders, *shared]), strict=True)
+        for folder, names in aligned([*folders, *shared], hot.children([*folders, *shared]))
         for name in names or ()
         if name != "shared"
     ]

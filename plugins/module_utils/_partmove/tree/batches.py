@@ -38,7 +38,7 @@ def size_of(ops: Iterable[Op]) -> int:
     total = 0
     for op in ops:
         total += _OP_OVERHEAD + len(op.path if op.path.isascii() else op.path.encode())
-        if isinstance(op, Create | SetData):
+        if isinstance(op, (Create, SetData)):
             total += len(op.data)
     return total
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from ..aligned import aligned
 from .paths import parent_of
 from .ports import ZnodeReader, ZnodeStore
 from .znodes import (
@@ -100,14 +101,14 @@ class OverlayReader:
             return self._base.read(paths, absolute=True)
         changed = self._changes.znodes
         missing = [path for path in paths if path not in changed]
-        read = dict(zip(missing, self._base.read(missing), strict=True)) if missing else {}
+        read = dict(aligned(missing, self._base.read(missing))) if missing else {}
         found = {path: changed[path] if path in changed else read[path] for path in paths}
         counts = self._changed_counts(path for path, znode in found.items() if znode is not None)
         return [_with_children(found[path], counts.get(path)) for path in paths]
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """Names of the children of each path, sorted, as remembered over what is read."""
-        present = dict(zip(paths, self._base.children(paths), strict=True))
+        present = dict(aligned(paths, self._base.children(paths)))
         return [self._changed_children(path, present[path]) for path in paths]
 
     def _changed_children(self, path: str, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -123,7 +124,7 @@ class OverlayReader:
         """Path → number of children, of those of the paths whose children were written to."""
         changed = [path for path in paths if path in self._changes.children]
         names = self.children(changed) if changed else []
-        return {path: len(each or ()) for path, each in zip(changed, names, strict=True)}
+        return {path: len(each or ()) for path, each in aligned(changed, names)}
 
 
 def _with_children(znode: Znode | None, count: int | None) -> Znode | None:
@@ -174,11 +175,11 @@ class OverlayStore(OverlayReader):
         wanted = {op.path for op in ops}
         wanted |= {parent_of(path) for path in wanted}
         unknown = sorted(wanted - self._changes.znodes.keys())
-        self._known = dict(zip(unknown, self._base.read(unknown), strict=True))
+        self._known = dict(aligned(unknown, self._base.read(unknown)))
         deleted = sorted({op.path for op in ops if isinstance(op, Delete)})
         parents = [path for path in deleted if self._may_have_children(path)]
         names = self._base.children(parents) if parents else []
-        self._known_children = dict(zip(parents, names, strict=True))
+        self._known_children = dict(aligned(parents, names))
 
     def _may_have_children(self, path: str) -> bool:
         znode = self._current(path)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from ..aligned import aligned
 from ..errors import AccessDenied, EnsembleError
 from .ports import ZnodeStore
 from .znodes import Create, Reason, Rejected
@@ -44,7 +45,7 @@ def ensure_path(store: ZnodeStore, path: str) -> None:
     """Create the persistent znode and its parents, without data, where they are missing."""
     for _attempt in range(_ATTEMPTS):
         chain = _chain(path)
-        missing = [each for each, znode in zip(chain, store.read(chain), strict=True) if znode is None]
+        missing = [each for each, znode in aligned(chain, store.read(chain)) if znode is None]
         if not missing:
             return
         outcome = store.commit([tuple(Create(each, b"") for each in missing)])[0]

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Union
 
 
 class Stat(NamedTuple):
@@ -64,8 +64,8 @@ class Check(NamedTuple):
     version: int
 
 
-Op: TypeAlias = Create | SetData | Delete | Check
-Multi: TypeAlias = tuple[Op, ...]
+Op = Union[Create, SetData, Delete, Check]
+Multi = tuple[Op, ...]
 """Operations that are applied all together or not at all."""
 
 
@@ -99,4 +99,4 @@ class Unknown(NamedTuple):
     cause: str
 
 
-Outcome: TypeAlias = Committed | Rejected | Unknown
+Outcome = Union[Committed, Rejected, Unknown]
