@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.whereabouts import refusal_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import Whereabouts
@@ -23,7 +24,7 @@ def whereabouts(
     """Each ensemble with the parts of r1 and r2."""
     znode = None if state is None else Znode("/State", state, Stat(*[0] * 11))
     names = ("r1", "r2")
-    return Whereabouts(znode, dict(zip(names, hot, strict=True)), dict(zip(names, cold, strict=True)))
+    return Whereabouts(znode, dict(aligned(names, hot)), dict(aligned(names, cold)))
 
 
 @pytest.mark.parametrize("state", [None, b"HOT", b"", b"MOVING", b"COLD\n", b"cold", b"\xff"])
