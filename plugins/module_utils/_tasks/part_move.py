@@ -12,12 +12,12 @@ from typing import Any
 
 from .._partmove.errors import FormatError, PartMoveError
 from .._partmove.formats.layout import check_shard_path
+from .._partmove.gates.gate import GateOptions
+from .._partmove.gates.readiness import AssumePatched, Readiness
 from .._partmove.gates.servers import (
     AskServers,
     AssumeActive,
-    AssumePatched,
     NoServers,
-    Readiness,
     ServerCheck,
 )
 from .._partmove.lease.two_ensembles import check_distinct, check_invisible, check_unlike
@@ -25,7 +25,7 @@ from .._partmove.ledger.entry import ColdEnsemble
 from .._partmove.ledger.ledger import Ledger, LedgerReadiness
 from .._partmove.move.report import ShardReport
 from .._partmove.move.run import World
-from .._partmove.move.to_cold import MoveOptions, move_shard
+from .._partmove.move.to_cold import move_shard
 from .._partmove.move.to_hot import find_reheatable, reheat_shard
 from .._partmove.plan.file import COLD, HOT, PlanRow, group_rows, read_plan, rows_from_list
 from .._partmove.shard.inventory import check_tables
@@ -184,11 +184,11 @@ def _shard_paths(params: Mapping[str, Any]) -> list[str]:
     return sorted({check_shard_path(each) for each in shard_paths})
 
 
-def _move_options(params: Mapping[str, Any]) -> MoveOptions:
+def _move_options(params: Mapping[str, Any]) -> GateOptions:
     max_parts = params["max_parts"]
     if max_parts < 1:
         raise PartMoveError(f"max_parts is {max_parts}", remedy="Give 1, or more if you must")
-    return MoveOptions(parse_duration(params["min_age"], "min_age"), max_parts)
+    return GateOptions(parse_duration(params["min_age"], "min_age"), max_parts)
 
 
 def _server_check(params: Mapping[str, Any]) -> ServerCheck:

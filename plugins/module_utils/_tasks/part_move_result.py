@@ -43,7 +43,7 @@ class MoveTally:
             self._list("unchanged", path, partition)
         for kind, refusals in (("deferred", report.deferred), ("failed", report.failed)):
             for partition, refusal in sorted(refusals.items()):
-                self._list(kind, path, partition, **refusal._asdict())
+                self._list(kind, path, partition, **refusal.told())
                 self._count_gate(kind, refusal)
         if report.failed and not self._first_failure:
             partition, refusal = min(report.failed.items())
@@ -136,10 +136,9 @@ class MoveTally:
         return True
 
     def _count_gate(self, kind: str, refusal: Refusal) -> None:
-        gate = self._gates.setdefault(
-            refusal.gate, {"gate": refusal.gate, "deferred": 0, "failed": 0, "remedy": refusal.remedy}
-        )
-        gate[kind] += 1
+        name = refusal.gate.value
+        new = {"gate": name, "deferred": 0, "failed": 0, "remedy": refusal.remedy}
+        self._gates.setdefault(name, new)[kind] += 1
 
     def _diff_text(self, side: int) -> str:
         lines = [pair[side] for pair in self._diff]

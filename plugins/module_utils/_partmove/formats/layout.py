@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ..errors import FormatError
 from ..text import shown
-from .block_lock import STATE
+from .state import STATE
 
 KNOWN_TABLE_CHILDREN = frozenset(
     {
