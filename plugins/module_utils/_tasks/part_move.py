@@ -58,7 +58,7 @@ class MovePartitions:
         return self._unreadable or self._tally.failure
 
     def result(self) -> dict[str, Any]:
-        """What was done so far."""
+        """What was done so far, as the module returns it."""
         seconds = self._clock.now() - self._began
         return self._tally.result(check_mode=self._check_mode, seconds=seconds)
 

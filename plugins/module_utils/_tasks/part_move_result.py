@@ -63,7 +63,7 @@ class MoveTally:
         return f"{failed} {noun} failed, the first is {self._first_failure}."
 
     def summary(self, check_mode: bool) -> str:
-        """The counts in words."""
+        """The counts in words, for the message of the module."""
         moved = "would be moved" if check_mode else "moved"
         counts = self._counts
         removed = ""

@@ -43,7 +43,7 @@ class SetState:
         }
 
     def run(self, resources: Resources) -> None:
-        """Set the marker."""
+        """Set the marker of the partition that the options name."""
         hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
         check_distinct(hot, cold)
         check_unlike(hot, cold, self._layout.path)

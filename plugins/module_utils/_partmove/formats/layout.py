@@ -141,7 +141,7 @@ class ShardLayout:
 
     @property
     def columns(self) -> str:
-        """The table's columns."""
+        """The columns of the table, as ClickHouse writes them."""
         return f"{self.path}/columns"
 
     @property

@@ -34,7 +34,7 @@ class Case(NamedTuple):
     partition: PartitionFacts
     options: GateOptions
     now: float
-    """Seconds since 1970."""
+    """The moment to judge for, in seconds since 1970."""
 
 
 class Refusal(NamedTuple):

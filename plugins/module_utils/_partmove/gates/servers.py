@@ -38,11 +38,11 @@ class AssumeActive:
     asks = False
 
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
-        """Never a refusal."""
+        """No partition is refused, as the operator vouches for all of them."""
         return {}
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
-        """Nothing is known."""
+        """No replica is a key, as no server is asked."""
         return {}
 
 
@@ -61,7 +61,7 @@ class NoServers:
         return {partition.partition_id: refusal for partition in partitions}
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
-        """Nothing is known."""
+        """No replica is a key, as no server is asked."""
         return {}
 
 

@@ -54,7 +54,7 @@ _LEASES = 3
 
 
 class World(NamedTuple):
-    """All that a run works with."""
+    """The ensembles, the servers and all else that a run works with."""
 
     hot: ZnodeStore
     cold: ZnodeStore

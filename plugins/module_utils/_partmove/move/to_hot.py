@@ -167,11 +167,11 @@ class ToHot:
         report.deferred.update({each: _copies_changed() for each in sorted(set(passed) - set(removed))})
 
     def discard(self, leased: LeasedShard, partition_ids: Collection[str]) -> bool:
-        """Nothing was prepared."""
+        """There is nothing to remove, as nothing was prepared."""
         return False
 
     def abandon(self, leased: LeasedShard, moved: Collection[str]) -> None:
-        """Nothing was prepared."""
+        """There is nothing to remove, as nothing was prepared."""
 
     def look_after(
         self,

@@ -51,7 +51,7 @@ class InventoryRow(NamedTuple):
     znodes: int
     """The part znode and its children."""
     ensemble: str
-    """`hot` or `cold`."""
+    """The ensemble that registers it, `hot` or `cold`."""
     state: str
     """Data of the partition's State znode as it is, empty where there is none."""
 

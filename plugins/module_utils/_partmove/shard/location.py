@@ -22,7 +22,7 @@ class Location(Enum):
     """
 
     ABSENT = "absent"
-    """Registered nowhere."""
+    """Registered in neither ensemble."""
     HOT = "hot"
     """Registered in hot only, and State is not COLD."""
     COPIED = "copied"

@@ -27,7 +27,7 @@ class Registered(NamedTuple):
     data_bytes: int = 0
 
     def plus(self, row: InventoryRow) -> Registered:
-        """What it has together with one more part."""
+        """These amounts and those of one more part."""
         return Registered(self.parts + 1, self.znodes + row.znodes, self.data_bytes + row.bytes)
 
 
@@ -38,7 +38,7 @@ class PartitionOverview:
     partition_id: str
     state: Znode | None = None
     replicas: frozenset[str] = frozenset()
-    """Of the table, as hot has them."""
+    """Names of the replicas that the table has in hot."""
     rows: list[InventoryRow] = field(default_factory=list)
 
     def registered(self, ensemble: str) -> Registered:
