@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from .._partmove.formats.state import State
 from .._partmove.gates.gate import Refusal
 from .._partmove.move.report import MovedPartition, ShardReport
-from .._partmove.plan.file import COLD, PlanRow
+from .._partmove.plan.file import PlanRow
 
 _KINDS = ("moved", "copies_removed", "deferred", "failed", "unchanged", "other_state")
 
@@ -118,7 +119,7 @@ class MoveTally:
         if listed:
             name = f"{path} {partition}"
             in_hot = (f"{parts} parts in hot", f"0 parts in hot, {parts} parts in cold")
-            if after != COLD:
+            if after != State.COLD.value:
                 in_hot = (f"{parts} parts in cold only", f"{parts} parts in hot and in cold")
             self._diff.append(
                 (

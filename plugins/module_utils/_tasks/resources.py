@@ -133,7 +133,7 @@ class Resources:
 
     def open_progress(self) -> Progress:
         """Where the action plugin of the module looks, if there is one."""
-        return Progress(self._params["_progress"], self.clock, self._stack)
+        return Progress(self._params["progress_file"], self.clock, self._stack)
 
     def open_journal(self, path: str | None) -> FileJournal | NullJournal:
         """The journal at the path; none in check mode, which does nothing that could be told."""
