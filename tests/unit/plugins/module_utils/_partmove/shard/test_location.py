@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.whereabouts import refusal_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import Whereabouts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.location import Location, locate
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
@@ -62,18 +60,3 @@ def test_a_partition_that_servers_take_for_cold(
     hot: tuple[tuple[str, ...], ...], cold: tuple[tuple[str, ...], ...], location: Location
 ) -> None:
     assert locate(whereabouts(b"COLD", hot, cold)) is location
-
-
-@pytest.mark.parametrize(
-    ("state", "shown"), [(None, "absent"), (b"HOT", "HOT"), (b"COLD\n", "COLD\n"), (b"\xff", "\\xff")]
-)
-def test_what_is_said_of_a_drifted_one(state: bytes | None, shown: str) -> None:
-    assert refusal_of(whereabouts(state, (NOTHING, NOTHING), (SOME, NOTHING))) == Refusal(
-        "not_drifted",
-        f"State is {shown} while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 0 in cold",
-        "Audit the partition and repair it before it is moved",
-    )
-
-
-def test_what_is_said_of_one_that_is_not_there() -> None:
-    assert refusal_of(whereabouts(b"COLD", (NOTHING, NOTHING), (NOTHING, NOTHING))).gate == "partition_exists"

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -33,7 +33,7 @@ class Reading(HookedStore):
     def __init__(self, ensemble: MemoryEnsemble) -> None:
         super().__init__(ensemble)
         self.requests: list[str] = []
-        self.after_first = lambda: None
+        self.after_first: Callable[[], object] = lambda: None
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
         self.requests.append("read")
