@@ -29,7 +29,13 @@ class Location(Enum):
 
 
 def locate(partition: Whereabouts) -> Location:
-    """Where the partition is, over all replicas."""
+    """Where the partition is, over all replicas.
+
+    >>> locate(Whereabouts(None, hot={"r1": ["all_0_0_0"]}, cold={"r1": ["all_0_0_0"]}))
+    <Location.HOT: 'hot'>
+    >>> locate(Whereabouts(None, hot={"r1": []}, cold={"r1": ["all_0_0_0"]}))
+    <Location.DRIFTED: 'drifted'>
+    """
     hot, cold = any(partition.hot.values()), any(partition.cold.values())
     if not hot and not cold:
         return Location.ABSENT
