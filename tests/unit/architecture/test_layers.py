@@ -10,28 +10,20 @@ zip, on Spark. The adapters import the domain; tasks import all three; modules i
 
 from __future__ import annotations
 
-import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-PLUGINS = ROOT / "plugins"
-UTILS = PLUGINS / "module_utils"
-SPARK_JOB = ROOT / "roles" / "partition_classify" / "files"
-COLLECTION = "ansible_collections.olap.partmove"
-MODULE_UTILS = f"{COLLECTION}.plugins.module_utils"
+from support import source
+from support.source import MODULE_UTILS, PLUGINS, SPARK_JOB, UTILS, Breach, Import, begins_with, told
 
-
-class Import(NamedTuple):
-    """One imported module, by its full name, and whether it was written with dots in front."""
-
-    line: int
-    name: str
-    relative: bool
+DOMAIN = f"{MODULE_UTILS}._partmove"
+ZOOKEEPER = f"{MODULE_UTILS}._zookeeper"
+CLICKHOUSE = f"{MODULE_UTILS}._clickhouse"
+TASKS = f"{MODULE_UTILS}._tasks"
 
 
 class Layer(NamedTuple):
@@ -46,11 +38,18 @@ class Layer(NamedTuple):
     relative: tuple[str, ...] = ()
     absolute: tuple[str, ...] = ()
 
+    @property
+    def rule(self) -> str:
+        """What the layer may import, as a part of a sentence."""
+        rule = _listed("the standard library", *self.outside, *self.absolute)
+        return f"{rule}, and relatively {_listed(*self.relative)}" if self.relative else rule
 
-DOMAIN = f"{MODULE_UTILS}._partmove"
-ZOOKEEPER = f"{MODULE_UTILS}._zookeeper"
-CLICKHOUSE = f"{MODULE_UTILS}._clickhouse"
-TASKS = f"{MODULE_UTILS}._tasks"
+
+def _listed(*names: str) -> str:
+    *most, last = (name.removeprefix(f"{MODULE_UTILS}.") for name in names)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 LAYERS = {
     "domain": Layer(UTILS / "_partmove", "**/*.py", (), relative=(DOMAIN,)),
     "zookeeper": Layer(UTILS / "_zookeeper", "**/*.py", ("kazoo",), relative=(DOMAIN, ZOOKEEPER)),
@@ -79,48 +78,15 @@ LAYERS = {
         ),
         relative=("partition_classify",),
     ),
+    # Runs as it is on the hosts of an ensemble, which have nothing but Python.
+    "role zookeeper": Layer(source.ROLES / "zookeeper" / "files", "**/*.py", ()),
 }
+KNOW_ANSIBLE = {"_tasks/runner.py"}
+"""The files below module_utils that know Ansible at all: the runner knows AnsibleModule."""
 
 
 def files_of(layer: Layer) -> list[Path]:
     return sorted(layer.folder.glob(layer.pattern))
-
-
-def package_of(path: Path) -> list[str]:
-    """The package that the file's relative imports start from."""
-    if path.is_relative_to(SPARK_JOB):
-        return list(path.relative_to(SPARK_JOB).parent.parts)
-    return [*COLLECTION.split("."), *path.relative_to(ROOT).parent.parts]
-
-
-def imports_of(path: Path) -> Iterator[Import]:
-    """Every import of the file, also those inside of functions."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield Import(node.lineno, alias.name, relative=False)
-        elif isinstance(node, ast.ImportFrom):
-            yield from _from_imports(node, path)
-
-
-def _from_imports(node: ast.ImportFrom, path: Path) -> Iterator[Import]:
-    package = package_of(path)
-    base = package[: len(package) - node.level + 1] if node.level else []
-    name = ".".join([*base, *([node.module] if node.module else [])])
-    # `from . import names` imports modules, `from .names import X` what is in one.
-    names = [f"{name}.{alias.name}" for alias in node.names] if _is_package(name) else [name]
-    for each in names:
-        yield Import(node.lineno, each, relative=bool(node.level))
-
-
-def _is_package(name: str) -> bool:
-    if not name.startswith(COLLECTION):
-        return False
-    return ROOT.joinpath(*name.split(".")[3:]).is_dir()
-
-
-def begins_with(name: str, prefixes: tuple[str, ...]) -> bool:
-    return any(name == prefix or name.startswith(f"{prefix}.") for prefix in prefixes)
 
 
 def is_allowed(each: Import, layer: Layer) -> bool:
@@ -131,37 +97,44 @@ def is_allowed(each: Import, layer: Layer) -> bool:
     return begins_with(each.name, layer.absolute)
 
 
+def breaches_of(layer: Layer, path: Path, imports: Iterable[Import]) -> Iterator[Breach]:
+    for each in imports:
+        if not is_allowed(each, layer):
+            dots = "relatively" if each.relative else "by its full name"
+            yield Breach(path, each.line, f"imports {each.name} {dots}; it may import {layer.rule}")
+
+
 @pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
 def test_a_layer_imports_only_what_it_may(layer: Layer) -> None:
     files = files_of(layer)
-    forbidden = [
-        f"{path.relative_to(ROOT)}:{each.line} imports {each.name}"
-        for path in files
-        for each in imports_of(path)
-        if not is_allowed(each, layer)
-    ]
-    assert forbidden == []
+    breaches = [breach for path in files for breach in breaches_of(layer, path, source.imports_of(path))]
+    assert files
+    assert not breaches, told(breaches)
 
 
-def test_every_plugin_and_job_file_belongs_to_a_layer() -> None:
-    known = {path for layer in LAYERS.values() for path in files_of(layer)}
-    found = {path for folder in (PLUGINS, SPARK_JOB) for path in folder.rglob("*.py")}
-    assert found - known == set()
+def test_every_product_file_belongs_to_one_layer() -> None:
+    known = [path for layer in LAYERS.values() for path in files_of(layer)]
+    lost = set(source.product_files()) - set(known)
+    assert not lost, told(Breach(path, 0, "belongs to no layer; give it one in LAYERS") for path in lost)
+    assert len(known) == len(set(known))
 
 
 def test_files_that_know_ansible_are_few() -> None:
-    """The runner knows AnsibleModule; nothing else below module_utils knows Ansible at all."""
     knowing = {
-        path.relative_to(UTILS).as_posix()
+        path.relative_to(UTILS).as_posix(): Breach(
+            path, each.line, f"imports {each.name}; below module_utils only the runner knows Ansible"
+        )
         for path in UTILS.rglob("*.py")
-        for each in imports_of(path)
+        for each in source.imports_of(path)
         if begins_with(each.name, ("ansible",))
     }
-    assert knowing == {"_tasks/runner.py"}
+    breaches = [breach for file, breach in knowing.items() if file not in KNOW_ANSIBLE]
+    assert not breaches, told(breaches)
+    assert knowing.keys() == KNOW_ANSIBLE
 
 
 @pytest.mark.parametrize(
-    ("layer", "file", "source"),
+    ("layer", "file", "text"),
     [
         ("domain", "_partmove/x.py", "import kazoo"),
         ("domain", "_partmove/x.py", "from .._zookeeper import store"),
@@ -176,17 +149,18 @@ def test_files_that_know_ansible_are_few() -> None:
         ("modules", "../modules/x.py", "import kazoo"),
         ("tasks", "_tasks/x.py", "from ansible.errors import AnsibleError"),
         ("tasks", "_tasks/x.py", f"from {MODULE_UTILS}._partmove.formats.names import PartName"),
+        ("role zookeeper", "../../roles/zookeeper/files/x.py", "import kazoo"),
     ],
 )
-def test_a_breach_is_seen(
-    layer: str, file: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = tmp_path / "x.py"
-    written.write_text(source)
-    place = (UTILS / file).resolve()
-    monkeypatch.setattr(f"{__name__}.package_of", lambda _path: _package_at(place))
-    assert [each for each in imports_of(written) if not is_allowed(each, LAYERS[layer])]
+def test_a_breach_is_seen(layer: str, file: str, text: str) -> None:
+    path = (UTILS / file).resolve()
+    assert list(breaches_of(LAYERS[layer], path, source.imports_in(text, path)))
 
 
-def _package_at(place: Path) -> list[str]:
-    return [*COLLECTION.split("."), *place.relative_to(ROOT).parent.parts]
+def test_a_breach_is_told_with_its_place_and_the_rule() -> None:
+    path = UTILS / "_zookeeper" / "x.py"
+    imports = source.imports_in("import json\n\nfrom .._tasks import runner\n", path)
+    assert told(breaches_of(LAYERS["zookeeper"], path, imports)) == (
+        f"plugins/module_utils/_zookeeper/x.py:3: imports {TASKS}.runner relatively;"
+        " it may import the standard library and kazoo, and relatively _partmove and _zookeeper"
+    )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a move of one shard path ends, and what it leaves behind."""
+"""How a run over one shard path ends, and what it leaves behind."""
 
 from __future__ import annotations
 
