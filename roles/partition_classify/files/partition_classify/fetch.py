@@ -19,7 +19,7 @@ from olap_partmove._partmove.plan.file import read_header
 
 from .hand_over import PLAN, HandOver
 from .progress import tell
-from .report_output import report_place
+from .report.files import report_place
 from .summary import is_change
 
 

@@ -22,7 +22,7 @@ from pyspark import SparkContext
 
 from olap_partmove._partmove.errors import PlanError
 
-from .report_output import REPORT_FILES
+from .report.files import REPORT_FILES
 
 PLAN = "plan.jsonl"
 _OUTCOME = "outcome.json"

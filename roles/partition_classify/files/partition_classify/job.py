@@ -24,16 +24,16 @@ from olap_partmove._partmove.plan.file import PlanHeader, read_header
 from .arguments import parser
 from .hand_over import PLAN, HandOver
 from .plan_output import write_parquet, write_plan_file
-from .policy import Policy, read_policy
+from .policy.file import Policy, read_policy
+from .policy.transforms import plan_rows
 from .progress import Progress, tell
-from .report_figures import figures_of
-from .report_output import prepare_report, report_place, write_report
+from .report.files import prepare_report, report_place, write_report
+from .report.sums import figures_of
 from .session import make_session
-from .signal_source import read_signal
-from .sources import Source, servers_of, source_of
+from .sources.choice import Source, servers_of, source_of
+from .sources.signals import read_signal
 from .spark_errors import sentence_of
 from .summary import findings_of, summary_of
-from .transforms import plan_rows
 
 
 def main(argv: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone 
 
 from olap_partmove._partmove.plan.file import PlanHeader, PlanRow, write_plan
 
-from .decisions import LEAVE
+from .policy.decisions import LEAVE
 
 
 def write_plan_file(

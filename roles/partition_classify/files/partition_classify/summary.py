@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone 
 from olap_partmove._partmove.plan.file import COLD, HOT, PlanHeader
 from olap_partmove._partmove.plan.lines import ONE_PART
 
-from .decisions import DEFER, LEAVE, MOVE, REHEAT
+from .policy.decisions import DEFER, LEAVE, MOVE, REHEAT
 
 _MERGES_LISTED = 20
 

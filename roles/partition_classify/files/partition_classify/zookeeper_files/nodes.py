@@ -23,6 +23,9 @@ from .damage import DamagedFile
 END = b"/"
 """The path that stands after the last record."""
 
+RECORD_BYTES = 4 + 4 + 8 + 60
+"""What a znode takes up in a snapshot besides path and data: their lengths, the id of the ACL, the stat."""
+
 _INT = struct.Struct(">i")
 _STORED = struct.Struct(">qqqqqiiiqq")
 _PIECE = 1 << 20

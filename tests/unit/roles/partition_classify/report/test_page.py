@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from olap_partmove._partmove.errors import PlanError
-from partition_classify.figures import (
+from partition_classify.report.figures import (
     Amount,
     DayFigures,
     EnsembleFigures,
@@ -30,8 +30,8 @@ from partition_classify.figures import (
     TableFigures,
     json_text,
 )
-from partition_classify.report_html import html_text, months_of, short_text, size_text
-from partition_classify.report_output import prepare_report, write_report
+from partition_classify.report.files import prepare_report, write_report
+from partition_classify.report.page import html_text, months_of, short_text, size_text
 from support.servers.chromium import show
 
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7 * 7 }}&amp;"
@@ -150,7 +150,7 @@ def test_json_is_sorted_and_has_the_fields_that_are_documented() -> None:
     values = json.loads(json_text(large()))
     assert list(values) == sorted(values)
     assert (values["format"], values["version"]) == ("olap.partmove/report", 1)
-    documented = (Path(__file__).parents[4] / "docs" / "report.md").read_text(encoding="utf-8")
+    documented = (Path(__file__).parents[5] / "docs" / "report.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w+)`", documented))
     assert _keys(values) - named == set()
 

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from olap_partmove._partmove.shard.inventory import InventoryRow, read_inventory
 from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import connect as open_store
-from partition_classify.live_source import InventoryReader, ZooKeeperSource
+from partition_classify.sources.live import InventoryReader, ZooKeeperSource
 from partition_classify.spark_errors import sentence_of
 from support.memory.synthetic import SyntheticTable
 from support.servers.replicated import wait_for

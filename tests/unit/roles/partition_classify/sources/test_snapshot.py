@@ -14,7 +14,7 @@ import pytest
 
 from olap_partmove._partmove.errors import EnsembleError, FormatError, SameEnsemble
 from olap_partmove._partmove.shard.inventory import InventoryRow
-from partition_classify.snapshot_source import SnapshotReader
+from partition_classify.sources.snapshot import SnapshotReader
 from partition_classify.zookeeper_files.folders import DataFolder, folders_of
 from support.files import log_files as log
 from support.files.log_files import LogWriter

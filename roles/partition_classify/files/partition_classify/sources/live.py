@@ -43,9 +43,9 @@ from olap_partmove._zookeeper.options import EnsembleOptions
 from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import ZooKeeperStore, connect
 
+from ..progress import tell
 from .dealing import deal
 from .inventory_rows import INVENTORY_SCHEMA, record_batches
-from .progress import tell
 
 if TYPE_CHECKING:
     import pyarrow as pa

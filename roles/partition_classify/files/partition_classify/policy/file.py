@@ -37,7 +37,7 @@ from olap_partmove._partmove.errors import FormatError
 from olap_partmove._partmove.formats.names import check_partition_id
 from olap_partmove._partmove.text import SECONDS, parse_duration
 
-from .policy_yaml import Keys, PolicyError, load
+from .strict_yaml import Keys, PolicyError, load
 
 VERSION = 1
 _WILDCARDS = re.compile(r"\*\*|\*|\?")

@@ -14,15 +14,13 @@ from pyspark.sql import Column, DataFrame, Window, functions as F  # noqa: N812 
 
 from olap_partmove._partmove.plan.file import COLD
 
+from ..zookeeper_files.nodes import RECORD_BYTES
 from .decisions import decided
-from .policy import Policy, Settings, duration_text
+from .file import Policy, Settings, duration_text
 
 PARTITION = ("shard_path", "partition_id")
 REPLICA = (*PARTITION, "replica")
 PART = (*REPLICA, "part")
-
-RECORD_BYTES = 4 + 4 + 8 + 60
-"""What a znode takes up in a snapshot besides path and data: their lengths, the id of the ACL, the stat."""
 
 # The children that a part may have are /columns and /checksums.
 _CHILD_NAME_BYTES = 9

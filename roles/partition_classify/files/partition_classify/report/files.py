@@ -36,7 +36,7 @@ def prepare_report(folder: Path) -> None:
 
 def write_report(figures: ReportFigures, folder: Path) -> None:
     """Write both files, each beside its place first, so that nobody sees half of one."""
-    from .report_html import html_text  # noqa: PLC0415 - needs Jinja2, as no other part of the job does
+    from .page import html_text  # noqa: PLC0415 - needs Jinja2, as no other part of the job does
 
     texts = (html_text(figures), json_text(figures))
     for name, text in zip(REPORT_FILES, texts, strict=True):

@@ -18,10 +18,10 @@ from pyspark.sql import SparkSession
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import PartitionUsage
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
-from partition_classify.inventory_rows import INVENTORY_SCHEMA
-from partition_classify.policy import Policy, Rule, Settings
-from partition_classify.signal_source import SIGNAL_SCHEMA
-from partition_classify.transforms import plan_rows, with_settings, with_table
+from partition_classify.policy.file import Policy, Rule, Settings
+from partition_classify.policy.transforms import plan_rows, with_settings, with_table
+from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
+from partition_classify.sources.signals import SIGNAL_SCHEMA
 
 HOUR = 3_600_000
 DAY = 24 * HOUR

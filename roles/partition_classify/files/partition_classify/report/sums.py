@@ -19,8 +19,8 @@ from olap_partmove._partmove.plan.file import PlanHeader
 from olap_partmove._partmove.plan.lines import FORESEEN_GATES
 from olap_partmove._partmove.text import format_time
 
-from .decisions import DEFER, LEAVE, MOVE, REHEAT
-from .ensemble_size import EnsembleSize
+from ..policy.decisions import DEFER, LEAVE, MOVE, REHEAT
+from ..sources.ensemble_size import EnsembleSize
 from .figures import (
     Amount,
     DayFigures,

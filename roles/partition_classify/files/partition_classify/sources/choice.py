@@ -22,10 +22,10 @@ from olap_partmove._clickhouse.settings import clients_of
 from olap_partmove._partmove.errors import EnsembleError
 from olap_partmove._zookeeper.settings import options_of
 
+from ..zookeeper_files.folders import folders_of
 from .ensemble_size import EnsembleSize, size_of_files, size_of_running
-from .live_source import FORMAT as LIVE, ZooKeeperSource
-from .snapshot_source import DEFAULT_TASKS, FORMAT as SNAPSHOT, SnapshotSource
-from .zookeeper_files.folders import folders_of
+from .live import FORMAT as LIVE, ZooKeeperSource
+from .snapshot import DEFAULT_TASKS, FORMAT as SNAPSHOT, SnapshotSource
 
 SOURCES = (LIVE, SNAPSHOT)
 _ENSEMBLES = ("hot", "cold")

@@ -20,10 +20,10 @@ from pyspark.sql import Row, SparkSession
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import PartitionUsage
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
-from partition_classify.inventory_rows import INVENTORY_SCHEMA
-from partition_classify.policy import parse_policy
-from partition_classify.signal_source import SIGNAL_SCHEMA
-from partition_classify.transforms import plan_rows
+from partition_classify.policy.file import parse_policy
+from partition_classify.policy.transforms import plan_rows
+from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
+from partition_classify.sources.signals import SIGNAL_SCHEMA
 
 DAY = 86_400_000
 NOW = 20_000 * DAY

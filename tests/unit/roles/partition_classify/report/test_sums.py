@@ -16,12 +16,12 @@ from pyspark.sql import SparkSession
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
 from olap_partmove._partmove.plan.file import PlanHeader
-from partition_classify.ensemble_size import EnsembleSize
-from partition_classify.figures import Amount, DayFigures, ReportFigures, json_text
-from partition_classify.inventory_rows import INVENTORY_SCHEMA
-from partition_classify.policy import parse_policy
-from partition_classify.report_figures import MOST_TO_GAIN, PARTITIONS_LISTED, TABLES_LISTED, figures_of
-from partition_classify.transforms import plan_rows
+from partition_classify.policy.file import parse_policy
+from partition_classify.policy.transforms import plan_rows
+from partition_classify.report.figures import Amount, DayFigures, ReportFigures, json_text
+from partition_classify.report.sums import MOST_TO_GAIN, PARTITIONS_LISTED, TABLES_LISTED, figures_of
+from partition_classify.sources.ensemble_size import EnsembleSize
+from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
 
 DAY = 86_400_000
 NOW = int(datetime(2026, 11, 20, 22, 15, tzinfo=UTC).timestamp() * 1000)

@@ -11,12 +11,12 @@ import socket
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from .transforms import RECORD_BYTES
-from .zookeeper_files.damage import DamagedFile
-from .zookeeper_files.folders import DataFolder
-from .zookeeper_files.member import choose_member
-from .zookeeper_files.replay import Replay
-from .zookeeper_files.snapshot import SnapshotScan
+from ..zookeeper_files.damage import DamagedFile
+from ..zookeeper_files.folders import DataFolder
+from ..zookeeper_files.member import choose_member
+from ..zookeeper_files.nodes import RECORD_BYTES
+from ..zookeeper_files.replay import Replay
+from ..zookeeper_files.snapshot import SnapshotScan
 
 _SECONDS = 5.0
 _PORT = 2181

@@ -15,9 +15,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from olap_partmove._partmove.shard.inventory import InventoryRow
-from partition_classify.policy import read_policy
+from partition_classify.policy.file import read_policy
+from partition_classify.policy.transforms import plan_rows
 from partition_classify.spark_errors import sentence_of
-from partition_classify.transforms import plan_rows
 from support.files.inventories import copied, files, live
 from support.files.snapshot_files import NOW, GeneratedTree, write_generated
 from support.memory.synthetic import SyntheticTable

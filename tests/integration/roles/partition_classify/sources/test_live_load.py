@@ -17,7 +17,7 @@ from kazoo.client import KazooClient
 
 from olap_partmove._partmove.errors import EnsembleUnreachable
 from olap_partmove._zookeeper.options import EnsembleOptions
-from partition_classify.live_source import RETRIES, InventoryReader, ShardPaths
+from partition_classify.sources.live import RETRIES, InventoryReader, ShardPaths
 from support.memory.synthetic import SyntheticTable
 from support.memory.tables import TableOptions, build_table, days
 from support.servers.proxy import ZooKeeperProxy

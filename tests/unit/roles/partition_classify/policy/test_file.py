@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from partition_classify.policy import (
+from partition_classify.policy.file import (
     BUILT_IN,
     Rule,
     Settings,
@@ -20,7 +20,7 @@ from partition_classify.policy import (
     parse_policy,
     read_policy,
 )
-from partition_classify.policy_yaml import PolicyError
+from partition_classify.policy.strict_yaml import PolicyError
 
 HOUR = 3_600_000
 DAY = 24 * HOUR

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from partition_classify.dealing import deal
+from partition_classify.sources.dealing import deal
 
 
 def test_the_largest_has_a_hand_of_its_own() -> None:

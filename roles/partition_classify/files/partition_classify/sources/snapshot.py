@@ -47,14 +47,14 @@ from olap_partmove._partmove.errors import SameEnsemble
 from olap_partmove._partmove.formats.layout import ShardLayout
 from olap_partmove._partmove.shard.inventory import InventoryRow
 
+from ..progress import tell
+from ..zookeeper_files.damage import DamagedFile
+from ..zookeeper_files.folders import DataFolder, folders_of
+from ..zookeeper_files.member import Member, Tree
+from ..zookeeper_files.rows import group_of, table_rows
+from ..zookeeper_files.survey import Table, survey
 from .dealing import deal
 from .inventory_rows import INVENTORY_SCHEMA, record_batches
-from .progress import tell
-from .zookeeper_files.damage import DamagedFile
-from .zookeeper_files.folders import DataFolder, folders_of
-from .zookeeper_files.member import Member, Tree
-from .zookeeper_files.rows import group_of, table_rows
-from .zookeeper_files.survey import Table, survey
 
 if TYPE_CHECKING:
     import pyarrow as pa

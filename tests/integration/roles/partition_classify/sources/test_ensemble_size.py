@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from partition_classify.ensemble_size import EnsembleSize, size_of_files, size_of_running
+from partition_classify.sources.ensemble_size import EnsembleSize, size_of_files, size_of_running
 from partition_classify.zookeeper_files.folders import DataFolder, folders_of
 from support.files.snapshot_files import GeneratedTree, write_generated
 from support.servers.zookeeper import Ensemble
