@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: spark_submit
-short_description: Run spark-submit and show what the driver says
+module: _spark_submit
+short_description: Internal helper of the role partition_classify, not for playbooks
 version_added: 0.1.0
 description:
+  - This is an internal helper of the role P(olap.partmove.partition_classify#role). It is no part of the public
+    interface of the collection, and may change or go with any release. Use the role.
   - Runs a program on the host, shows while it runs what it says for people, and waits for its exit status.
-  - The role P(olap.partmove.partition_classify#role) runs its job with it; it is of little use elsewhere.
   - Lines on stderr that begin with C(partition_classify:) are shown, and what YARN and Kubernetes say of the
     state of a driver.
   - If the program fails, RV(msg) is the last such line, and not all the output of Java.
@@ -51,7 +52,7 @@ options:
 
 EXAMPLES = r"""
 - name: Run the job on Spark
-  olap.partmove.spark_submit:
+  olap.partmove._spark_submit:
     argv: [spark-submit, --master, "local[*]", /opt/partmove/classify.py, --help]
     folder: /tmp/run
     python: python3
