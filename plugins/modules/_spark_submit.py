@@ -10,8 +10,8 @@ module: _spark_submit
 short_description: Internal helper of the role partition_classify, not for playbooks
 version_added: 0.1.0
 description:
-  - This is an internal helper of the role P(olap.partmove.partition_classify#role). It is no part of the public
-    interface of the collection, and may change or go with any release. Use the role.
+  - This is an internal helper of the role P(olap.partmove.partition_classify#role). It is no part of the
+    public interface of the collection, and may change or go with any release. Use the role.
   - Runs a program on the host, shows while it runs what it says for people, and waits for its exit status.
   - Lines on stderr that begin with C(partition_classify:) are shown, and what YARN and Kubernetes say of the
     state of a driver.

@@ -20,8 +20,9 @@ from olap_partmove._partmove.plan.lines import MUTATIONS_APPLIED, ONE_PART, QUEU
 
 MOVE = "move"
 REHEAT = "reheat"
-DEFER = "defer"
 STAY = "stay"
+BUSY = "busy"
+"""The partition would be cold, but stays hot because its servers still have to write to it."""
 LEAVE = "leave"
 
 
@@ -41,9 +42,10 @@ class Decision(NamedTuple):
 def decided(partitions: DataFrame) -> DataFrame:
     """The columns that plan and analysis have.
 
-    ``action`` is what the row asks for: ``move``, ``reheat``, ``stay``; ``defer`` where servers are busy with
-    a partition that is cold otherwise; ``leave`` for a table that the policy leaves alone, without a state.
-    ``gate`` is the gate that was seen to be closed, and ``statement`` the SQL that opens it.
+    ``action`` is what the row asks for: ``move``, ``reheat``, ``stay``; ``busy`` for a partition that would
+    be cold but stays hot because of what its servers do; ``leave`` for one of a table that the policy leaves
+    alone, which has no state. ``gate`` is the gate that was seen to be closed, and ``statement`` the SQL that
+    opens it.
     """
     decisions = _decisions()
     return (
@@ -147,14 +149,14 @@ def _action() -> Column:
         F.when(F.col("state").isNull(), LEAVE)
         .when(is_cold & F.col("has_hot"), MOVE)
         .when(~is_cold & F.col("is_marked_cold"), REHEAT)
-        .when(F.col("busy_gate").isNotNull(), DEFER)
+        .when(F.col("busy_gate").isNotNull(), BUSY)
         .otherwise(STAY)
     )
 
 
 def _gate() -> Column:
     return F.when((F.col("action") == MOVE) & (F.col("parts_per_replica") > 1), ONE_PART).when(
-        F.col("action") == DEFER, F.col("busy_gate")
+        F.col("action") == BUSY, F.col("busy_gate")
     )
 
 

@@ -14,7 +14,7 @@ import json
 from dataclasses import asdict, dataclass
 
 FORMAT = "olap.partmove/report"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class HotFigures:
     """The part of ``moved`` that needs a merge first."""
     reheated: Amount
     """Comes back to hot, of what is in cold only."""
-    deferred: Amount
-    """Would be cold, but servers work on it; stays."""
+    busy: Amount
+    """Stays, although it would be cold by the policy, because servers have work to do with it."""
     left_alone: Amount
     """Of tables that the policy leaves alone; stays."""
     after: Amount

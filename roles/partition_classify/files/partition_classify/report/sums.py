@@ -19,7 +19,7 @@ from olap_partmove._partmove.plan.file import PlanHeader
 from olap_partmove._partmove.plan.lines import FORESEEN_GATES
 from olap_partmove._partmove.text import format_time
 
-from ..policy.decisions import DEFER, LEAVE, MOVE, REHEAT
+from ..policy.decisions import BUSY, LEAVE, MOVE, REHEAT
 from ..sources.ensemble_size import EnsembleSize
 from .figures import (
     Amount,
@@ -40,7 +40,7 @@ _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1)
 # From the first of a month so many days back is in the month eleven months before, whatever the year.
 _ELEVEN_MONTHS = 330
-_KINDS = ("today", "moved", "gated", "reheated", "deferred", "left_alone", "cold")
+_KINDS = ("today", "moved", "gated", "reheated", "busy", "left_alone", "cold")
 _AMOUNTS = ("znodes", "bytes", "snapshot_bytes")
 _GATES = {gate.name: gate for gate in PARTITION_GATES if gate.name in FORESEEN_GATES}
 
@@ -88,7 +88,7 @@ def _by_table(rows: DataFrame) -> DataFrame:
         "moved": is_move,
         "gated": is_move & F.col("gate").isNotNull(),
         "reheated": (F.col("action") == REHEAT) & ~has_hot,
-        "deferred": F.col("action") == DEFER,
+        "busy": F.col("action") == BUSY,
         "left_alone": (F.col("action") == LEAVE) & has_hot,
         "cold": ~has_hot,
     }

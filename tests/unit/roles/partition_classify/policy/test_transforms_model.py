@@ -225,7 +225,7 @@ def decide(policy: Mapping[str, Any], path: str, shard: Shard) -> dict[str, tupl
         elif state == "COLD":
             action = "move" if key in times else "stay"
         else:
-            action = "reheat" if is_marked else "defer" if gate else "stay"
+            action = "reheat" if is_marked else "busy" if gate else "stay"
         counts = counted(partition, "hot" if key in times else "cold")
         if action == "move" and counts[2] > 1:
             gate = "one_part"
@@ -323,8 +323,8 @@ def test_plan_is_that_of_the_model(spark: SparkSession, number: int) -> None:
             ("COLD", "move", "one_part"),
             ("HOT", "stay", None),
             ("HOT", "reheat", None),
-            ("HOT", "defer", "queue_clear"),
-            ("HOT", "defer", "mutations_applied"),
+            ("HOT", "busy", "queue_clear"),
+            ("HOT", "busy", "mutations_applied"),
         }
 
     found: dict[str, dict[str, tuple[object, ...]]] = {path: {} for path in cases}

@@ -33,8 +33,8 @@ KINDS = (
     ("reheat", None, False),
     ("stay", None, True),
     ("stay", None, False),
-    ("defer", "queue_clear", True),
-    ("defer", "mutations_applied", True),
+    ("busy", "queue_clear", True),
+    ("busy", "mutations_applied", True),
     ("leave", None, True),
     ("leave", None, False),
 )
@@ -116,7 +116,7 @@ def test_sums_of_hot_are_those_of_the_model(figures: ReportFigures, rows: list[P
         "moved": lambda row: row.action == "move",
         "gated": lambda row: row.gate == "one_part",
         "reheated": lambda row: row.action == "reheat" and not row.has_hot,
-        "deferred": lambda row: row.action == "defer",
+        "busy": lambda row: row.action == "busy",
         "left_alone": lambda row: row.action == "leave" and row.has_hot,
     }
     assert {name: getattr(figures.hot, name) for name in conditions} == {
