@@ -50,7 +50,7 @@ def fetch(arguments: argparse.Namespace) -> dict[str, Any]:
     hand_over = HandOver(arguments.hand_over)
     try:
         before = read_header(arguments.previous) if arguments.previous.exists() else None
-        # Beside its place, so that it can be renamed.
+        # The folder is made beside the plan, so that the new plan can be renamed to its place.
         with tempfile.TemporaryDirectory(prefix=".partition_classify.", dir=arguments.plan.parent) as name:
             folder = Path(name)
             summary = hand_over.take_summary(folder, arguments.told)

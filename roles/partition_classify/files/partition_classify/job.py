@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _classify_for_another_host(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Hand over whatever comes of it. Nobody there sees the output of a driver in a cluster."""
+    """Classify, and hand over a plan or an error: nobody sees the output of a driver in a cluster."""
     with tempfile.TemporaryDirectory(prefix="partition_classify.") as folder:
         arguments.plan = Path(folder, PLAN)
         arguments.report = Path(folder) if arguments.report else None
@@ -119,7 +119,7 @@ def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.
 
 
 def _check_folder(plan: Path) -> None:
-    """Now, rather than after everything was read."""
+    """Refuse, before anything is read, a folder that the plan cannot be written to."""
     if not os.access(plan.parent, os.W_OK | os.X_OK):
         raise PlanError(
             f"{plan}: the plan cannot be written, this user cannot write to {plan.parent}",

@@ -21,7 +21,7 @@ def write_plan_file(
 ) -> PlanHeader:
     """Write the plan file, with the rows of one Spark partition in memory at a time.
 
-    Of a table that the policy leaves alone there is no row in it.
+    Tables that the policy leaves alone have no row in it.
     """
     return write_plan(path, _sorted(rows), policy_digest=policy_digest, source=source, as_of=as_of)
 

@@ -81,7 +81,7 @@ def decided(partitions: DataFrame) -> DataFrame:
 
 
 def _decisions() -> list[Decision]:
-    """In the order in which they are looked at; together they cover every partition."""
+    """All decisions, in the order in which they are looked at; together they cover every partition."""
     only_in_cold = ~F.col("has_hot")
     is_marked_cold = F.col("is_marked_cold")
     is_pinned_cold = F.col("is_pinned_cold")
@@ -126,7 +126,10 @@ def _by_age() -> list[Decision]:
 
 
 def _if_not_busy(condition: Column, reason: Column) -> list[Decision]:
-    """Cold, unless the servers are still to write to the partition. What is not known is left to the move."""
+    """The decisions for what is cold unless the servers still have to write to it.
+
+    Where the servers said nothing of it, it counts as cold: the gates of the move look at them again.
+    """
     is_queued = F.coalesce("is_queued", F.lit(False))
     is_mutated = F.coalesce("is_mutated", F.lit(False))
     return [
@@ -161,7 +164,10 @@ def _gate() -> Column:
 
 
 def _statement() -> Column:
-    """The merge that a partition needs. Not where the servers have merged it and only clean up."""
+    """The SQL that merges a partition, null where it needs none.
+
+    It needs none either where the servers have merged it and only have to clean up.
+    """
     needs_merge = (F.col("gate") == ONE_PART) & (F.coalesce("active_parts", F.lit(2)) > 1)
     table = F.coalesce("sql_table", F.lit("…"))
     return F.when(

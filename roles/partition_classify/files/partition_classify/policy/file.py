@@ -46,10 +46,10 @@ _WILDCARD_PATTERNS = {"**": "(?s:.*)", "*": "[^/]*", "?": "[^/]"}
 
 @dataclass(frozen=True)
 class Settings:
-    """When a partition is cold."""
+    """What the policy says of the partitions of a table: when they are cold."""
 
     cold_after_ms: int
-    """How long it must not have changed."""
+    """For how many milliseconds a partition must not have changed to be cold."""
     keep_newest: int
     """How many of the newest partitions of a shard path stay hot whatever their age."""
     pin_hot: tuple[str, ...] = ()

@@ -188,7 +188,7 @@ def with_age(partitions: DataFrame, as_of: int) -> DataFrame:
 
 
 def _amounts(*names: str) -> list[str]:
-    """The columns that have these amounts, of each ensemble."""
+    """The names of the columns with these amounts of each ensemble, such as ``hot_znodes``."""
     return [f"{ensemble}_{name}" for name in names for ensemble in ("hot", "cold")]
 
 

@@ -24,9 +24,9 @@ class Amount:
     partitions: int = 0
     znodes: int = 0
     bytes: int = 0
-    """Data of the znodes."""
+    """Bytes of the data of the znodes."""
     snapshot_bytes: int = 0
-    """What they take up in a snapshot."""
+    """Bytes that the znodes take up in a snapshot."""
 
     def __add__(self, other: Amount) -> Amount:
         return Amount(
@@ -51,15 +51,15 @@ class HotFigures:
 
     today: Amount
     moved: Amount
-    """Leaves hot."""
+    """What leaves hot."""
     gated: Amount
-    """The part of ``moved`` that needs a merge first."""
+    """That part of ``moved`` that needs a merge first."""
     reheated: Amount
-    """Comes back to hot, of what is in cold only."""
+    """What comes back to hot, of partitions that are in cold only."""
     busy: Amount
-    """Stays, although it would be cold by the policy, because servers have work to do with it."""
+    """What would be cold by the policy, but stays in hot because servers have work to do with it."""
     left_alone: Amount
-    """Of tables that the policy leaves alone; stays."""
+    """What stays in hot because the policy leaves its tables alone."""
     after: Amount
 
 
@@ -72,9 +72,9 @@ class TableFigures:
     today: Amount
     after: Amount
     gained_znodes: int
-    """How many fewer; below 0 when more comes back than goes."""
+    """How many znodes fewer hot has after the plan; below 0 when more come back than go."""
     share: float
-    """Of all znodes of parts that hot has today."""
+    """The share that the table has of all znodes of parts in hot today, from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class GateFigures:
     remedy: str
     stopped: Amount
     largest: tuple[GatedPartition, ...]
-    """Those with the most znodes."""
+    """The stopped partitions with the most znodes."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class DayFigures:
     """Partitions in hot that changed last on a day, or in a year."""
 
     when: str
-    """``2026-10-31``, in UTC, or ``2026``."""
+    """The day in UTC, such as ``2026-10-31``, or the year, such as ``2026``."""
     partitions: int
     znodes: int
     moved: int
@@ -128,7 +128,7 @@ class EnsembleFigures:
     znodes: int
     znodes_after: int
     share: float
-    """Of the znodes of parts among all."""
+    """The share that the znodes of parts have of all znodes, from 0 to 1."""
     snapshot_bytes: int | None
     snapshot_bytes_after: int | None
 
@@ -144,17 +144,17 @@ class ReportFigures:
     shard_paths: int
     hot: HotFigures
     cold: Amount
-    """Of partitions that are in cold only."""
+    """What the partitions that are in cold only add up to."""
     ensemble: EnsembleFigures | None
-    """None where the size of the ensemble is not known."""
+    """The whole hot ensemble; None where its size is not known."""
     most_to_gain: tuple[TableFigures, ...]
     largest_tables: tuple[TableFigures, ...]
     other_tables: OtherTables
     gates: tuple[GateFigures, ...]
     days: tuple[DayFigures, ...]
-    """Of the newest twelve months, without days on which nothing changed last."""
+    """The days of the newest twelve months, without those on which nothing changed last."""
     years: tuple[DayFigures, ...]
-    """Of the time before."""
+    """The years of the time before."""
 
 
 def json_text(figures: ReportFigures) -> str:

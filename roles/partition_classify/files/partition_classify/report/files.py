@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The files of a report."""
+"""Writes the files of a report into its folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def report_place(folder: Path | None) -> str | None:
 
 
 def prepare_report(folder: Path) -> None:
-    """Make the folder, now rather than after everything was read.
+    """Make the folder of a report, now rather than after everything was read.
 
     Raises PlanError when this Python has no Jinja2, OSError when the folder cannot be made.
     """

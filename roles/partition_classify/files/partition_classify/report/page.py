@@ -19,7 +19,7 @@ from .figures import DayFigures, ReportFigures
 
 TEMPLATE = "report.html.j2"
 LEVELS = 5
-"""Shades of the calendar, besides that for nothing."""
+"""How many shades the calendar has, besides the one for a day without partitions."""
 
 _MINUS = "\N{MINUS SIGN}"
 _SIZES = ("KiB", "MiB", "GiB", "TiB")
@@ -56,7 +56,7 @@ def html_text(figures: ReportFigures) -> str:
 
 
 def count_text(number: int) -> str:
-    """``1,234,567``."""
+    """A count with commas, such as ``1,234,567``."""
     return f"{number:,}".replace("-", _MINUS)
 
 
@@ -71,7 +71,7 @@ def short_text(number: int) -> str:
 
 
 def size_text(size: int) -> str:
-    """``512 B``, ``1.5 MiB``."""
+    """A size in bytes in the unit that fits, such as ``512 B`` or ``1.5 MiB``."""
     value, unit = float(abs(size)), "B"
     for each in _SIZES:
         if value < 1024:
@@ -83,7 +83,7 @@ def size_text(size: int) -> str:
 
 
 def share_text(part: float, whole: float = 1) -> str:
-    """``42.1 %``; of nothing, a dash."""
+    """A part as a share of the whole, such as ``42.1 %``; a dash where the whole is nothing."""
     if not whole:
         return "\N{EN DASH}"
     share = 100 * part / whole
@@ -124,7 +124,7 @@ def months_of(days: Sequence[DayFigures]) -> list[Month]:
 
 
 def _level(partitions: int, most: int) -> int:
-    """Counts of days differ by orders of magnitude, so the levels do too."""
+    """The shade of a day; counts of days differ by orders of magnitude, and so do the levels."""
     if partitions == 0:
         return 0
     return min(1 + int(LEVELS * log(partitions) / log(most + 1)), LEVELS)

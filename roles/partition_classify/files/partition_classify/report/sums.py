@@ -125,7 +125,7 @@ def _after(row: Row) -> Amount:
 
 
 def _listed(tables: DataFrame, order: Column, most: int, all_znodes: int) -> list[TableFigures]:
-    """The first tables in an order, the greatest value first."""
+    """The figures of the tables with the greatest values of ``order``, at most so many."""
     return [_table(row, all_znodes) for row in tables.orderBy(order.desc(), "table").limit(most).collect()]
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which source the inventory comes from, and what it is asked for.
+"""Which source the arguments of the job ask for, and what that source is asked for.
 
 A source is checked before Spark is started, so that a wrong setting costs no time.
 """
@@ -48,7 +48,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class LiveSource:
-    """Ensembles that run."""
+    """The inventory of ensembles that run."""
 
     connections: Mapping[str, Mapping[str, Any]]
     root: str
@@ -70,18 +70,22 @@ class LiveSource:
         return spark.read.format(LIVE).options(root=self.root, **pace, **secrets).load()
 
     def size_of_hot(self) -> EnsembleSize | None:
-        """What a member of hot says; it may be told not to."""
+        """The size of hot as one of its members tells it; None where they are told not to."""
         return size_of_running(options_of("hot", self.connections["hot"]).hosts)
 
     def _sessions(self, spark: SparkSession) -> int:
-        """With a limit no more than tasks that run at once, so that none keeps its share while it waits."""
+        """How many sessions the job may have with each ensemble.
+
+        With a limit to the rate there are no more than tasks run at once: a task that waits for its turn
+        would keep its share of the rate from the others.
+        """
         at_once = spark.sparkContext.defaultParallelism if self.znodes_per_second else self.sessions
         return min(self.sessions, at_once)
 
 
 @dataclass(frozen=True)
 class SnapshotFiles:
-    """Files of ensembles, which need not run."""
+    """The inventory of ensembles as copies of their files tell it; the ensembles need not run."""
 
     folders: Mapping[str, Any]
     root: str
@@ -105,7 +109,7 @@ class SnapshotFiles:
         return reader.option("older_snapshot", self.older_snapshot).load()
 
     def size_of_hot(self) -> EnsembleSize | None:
-        """What the snapshots have, without what was logged since; they are gone over once more."""
+        """The size of hot as its snapshots have it, without the log; they are read once more for that."""
         folders = folders_of("hot", self.folders["hot"])
         return size_of_files(folders, (lambda _error: None) if self.older_snapshot else None)
 
@@ -135,7 +139,7 @@ def servers_of(arguments: argparse.Namespace) -> object:
 
 
 def _connections(path: Path) -> dict[str, Any]:
-    """What the file says of hot, and maybe of cold and of the servers."""
+    """The settings of hot, and of cold and the servers if the file has them; raises EnsembleError."""
     try:
         connections = json.loads(path.read_bytes())
     except ValueError as error:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 
 def deal(sizes: Sequence[int], hands: int) -> list[tuple[int, ...]]:
-    """Numbers of the things with these sizes, in at most so many hands of about one size.
+    """Deal things of these sizes out to at most so many hands, to each about as much.
 
-    No hand is empty; the numbers in a hand ascend.
+    Gives the numbers of the things in each hand, in ascending order. No hand is empty.
     """
     dealt: list[list[int]] = [[] for _each in range(min(hands, len(sizes)))]
     # The largest first, each to who has least by then.

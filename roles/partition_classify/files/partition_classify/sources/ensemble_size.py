@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How much a whole ensemble has, parts or not. It is only told to people: nothing is decided by it."""
+"""How large a whole ensemble is, with all of its znodes. People are told so; nothing is decided by it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _PORT = 2181
 
 
 class EnsembleSize(NamedTuple):
-    """All znodes, and what they take up in a snapshot; None where that is not told."""
+    """How many znodes an ensemble has, and the bytes they take up in a snapshot, None if not known."""
 
     znodes: int
     snapshot_bytes: int | None
 
 
 def size_of_running(hosts: Iterable[str]) -> EnsembleSize | None:
-    """What the first member that answers says to ``mntr``, or else to ``srvr``; None when none does.
+    """The size that the first member to answer tells to ``mntr``, or else to ``srvr``; None if none answers.
 
     Many members are told not to answer to ``mntr``, and those that only speak TLS answer to neither.
     """
@@ -49,7 +49,7 @@ def size_of_running(hosts: Iterable[str]) -> EnsembleSize | None:
 def size_of_files(
     folders: Iterable[DataFolder], older_snapshot: Callable[[DamagedFile], None] | None = None
 ) -> EnsembleSize:
-    """What the snapshots have, all folders together; the log after them is not counted.
+    """The size that the snapshots of all folders have together; the log after them is not counted.
 
     ``older_snapshot`` is as for `choose_member`. Raises EnsembleError.
     """

@@ -7,9 +7,9 @@
 Options:
 
 - ``root``: where shard paths are looked for, in the hot ensemble;
-- ``hot_secret``, and optionally ``cold_secret``: how to connect, as JSON (see connections below). They
-  may carry credentials; Spark does not show the options of a Python data source, and would hide the
-  value of an option with such a name;
+- ``hot_secret``, and optionally ``cold_secret``: how to connect, as JSON with the keys that `options_of`
+  knows. They may carry credentials; Spark does not show the options of a Python data source, and would hide
+  the value of an option with such a name;
 - ``sessions``: how many sessions the job may have with each ensemble at one moment;
 - ``znodes_per_second``: how many znodes the job may read of each ensemble in a second, 0 for any number.
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 FORMAT = "zookeeper"
 DEFAULT_SESSIONS = 32
-"""Below 60, which is how many connections of one host ZooKeeper accepts by default."""
+"""It is below 60, which is how many connections of one host ZooKeeper accepts by default."""
 
 RETRIES = 3
 _FIRST_DELAY = 1.0
@@ -62,22 +62,22 @@ _PATH_COST = 100
 
 @dataclass(frozen=True)
 class ShardPaths(InputPartition):
-    """The shard paths that one task reads, and how fast it may."""
+    """The shard paths that one task reads, and how many znodes of each ensemble it may read in a second."""
 
     paths: tuple[str, ...]
     znodes_per_second: float
 
 
 class ZooKeeperSource(DataSource):
-    """Reads InventoryRows; see the module for the options."""
+    """The data source ``zookeeper``, which gives InventoryRows; the module says what its options are."""
 
     @classmethod
     def name(cls) -> str:
-        """What ``spark.read.format`` takes."""
+        """The name that ``spark.read.format`` takes."""
         return FORMAT
 
     def schema(self) -> StructType:
-        """INVENTORY_SCHEMA."""
+        """The schema of the rows, which is INVENTORY_SCHEMA."""
         return INVENTORY_SCHEMA
 
     def reader(self, schema: StructType) -> InventoryReader:
@@ -133,9 +133,9 @@ class InventoryReader(DataSourceReader):
         yield from record_batches(self._rows(partition))
 
     def _rows(self, partition: ShardPaths) -> Iterator[InventoryRow]:
-        """Each row once, although an ensemble may be lost for longer than a session can bridge.
+        """Yield each row once, even where an ensemble is lost for longer than a session can bridge.
 
-        Rows come sorted within a shard path, so that what was there before the loss is passed over.
+        Rows come sorted within a shard path, so a new try passes over those that came before the loss.
         """
         left = list(reversed(partition.paths))
         last: tuple[str, ...] = ()
@@ -171,7 +171,7 @@ class InventoryReader(DataSourceReader):
 
 
 def _position(row: InventoryRow) -> tuple[str, ...]:
-    """Grows from row to row of a shard path: hot comes before cold, see read_inventory."""
+    """The place of a row among those of its shard path, which `read_inventory` sorts, hot before cold."""
     return ("0" if row.ensemble == HOT else "1", row.replica, row.part)
 
 

@@ -4,9 +4,9 @@
 
 """What ClickHouse servers know of partitions, as a Spark data source, ``clickhouse_usage``.
 
-The one option is ``clickhouse_secret``: how to connect, as JSON (see clickhouse.settings); the source
-``zookeeper`` says why it has that name. There is one input partition for each server, and each asks its
-server a handful of questions, whatever the number of tables.
+The one option is ``clickhouse_secret``: how to connect, as JSON with the keys that `clients_of` knows; the
+source ``zookeeper`` says why it has that name. There is one input partition for each server, and each asks
+its server a handful of questions, whatever the number of tables.
 """
 
 from __future__ import annotations
@@ -58,15 +58,15 @@ class Server(InputPartition):
 
 
 class ClickHouseSource(DataSource):
-    """Reads PartitionUsage; see the module for the option."""
+    """The data source ``clickhouse_usage``, which gives rows of PartitionUsage."""
 
     @classmethod
     def name(cls) -> str:
-        """What ``spark.read.format`` takes."""
+        """The name that ``spark.read.format`` takes."""
         return FORMAT
 
     def schema(self) -> StructType:
-        """SIGNAL_SCHEMA."""
+        """The schema of the rows, which is SIGNAL_SCHEMA."""
         return SIGNAL_SCHEMA
 
     def reader(self, schema: StructType) -> SignalReader:
@@ -81,7 +81,7 @@ class SignalReader(DataSourceReader):
     clients: tuple[ClickHouseClient, ...]
 
     def partitions(self) -> Sequence[Server]:
-        """One for each server."""
+        """One input partition for each server."""
         return [Server(client) for client in self.clients]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -71,15 +71,15 @@ class Tables(InputPartition):
 
 
 class SnapshotSource(DataSource):
-    """Reads InventoryRows; see the module for the options."""
+    """The data source ``zookeeper_snapshot``, which gives InventoryRows; the module names its options."""
 
     @classmethod
     def name(cls) -> str:
-        """What ``spark.read.format`` takes."""
+        """The name that ``spark.read.format`` takes."""
         return FORMAT
 
     def schema(self) -> StructType:
-        """INVENTORY_SCHEMA."""
+        """The schema of the rows, which is INVENTORY_SCHEMA."""
         return INVENTORY_SCHEMA
 
     def reader(self, schema: StructType) -> SnapshotReader:
@@ -143,7 +143,7 @@ def _rows(tables: Sequence[Table]) -> Iterator[InventoryRow]:
 
 
 def _open_trees(tables: Sequence[Table], stack: ExitStack) -> Mapping[Member, Tree]:
-    """A tree of each member, that has the ranges of its shard paths."""
+    """A tree of each member that can read the ranges of its shard paths, open for as long as the stack."""
     files = [each for table in tables for each in (table.hot, table.cold) if each is not None]
     trees = {}
     for member in dict.fromkeys(each.member for each in files):

@@ -53,11 +53,11 @@ class Stored(NamedTuple):
 
     @classmethod
     def unpacked(cls, stored: bytes) -> Stored:
-        """Of the bytes of a record."""
+        """Unpack the last 68 bytes of a record."""
         return cls(*_STORED.unpack(stored))
 
     def packed(self) -> bytes:
-        """As a record has it."""
+        """The bytes that stand for it at the end of a record."""
         return _STORED.pack(*self)
 
 
