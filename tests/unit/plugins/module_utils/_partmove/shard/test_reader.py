@@ -176,6 +176,6 @@ def test_names_of_a_table_that_was_made_again_are_taken_apart_anew(bench: Bench)
         for part in bench.hot.get_children(f"{PATH}/replicas/{replica}/parts"):
             bench.hot.delete(f"{PATH}/replicas/{replica}/parts/{part}", recursive=True)
     create(f"replicas/r1/parts/{name}")(bench)
-    define("metadata", lambda data: data.replace(b"\ndata format version: 1\n", b"\n"))(bench)
+    define("metadata", lambda data: data.replace(b"\ndata format version: 1\npartition key: d", b""))(bench)
 
     assert reader.names_in_hot(reader.shard())["r1"] == {"201901": [name]}
