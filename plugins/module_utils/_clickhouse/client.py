@@ -15,6 +15,7 @@ from contextlib import closing
 from typing import Any
 
 from .._partmove.errors import PartMoveError
+from .._partmove.text import shortened
 from .options import ClickHouseOptions
 
 # Unknown user, wrong password, user not admitted from this address, none needed, authentication failed.
@@ -25,7 +26,6 @@ _EXCEPTION = re.compile(
     re.DOTALL,
 )
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_SHOWN_CHARACTERS = 200
 
 
 class ServerSilent(PartMoveError):
@@ -142,7 +142,7 @@ class ClickHouseClient:
         )
 
     def _not_understood(self, body: bytes) -> PartMoveError:
-        text = _shortened(body.decode(errors="replace"))
+        text = shortened(body.decode(errors="replace"))
         return PartMoveError(
             f"{self.label} gave an answer that is not understood: {text}",
             remedy="Check that this is the address of the HTTP interface of a ClickHouse server",
@@ -152,10 +152,10 @@ class ClickHouseClient:
         match = _EXCEPTION.fullmatch(body.strip())
         if match is None:
             return PartMoveError(
-                f"{self.label} answered with HTTP status {status}: {_shortened(body)}",
+                f"{self.label} answered with HTTP status {status}: {shortened(body)}",
                 remedy="Check that this is the address of the HTTP interface of a ClickHouse server",
             )
-        code, text = int(match["code"]), _shortened(match["text"])
+        code, text = int(match["code"]), shortened(match["text"])
         if code in _REFUSED_CODES:
             return PartMoveError(
                 f"{self.label} refuses the user {self._options.user}: {text}",
@@ -174,8 +174,3 @@ def identifier(name: str) -> str:
     if _PLAIN_NAME.fullmatch(name):
         return name
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "..."

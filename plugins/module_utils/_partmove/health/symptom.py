@@ -63,12 +63,3 @@ class Symptom:
             Finding(self.name, self.severity.value, where, what, self.see, self.remedy)
             for where, what in sorted(self.look(facts))
         ]
-
-
-_SHOWN_CHARACTERS = 200
-
-
-def shortened(text: str) -> str:
-    """The text on one line that is not too long."""
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "..."
