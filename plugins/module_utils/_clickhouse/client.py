@@ -18,7 +18,8 @@ from .._partmove.errors import PartMoveError
 from .._partmove.text import shortened
 from .options import ClickHouseOptions
 
-# Unknown user, wrong password, user not admitted from this address, none needed, authentication failed.
+# Codes for an unknown user, a wrong password, one that is missing, an address from which the user may not
+# come, and any other authentication that failed.
 _REFUSED_CODES = frozenset({192, 193, 194, 195, 516})
 _EXCEPTION = re.compile(
     r"(?:Poco::Exception\. )?Code: (?P<code>\d+)[.,] (?:e\.displayText\(\) = )?(?:DB::Exception: )?"
@@ -123,7 +124,7 @@ class ClickHouseClient:
         return http.client.HTTPSConnection(self._host, self._port, timeout=options.timeout, context=context)
 
     def _headers(self) -> dict[str, Any]:
-        """As bytes, because http.client encodes text as Latin-1 and ClickHouse expects UTF-8."""
+        """The user in headers, as bytes: http.client encodes text as Latin-1 and ClickHouse expects UTF-8."""
         headers = {"X-ClickHouse-User": self._options.user.encode()}
         if self._options.password:
             headers["X-ClickHouse-Key"] = self._options.password.encode()

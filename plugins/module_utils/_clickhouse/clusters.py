@@ -38,11 +38,11 @@ class ClusterNode(NamedTuple):
 
     cluster: str
     shard: int
-    """From 1, as are replicas."""
+    """Its number in the cluster, from 1, as are those of replicas in their shard."""
     replica: int
     host: str
     port: int
-    """Of the native protocol."""
+    """The port of the native protocol."""
     weight: int
     secure: bool | None = None
     internal_replication: bool | None = None

@@ -151,7 +151,7 @@ class Record:
             raise self._refused(f"{where}: {error.message}", error.remedy) from error
 
     def check(self, value: Any) -> dict[str, Any]:
-        """The same for a record inside of another; raises Unfit or FormatError."""
+        """What `read` gives, for a record that is inside of another; raises Unfit or FormatError."""
         if not isinstance(value, dict):
             raise Unfit
         if value.keys() != self._kinds.keys():

@@ -35,5 +35,5 @@ class Settings(Record):
         return super().check(value)
 
     def shown(self, value: object) -> str:
-        """Its type alone."""
+        """What messages say of a value that is refused: nothing but its type."""
         return f"is of type {type(value).__name__}"

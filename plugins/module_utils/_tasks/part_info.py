@@ -69,7 +69,7 @@ class InspectParts:
         except NoSuchTable:
             if self._root is None:
                 raise
-            # Dropped since it was found below the root.
+            # The table was dropped after it was found below the root.
             return
         except FormatError as error:
             self._unreadable.append(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from .._clickhouse.health import HealthProbe
+from .._clickhouse.health_probe import HttpHealthProbe
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.health.cold_presence import ColdPresence
 from .._partmove.health.diagnosis import diagnose, has_caught_up, is_healthy
@@ -32,7 +32,7 @@ class DiagnoseReplica:
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
         self._params = params
-        self._probe = HealthProbe(client_of(params["clickhouse"]))
+        self._probe = HttpHealthProbe(client_of(params["clickhouse"]))
         self._expected = tuple(map(_replica_path, params["replicas"] or ()))
         self._before = None if params["before"] is None else parse_record(params["before"])
         self._interval = parse_duration(params["sample_interval"], "sample_interval")

@@ -14,11 +14,11 @@ from .._clickhouse.server_probe import HttpServerProbe
 from .._partmove.errors import NoSuchReplica, PartMoveError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.lease.two_ensembles import check_distinct, check_unlike
-from .._partmove.ledger.enter import Verification, Wanted, read_replicas
+from .._partmove.ledger.enter import Admission, Requirements, look_up_replicas
 from .._partmove.ledger.entry import ColdEnsemble
 from .._partmove.ledger.ledger import EntryChange, Ledger, ReplicaKey, not_ready
 from .._partmove.ledger.live_replica import LiveReplica, ServerName, read_live_replicas
-from .._partmove.ledger.withdraw import Guard, Withdrawal, withdraw
+from .._partmove.ledger.withdraw import DowngradeGuard, Withdrawal, withdraw_replicas
 from .._partmove.shard.inventory import find_shard_paths
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
@@ -72,7 +72,7 @@ class ChangeLedger:
         }
 
     def run(self, resources: Resources) -> None:
-        """Change the ledger."""
+        """Enter the replicas or withdraw them, as the option ``state`` says."""
         hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
         check_distinct(hot, cold)
         self._cold = ColdEnsemble.of(cold)
@@ -80,10 +80,10 @@ class ChangeLedger:
         if not self._is_present:
             keys = self._to_withdraw(hot)
             self._note(hot, cold, keys)
-            withdraw(Guard(hot, cold), ledger, keys, self._withdrawal)
+            withdraw_replicas(DowngradeGuard(hot, cold), ledger, keys, self._withdrawal)
             return
         probe = HttpServerProbe(client_of(self._params["clickhouse"]))
-        wanted = Wanted(
+        requirements = Requirements(
             self._params["patched_sign"],
             self._params["config_changed_at"],
             self._cold,
@@ -91,10 +91,10 @@ class ChangeLedger:
             self._given,
         )
         self._note(hot, cold, [each.key for each in probe.replicas()])
-        Verification(hot, ledger, probe, resources.clock).enter(wanted, self._withdrawal.changes)
+        Admission(hot, ledger, probe, resources.clock).enter(requirements, self._withdrawal.changes)
 
     def _note(self, hot: ZnodeStore, cold: ZnodeStore, keys: Collection[ReplicaKey]) -> None:
-        self._replicas = read_replicas(hot, keys)
+        self._replicas = look_up_replicas(hot, keys)
         if keys:
             check_unlike(hot, cold, min(keys).shard_path)
 
@@ -118,7 +118,7 @@ class ChangeLedger:
         return found
 
     def _row(self, key: ReplicaKey, change: EntryChange) -> dict[str, str]:
-        # A table that was made after they were listed is entered as well.
+        # The replica of a table that was made after the replicas were listed is entered as well.
         replica = self._replicas.get(key, LiveReplica(key.replica, None, None))
         address = replica.address
         before = _standing(change.before, replica, self._cold)
@@ -137,7 +137,7 @@ def server_name_of(params: Mapping[str, Any]) -> ServerName | None:
 
 
 def _key(given: Mapping[str, str]) -> ReplicaKey:
-    """Raises FormatError for what cannot be a replica."""
+    """The replica that an item of the option ``replicas`` names; raises FormatError."""
     ShardLayout(given["shard_path"]).replica(given["replica"])
     return ReplicaKey(given["shard_path"], given["replica"])
 

@@ -16,7 +16,7 @@ from .._partmove.lease.two_ensembles import check_distinct, check_unlike
 from .._partmove.ledger.entry import ColdEnsemble, parse_entry
 from .._partmove.ledger.ledger import Ledger, not_ready
 from .._partmove.ledger.live_replica import LiveReplica, read_live_replicas
-from .._partmove.ledger.withdraw import Guard
+from .._partmove.ledger.withdraw import DowngradeGuard
 from .._partmove.shard.inventory import find_shard_paths
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
@@ -54,7 +54,7 @@ class InspectLedger:
         hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
         check_distinct(hot, cold)
         hot.sync("/")
-        ledger, guard = Ledger(hot, self._coordination_root), Guard(hot, cold)
+        ledger, guard = Ledger(hot, self._coordination_root), DowngradeGuard(hot, cold)
         for number, layout in enumerate(self._paths(hot)):
             if number == 0:
                 check_unlike(hot, cold, layout.path)
@@ -79,7 +79,7 @@ class InspectLedger:
         layout: ShardLayout,
         replicas: tuple[LiveReplica, ...],
         ledger: Ledger,
-        guard: Guard,
+        guard: DowngradeGuard,
         cold: ColdEnsemble,
     ) -> None:
         # An entry may outlive its replica; it harms nothing, but somebody may want to know.

@@ -38,8 +38,8 @@ class Node(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the element has to say.
+class ElementContent:
+    """What <zookeeper> or <cold_zookeeper> has to say.
 
     nodes: every member, in any order.
     settings: text by name (`SETTINGS`), ``""`` for one that must not be there; those that are not named are
@@ -71,8 +71,8 @@ class Wanted:
         self._check_settings()
 
     @classmethod
-    def of(cls, params: Mapping[str, Any]) -> Wanted:
-        """From the options of the module."""
+    def of(cls, params: Mapping[str, Any]) -> ElementContent:
+        """What the options of the module ask for; raises PartMoveError."""
         nodes = tuple(Node(each["host"], str(each["port"]), each["secure"]) for each in params["nodes"] or ())
         given = {name: params[name] for name in SETTINGS if params[name] is not None}
         return cls(nodes, {name: str(value) if value else "" for name, value in given.items()})
@@ -100,7 +100,7 @@ class Wanted:
 
 def nodes_of(element: Element, path: str) -> list[tuple[Element, Node]]:
     """The members that the element names; raises FormatError for what only the server can resolve."""
-    # The server takes every child whose name begins so.
+    # The server takes every child whose name begins with it, such as <node1>.
     children = [child for child in element.children if child.tag.startswith("node")]
     return [(child, _node_of(child, path)) for child in children]
 
@@ -115,7 +115,7 @@ def setting_of(element: Element, name: str, path: str) -> Element | None:
     return found[0] if found else None
 
 
-def rendered(open_tag: str, tag: str, wanted: Wanted, unit: bytes, remark: str = "") -> list[bytes]:
+def rendered(open_tag: str, tag: str, wanted: ElementContent, unit: bytes, remark: str = "") -> list[bytes]:
     """The lines of a new element, each without the indentation of the element itself."""
     inner = [remark.encode()] if remark else []
     for index, node in enumerate(wanted.nodes, start=1):
@@ -124,7 +124,7 @@ def rendered(open_tag: str, tag: str, wanted: Wanted, unit: bytes, remark: str =
     return [open_tag.encode(), *(unit + line for line in inner), f"</{tag}>".encode()]
 
 
-def edits(file: XmlFile, element: Element, wanted: Wanted) -> list[Splice]:
+def edits(file: XmlFile, element: Element, wanted: ElementContent) -> list[Splice]:
     """The splices that make an element that is there say what is wanted; none if it does."""
     present = nodes_of(element, file.path)
     kept: dict[Node, Element] = {}

@@ -76,7 +76,7 @@ class ColdPresence:
         return found
 
     def still_missing(self, facts: Sequence[ColdFacts], replicas: Sequence[ReplicaStatus]) -> list[ColdFacts]:
-        """The same without parts that were dropped in the meantime."""
+        """The facts without those missing parts that cold does not register any more: they were dropped."""
         if not any(each.missing for each in facts):
             return list(facts)
         names = {each.key: self.registered([each])[each.path] for each in replicas}

@@ -33,7 +33,7 @@ _RECORD = Record(
 
 
 def parts_record(disk: Disk) -> list[dict[str, Any]]:
-    """One entry a table, sorted."""
+    """The active parts, as one mapping for each table, sorted."""
     return [
         {
             "database": key.database,
@@ -50,7 +50,7 @@ def parts_record(disk: Disk) -> list[dict[str, Any]]:
 
 
 def detached_record(disk: Disk) -> list[dict[str, Any]]:
-    """One entry a table, sorted; names is None where they are not known."""
+    """The detached folders, as one mapping for each table, sorted; names is None where they are not known."""
     return [
         {
             "database": key.database,

@@ -271,4 +271,4 @@ REPLICA_SYMPTOMS = (
         _ddl_failed,
     ),
 )
-"""In the order in which they are told."""
+"""All of these symptoms, in the order in which findings are told."""

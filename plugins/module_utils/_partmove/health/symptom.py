@@ -22,7 +22,7 @@ class Severity(Enum):
     WARNING = "warning"
     """It works, and somebody should look."""
     NOTICE = "notice"
-    """Good to know."""
+    """It works as it should, and is told because somebody may want to know."""
 
 
 class Seen(NamedTuple):

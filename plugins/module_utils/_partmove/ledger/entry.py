@@ -62,7 +62,7 @@ class ColdEnsemble(NamedTuple):
 
 
 def _canonical(address: str) -> str:
-    """The address in its one way of writing: in lower case, and with the port."""
+    """The address as two equal ones are written alike: in lower case, and with the port."""
     parts = urlsplit(f"//{address}")
     host = parts.hostname or ""
     return f"{f'[{host}]' if ':' in host else host}:{parts.port or _ZOOKEEPER_PORT}"
@@ -102,7 +102,7 @@ class LedgerEntry:
 
 
 def parse_entry(znode: Znode) -> LedgerEntry:
-    """Raises FormatError for anything but an entry of this version."""
+    """The entry in a znode of the ledger; raises FormatError for anything but one of this version."""
     where = f"The ledger entry {znode.path}"
     try:
         value = json_object(znode.data)

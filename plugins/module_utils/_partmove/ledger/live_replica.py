@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A replica as its own znodes show it: the address its server wrote when it was activated, and its life."""
+"""A replica as its own znodes show it: the server that activated it last, and whether that is alive."""
 
 from __future__ import annotations
 

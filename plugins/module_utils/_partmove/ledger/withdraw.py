@@ -56,14 +56,14 @@ class StillCold(PartMoveError):
 
 @dataclass
 class Withdrawal:
-    """What was done, also when it ended with an error."""
+    """What a withdrawal has done, also when it ended with an error."""
 
     changes: dict[ReplicaKey, EntryChange] = field(default_factory=dict)
     cold_partitions: list[ColdPartition] = field(default_factory=list)
-    """Those that are in the way."""
+    """The cold partitions that are in the way of a downgrade."""
 
 
-class Guard:
+class DowngradeGuard:
     """Looks for cold partitions in one pair of ensembles."""
 
     def __init__(self, hot: ZnodeReader, cold: ZnodeReader) -> None:
@@ -128,8 +128,10 @@ class Guard:
             )
 
 
-def withdraw(guard: Guard, ledger: Ledger, replicas: Collection[ReplicaKey], withdrawal: Withdrawal) -> None:
-    """Withdraw the replicas, so that their servers may be replaced by some that do not know cold.
+def withdraw_replicas(
+    guard: DowngradeGuard, ledger: Ledger, replicas: Collection[ReplicaKey], withdrawal: Withdrawal
+) -> None:
+    """Withdraw replicas from the ledger: their servers may then be replaced by some that do not know cold.
 
     Fills ``withdrawal``. Raises StillCold with nothing written, or else with the entries withdrawn: then a
     move was faster. Raises also when an ensemble cannot be used; running again goes on.
@@ -153,7 +155,9 @@ def _refuse_unknown(keys: Sequence[ReplicaKey]) -> None:
         )
 
 
-def _refuse_cold(guard: Guard, shard_paths: Iterable[str], withdrawal: Withdrawal, done: str) -> None:
+def _refuse_cold(
+    guard: DowngradeGuard, shard_paths: Iterable[str], withdrawal: Withdrawal, done: str
+) -> None:
     found = [each for shard_path in shard_paths for each in guard.cold_partitions(shard_path)]
     withdrawal.cold_partitions = found
     if found:

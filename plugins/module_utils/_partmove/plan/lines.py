@@ -37,7 +37,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class OtherVersion(PlanError):
-    """A plan of a version of the format that is not read."""
+    """A plan is of another version of the format than this collection reads."""
 
 
 class PlanHeader(NamedTuple):
@@ -72,7 +72,7 @@ class PlanRow(NamedTuple):
     znodes: int | None
     """The part znodes and their children."""
     bytes: int | None
-    """Data of these znodes."""
+    """Bytes of data in these znodes."""
     gate: str | None = None
     """The one of FORESEEN_GATES that was closed; None where none was."""
 
@@ -91,7 +91,7 @@ def encode_row(row: PlanRow) -> bytes:
 
 
 def parse_header(line: bytes, where: str) -> PlanHeader:
-    """The header in a line; raises PlanError for anything but a header, OtherVersion for one of those."""
+    """The header in a line; raises PlanError for anything else, which is OtherVersion for another version."""
     fields = _HEADER_ENVELOPE.opened(_decode(line, where), where)
     return PlanHeader(**_HEADER.read(fields, where))
 
