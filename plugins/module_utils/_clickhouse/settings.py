@@ -14,8 +14,7 @@ Only ``hosts`` has to be there. A setting that is None counts as not given.
 
 from __future__ import annotations
 
-from .._partmove.records import FLAG, SECONDS, TEXT, WHOLE_NUMBER, Unfit, Value, list_of
-from .._partmove.settings import Settings
+from .._partmove.records import FLAG, SECONDS, TEXT, WHOLE_NUMBER, Settings, Unfit, Value, list_of
 from .client import ClickHouseClient
 from .options import ClickHouseOptions, endpoint
 

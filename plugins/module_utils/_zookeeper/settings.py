@@ -17,8 +17,7 @@ Only ``hosts`` has to be there. A setting that is None counts as not given; ``tl
 from __future__ import annotations
 
 from .._partmove.errors import EnsembleError
-from .._partmove.records import FLAG, SECONDS, TEXT, list_of
-from .._partmove.settings import Settings
+from .._partmove.records import FLAG, SECONDS, TEXT, Settings, list_of
 from .options import EnsembleOptions, TlsOptions
 
 _AUTH_OPTIONS = {"scheme": "auth_scheme", "credential": "auth_credential", "service": "sasl_service"}

@@ -16,9 +16,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ..envelope import Envelope, json_object
 from ..errors import FormatError
-from ..records import TEXT, WHOLE_NUMBER, Record, list_of, or_none
+from ..records import TEXT, WHOLE_NUMBER, Envelope, Record, json_object, list_of, or_none
 from ..tree.ports import ZnodeStore
 from ..tree.znodes import Znode
 

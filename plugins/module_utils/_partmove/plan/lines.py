@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from ..envelope import Envelope, json_object
 from ..errors import PlanError
 from ..formats.layout import check_shard_path
 from ..formats.names import check_partition_id
-from ..records import COUNT, TEXT, Record, Unfit, Value, one_of, or_none, that
+from ..records import COUNT, TEXT, Envelope, Record, Unfit, Value, json_object, one_of, or_none, that
 from ..text import format_time
 
 FORMAT = "olap.partmove/plan"

@@ -12,8 +12,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     EnsembleError,
     PartMoveError,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.records import FLAG, TEXT, list_of
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.settings import Settings
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.records import (
+    FLAG,
+    TEXT,
+    Settings,
+    list_of,
+)
 
 SETTINGS = Settings(
     {"password": TEXT, "secure": FLAG, "tls": Settings({"key_password": TEXT})},
