@@ -13,6 +13,7 @@ from typing import Any
 from .._partmove.errors import FormatError, NoSuchTable
 from .._partmove.formats.names import check_partition_id
 from .._partmove.lease.two_ensembles import check_distinct, check_unlike
+from .._partmove.shard.facts import state_text
 from .._partmove.shard.inventory import COLD, HOT, InventoryRow, find_shard_paths
 from .._partmove.shard.overview import PartitionOverview, Registered, read_overview
 from .._partmove.text import format_time
@@ -84,8 +85,8 @@ class InspectParts:
         entry: dict[str, Any] = {
             "shard_path": shard_path,
             "partition": overview.partition_id,
-            "state": overview.state_text,
-            "location": overview.location.value if self._has_cold else None,
+            "state": state_text(overview.state),
+            "location": overview.location.told if self._has_cold else None,
             "replicas": sorted({row.replica for row in overview.rows}),
             "last_modified": None if modified is None else format_time(modified),
         }

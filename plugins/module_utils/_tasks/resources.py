@@ -133,7 +133,7 @@ class Resources:
 
     def open_progress(self) -> ProgressFile:
         """The file that the action plugin of the module looks at; nothing is written where there is none."""
-        return ProgressFile(self._params["_progress"], self.clock, self._stack)
+        return ProgressFile(self._params["progress_file"], self.clock, self._stack)
 
     def open_journal(self, path: str | None) -> FileJournal | NullJournal:
         """The journal at the path; none in check mode, which does nothing that could be told."""

@@ -17,7 +17,7 @@ restarts, makes the switch fail.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
@@ -25,7 +25,8 @@ from ..aligned import aligned
 from ..errors import EnsembleError, FormatError, PartMoveError
 from ..formats.layout import ShardLayout
 from ..gates.gate import Refusal
-from ..gates.servers import Judgement
+from ..gates.judge import Judgement
+from ..gates.names import GateName
 from ..shard.facts import ShardFacts
 from ..text import few
 from ..tree.paths import DEFAULT_ROOT, ensure_path, refuse_unwritable
@@ -150,16 +151,17 @@ class LedgerReadiness:
         self._ledger = ledger
         self._cold = cold
 
-    def look(self, shard: ShardFacts) -> Judgement:
+    def judge(self, shard: ShardFacts, partition_ids: Collection[str]) -> Judgement:
         """Judge by the entries, whose versions are checked; the fence of the shard checks the host znodes."""
         replicas = [LiveReplica(each.name, each.host, each.is_active) for each in shard.replicas]
         entries = self._ledger.read(shard.layout.path, (each.name for each in replicas))
         reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas]
         found = [reason for reason in reasons if reason is not None]
         if found:
-            return Judgement(Refusal("patched_replicas", few(found), VERIFY))
+            refusal = Refusal(GateName.PATCHED_REPLICAS, few(found), VERIFY)
+            return Judgement(dict.fromkeys(partition_ids, refusal))
         checks = [Check(each.path, each.stat.version) for each in entries.values() if each is not None]
-        return Judgement(None, tuple(checks))
+        return Judgement({}, tuple(checks))
 
 
 def not_ready(entry: Znode | None, replica: LiveReplica, cold: ColdEnsemble) -> str | None:

@@ -11,7 +11,9 @@ from typing import NamedTuple
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judge import Refusal, refuse_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judge import refuse_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
@@ -37,8 +39,8 @@ from support.memory.synthetic import LEGACY, MINIMALISTIC
 from support.memory.tables import TableOptions
 
 TOTALS = b"\x03\x02" + b"\x22" * 48
-REMEDIES = {gate.name: gate.remedy for gate in SHARD_GATES} | {
-    gate.name: gate.remedy for gate in PARTITION_GATES
+REMEDIES = {gate.name.value: gate.remedy for gate in SHARD_GATES} | {
+    gate.name.value: gate.remedy for gate in PARTITION_GATES
 }
 
 
@@ -317,7 +319,7 @@ def test_a_gate_that_trips(case: Case) -> None:
 
     report = bench.move()
 
-    assert report.deferred == {DAY: Refusal(case.gate, case.reason, REMEDIES[case.gate])}
+    assert report.deferred == {DAY: Refusal(GateName(case.gate), case.reason, REMEDIES[case.gate])}
     assert bench.hot_ensemble.data(PATH) == hot
     assert bench.cold_ensemble.data(PATH) == cold
 
@@ -342,7 +344,7 @@ def test_a_table_without_replicas() -> None:
     refusal = refuse_shard(ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH)).shard())
 
     assert refusal == Refusal(
-        "replicas_present", "the table has no replica", "Leave the table out of the plan"
+        GateName.REPLICAS_PRESENT, "the table has no replica", "Leave the table out of the plan"
     )
     assert bench.move().deferred[DAY].gate == "partition_exists"
 

@@ -20,11 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.compa
     compare_copies,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.copies import ColdCopies
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import (
-    PartitionFacts,
-    ShardFacts,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import LeasedShard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import Look, ShardReader
 from support.memory.arrange import Arrange, create, create_cold
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.memory import MemoryStore
@@ -40,22 +37,20 @@ class Copying:
         self.bench = Bench(options)
         self.lease: Lease = self.bench.world.leases.acquire(PATH)
         self.created: dict[str, PartName] = {}
-        self.copies = ColdCopies(self.bench.cold_store, LAYOUT, self.lease, self.created)
+        hot, cold = self.bench.hot_store, self.bench.cold_store
+        self.reader = ShardReader(hot, cold, LAYOUT)
+        leased = LeasedShard(hot, cold, self.reader, LAYOUT, self.lease)
+        self.copies = ColdCopies(leased, self.created)
 
     def make(self, *partitions: str) -> None:
         shard, found = self.read(partitions)
         self.copies.make(shard, list(found.values()))
 
-    def take_back(self, *partitions: str) -> set[str]:
-        shard, found = self.read(partitions)
-        copied, gone = self.copies.take_back(shard, found.values(), self.bench.clock.now())
-        assert gone
-        return copied
+    def remove(self, *partitions: str) -> set[str]:
+        return self.copies.remove_unneeded(partitions, self.bench.clock.now())
 
-    def read(self, partitions: Iterable[str]) -> tuple[ShardFacts, dict[str, PartitionFacts]]:
-        reader = ShardReader(self.bench.hot_store, self.bench.cold_store, LAYOUT)
-        shard = reader.shard()
-        return shard, reader.partitions(shard, sorted(partitions))
+    def read(self, partitions: Iterable[str]) -> Look:
+        return self.reader.look(sorted(partitions))
 
     def parts(self) -> dict[str, bytes]:
         """Path below the replicas → data of the copies."""
@@ -124,27 +119,27 @@ def test_hot_is_authoritative(arrange: Arrange) -> None:
     assert copying.parts() == copying.originals(DAY)
 
 
-def test_copies_are_taken_back_where_hot_registers_the_parts() -> None:
+def test_copies_are_removed_where_hot_registers_the_parts() -> None:
     copying = Copying()
     copying.make(DAY, OTHER)
 
-    assert copying.take_back(DAY) == {DAY}
+    assert copying.remove(DAY) == {DAY}
     assert copying.parts() == copying.originals(OTHER)
-    assert copying.take_back(DAY) == set()
+    assert copying.remove(DAY) == set()
 
 
-def test_copies_of_parts_that_were_replaced_are_taken_back() -> None:
+def test_copies_of_parts_that_were_replaced_are_removed() -> None:
     copying = Copying()
     copying.make(DAY)
     copying.bench.servers.assign_merge(DAY)
     copying.bench.servers.catch_up()
     copying.created.clear()
 
-    assert copying.take_back(DAY) == {DAY}
+    assert copying.remove(DAY) == {DAY}
     assert copying.parts() == {}
 
 
-def test_what_hot_knows_nothing_of_is_taken_back_by_its_maker_only() -> None:
+def test_what_hot_knows_nothing_of_is_removed_by_its_maker_only() -> None:
     copying = Copying()
     copying.make(DAY, OTHER)
     copying.bench.servers.drop(DAY)
@@ -152,24 +147,24 @@ def test_what_hot_knows_nothing_of_is_taken_back_by_its_maker_only() -> None:
     for path in [path for path, name in copying.created.items() if name.partition_id == OTHER]:
         del copying.created[path]
 
-    assert copying.take_back(DAY, OTHER) == {DAY}
+    assert copying.remove(DAY, OTHER) == {DAY}
     assert {path.split("/")[2] for path in copying.parts()} == {f"{OTHER}_0_0_0"}
 
 
-def test_nothing_of_a_cold_partition_is_taken_back() -> None:
+def test_nothing_of_a_cold_partition_is_removed() -> None:
     copying = Copying()
     copying.make(DAY)
     create(f"block_numbers/{DAY}/State", b"COLD")(copying.bench)
 
-    assert copying.take_back(DAY) == set()
+    assert copying.remove(DAY) == set()
     assert copying.parts() == copying.originals(DAY)
 
 
 @pytest.mark.parametrize(
-    ("seconds", "stopped", "taken_back"), [(599, False, set()), (600, False, {DAY}), (600, True, set())]
+    ("seconds", "stopped", "removed"), [(599, False, set()), (600, False, {DAY}), (600, True, set())]
 )
 def test_copies_of_a_partition_that_was_cold_wait_for_servers_that_start(
-    seconds: int, stopped: bool, taken_back: set[str]
+    seconds: int, stopped: bool, removed: set[str]
 ) -> None:
     copying = Copying()
     copying.make(DAY)
@@ -179,7 +174,7 @@ def test_copies_of_a_partition_that_was_cold_wait_for_servers_that_start(
     if stopped:
         copying.bench.servers.stop()
 
-    assert copying.take_back(DAY) == taken_back
+    assert copying.remove(DAY) == removed
 
 
 def test_a_run_that_lost_its_lease_writes_and_deletes_nothing() -> None:
@@ -191,19 +186,18 @@ def test_a_run_that_lost_its_lease_writes_and_deletes_nothing() -> None:
     with pytest.raises(LeaseLost):
         copying.make(OTHER)
     with pytest.raises(LeaseLost):
-        copying.take_back(DAY)
+        copying.remove(DAY)
     with pytest.raises(LeaseLost):
-        copying.copies.withdraw([DAY])
+        copying.copies.remove_own([DAY])
     assert copying.parts() == before
 
 
-def test_what_a_run_created_is_withdrawn() -> None:
+def test_what_a_run_created_is_removed() -> None:
     copying = Copying()
     create_cold(f"replicas/r1/parts/{PART}")(copying.bench)
     copying.make(DAY, OTHER)
 
-    assert copying.copies.created_partitions == [DAY, OTHER]
-    copying.copies.withdraw([DAY])
+    copying.copies.remove_own([DAY])
 
     assert copying.parts().keys() == {
         f"r1/parts/{PART}",

@@ -18,6 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import (
     MovedPartition,
     ShardReport,
@@ -62,7 +63,7 @@ def test_what_was_not_looked_at_again_has_failed() -> None:
     assert report.moved == {}
     assert report.failed == {
         DAY: Refusal(
-            "aftermath",
+            GateName.AFTERMATH,
             "it was switched, but the run ended before it was looked at again",
             "Audit the partition: no part of it may be registered in hot while State is COLD",
         )
@@ -80,7 +81,7 @@ def test_what_became_of_a_switch_is_not_known() -> None:
     assert report.moved == {}
     assert report.failed == {
         DAY: Refusal(
-            "aftermath",
+            GateName.AFTERMATH,
             "the answer to its switch was lost, and the run ended before it was found out",
             "Run again: it is either cold by now or will be moved then; audit it in any case",
         )
