@@ -11,18 +11,18 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from .._clickhouse.server_probe import HttpServerProbe
-from .._partmove.errors import NoSuchReplica, PartMoveError
+from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import ShardLayout
-from .._partmove.lease.two_ensembles import check_distinct, check_unlike
+from .._partmove.lease.two_ensembles import check_unlike
 from .._partmove.ledger.enter import Admission, Requirements, look_up_replicas
 from .._partmove.ledger.entry import ColdEnsemble
 from .._partmove.ledger.ledger import EntryChange, Ledger, ReplicaKey, not_ready
 from .._partmove.ledger.live_replica import LiveReplica, ServerName, read_live_replicas
 from .._partmove.ledger.withdraw import DowngradeGuard, Withdrawal, withdraw_replicas
-from .._partmove.shard.inventory import find_shard_paths
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .resources import Resources, client_of, coordination_root
+from .shard_paths import shard_paths_below
 
 ABSENT, READY, STALE = "absent", "ready", "stale"
 
@@ -73,8 +73,7 @@ class ChangeLedger:
 
     def run(self, resources: Resources) -> None:
         """Enter the replicas or withdraw them, as the option ``state`` says."""
-        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
-        check_distinct(hot, cold)
+        hot, cold = resources.open_pair()
         self._cold = ColdEnsemble.of(cold)
         ledger = Ledger(hot, self._root)
         if not self._is_present:
@@ -82,7 +81,7 @@ class ChangeLedger:
             self._note(hot, cold, keys)
             withdraw_replicas(DowngradeGuard(hot, cold), ledger, keys, self._withdrawal)
             return
-        probe = HttpServerProbe(client_of(self._params["clickhouse"]))
+        probe = self._probe()
         requirements = Requirements(
             self._params["patched_sign"],
             self._params["config_changed_at"],
@@ -93,6 +92,9 @@ class ChangeLedger:
         self._note(hot, cold, [each.key for each in probe.replicas()])
         Admission(hot, ledger, probe, resources.clock).enter(requirements, self._withdrawal.changes)
 
+    def _probe(self) -> HttpServerProbe:
+        return HttpServerProbe(client_of(self._params["clickhouse"]))
+
     def _note(self, hot: ZnodeStore, cold: ZnodeStore, keys: Collection[ReplicaKey]) -> None:
         self._replicas = look_up_replicas(hot, keys)
         if keys:
@@ -102,19 +104,15 @@ class ChangeLedger:
         if self._given is not None:
             return self._given
         if self._server is None:
-            probe = HttpServerProbe(client_of(self._params["clickhouse"]))
-            return [each.key for each in probe.replicas()]
+            return [each.key for each in self._probe().replicas()]
         found = [
             ReplicaKey(shard_path, replica.name)
-            for shard_path in find_shard_paths(hot, self._params["root"], without={"/zookeeper", self._root})
+            for shard_path in shard_paths_below(hot, self._params["root"], self._root)
             for replica in read_live_replicas(hot, ShardLayout(shard_path))
             if self._server.is_of(replica)
         ]
         if not found:
-            raise NoSuchReplica(
-                f"No replica below {self._params['root']} in hot is registered by {self._server}",
-                remedy="Give it as the znode host of a replica has it, which may be its full name",
-            )
+            raise self._server.unknown(f"below {self._params['root']}")
         return found
 
     def _row(self, key: ReplicaKey, change: EntryChange) -> dict[str, str]:

@@ -22,6 +22,7 @@ from .._clickhouse.replica_probe import HttpReplicaProbe
 from .._partmove.errors import FormatError, PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.lease.lease import LeaseKeeper
+from .._partmove.lease.two_ensembles import check_distinct
 from .._partmove.text import parse_duration
 from .._partmove.tree.overlay import OverlayStore
 from .._partmove.tree.ports import Clock, ZnodeStore
@@ -125,6 +126,16 @@ class Resources:
         overlay = OverlayStore(store)
         self._overlays.append(overlay)
         return overlay
+
+    def open_pair(self) -> tuple[ZnodeStore, ZnodeStore]:
+        """Connect to hot and cold; raises SameEnsemble where they share an address, and EnsembleError."""
+        hot, cold = self.open_ensemble("hot"), self.open_ensemble("cold")
+        check_distinct(hot, cold)
+        return hot, cold
+
+    def open_given(self) -> tuple[ZnodeStore, ZnodeStore | None]:
+        """Connect to hot, and to cold as well where that is given; otherwise as `open_pair`."""
+        return (self.open_ensemble("hot"), None) if self._params["cold"] is None else self.open_pair()
 
     def forget_writes(self) -> None:
         """Drop what check mode has remembered so far, so that memory stays bounded by one shard path."""

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from ..._partmove.errors import FormatError, PartMoveError
+from ..._partmove.formats.layout import check_shard_path
 from .xml_document import Splice, XmlFile
-from .xml_scan import Element
+from .xml_scan import Element, is_true
 
 SETTINGS = ("session_timeout_ms", "operation_timeout_ms", "root", "identity")
 SUBSTITUTIONS = ("incl", "from_zk", "from_env")
 _DEFAULT_PORT = "2181"
-_TRUE = ("1", "true", "yes", "on")
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_.])?|\[[0-9A-Fa-f:.]+\]")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -86,16 +86,21 @@ class ElementContent:
                     f"{name} has a character that cannot be written, or white space around it",
                     remedy="Look for a line break at its end",
                 )
-        root = self.settings.get("root", "")
-        names = root.split("/")[1:]
-        if root and (root[0] != "/" or not all(names) or {".", ".."} & set(names)):
-            raise PartMoveError(
-                f"root is {root!r}, which is not the path of a znode below the root",
-                remedy='Write it as /a/b, without a slash at its end, or "" for none',
-            )
+        self._check_root(self.settings.get("root", ""))
         user, _colon, password = self.settings.get("identity", "").partition(":")
         if bool(user) != bool(password):
             raise PartMoveError("identity is not user:password", remedy='Write it so, or "" for none')
+
+    def _check_root(self, root: str) -> None:
+        if not root:
+            return
+        try:
+            check_shard_path(root)
+        except FormatError as error:
+            raise PartMoveError(
+                f"root is {root!r}, which is not the path of a znode below the root",
+                remedy='Write it as /a/b, without a slash at its end, or "" for none',
+            ) from error
 
 
 def nodes_of(element: Element, path: str) -> list[tuple[Element, Node]]:
@@ -161,7 +166,7 @@ def _node_of(child: Element, path: str) -> Node:
     return Node(
         texts.get("host", ""),
         texts.get("port", _DEFAULT_PORT),
-        texts.get("secure", "").strip().lower() in _TRUE,
+        is_true(texts.get("secure", "")),
     )
 
 

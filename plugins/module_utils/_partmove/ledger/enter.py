@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
+from ..aligned import aligned
 from ..errors import NoSuchReplica, PartMoveError
 from ..formats.layout import ShardLayout
 from ..text import few, format_time
@@ -22,7 +23,7 @@ from ..tree.ports import Clock, ZnodeReader
 from ..tree.znodes import Znode
 from .entry import ColdEnsemble, LedgerEntry
 from .ledger import EntryChange, Ledger, ReplicaKey
-from .live_replica import LiveReplica, parse_address
+from .live_replica import LiveReplica, live_replicas, parse_address
 
 
 class NotReady(PartMoveError):
@@ -183,5 +184,4 @@ def look_up_replicas(hot: ZnodeReader, keys: Iterable[ReplicaKey]) -> dict[Repli
     """What hot has of the replicas; of one that it does not know, no znode."""
     layouts = {key: ShardLayout(key.shard_path).replica(key.replica) for key in keys}
     hot.sync("/")
-    found = iter(hot.read([path for each in layouts.values() for path in (each.host, each.is_active)]))
-    return {key: LiveReplica(key.replica, next(found), next(found)) for key in layouts}
+    return dict(aligned([*layouts], live_replicas(hot, [*layouts.values()])))

@@ -27,7 +27,7 @@ from ..shard.reader import marked_cold
 from ..text import few
 from ..tree.ports import ZnodeReader
 from .ledger import EntryChange, Ledger, ReplicaKey
-from .live_replica import read_live_replicas
+from .live_replica import read_live_replicas, table_of
 
 BACK_TO_HOT = (
     "Register them in hot again first: ansible-playbook olap.partmove.reheat with part_move_shard_paths of"
@@ -93,7 +93,7 @@ class DowngradeGuard:
             for (replica, partition_id), parts in cold.items()
             if not all(_is_registered(part, hot.get((replica, partition_id), ())) for part in parts)
         }
-        table = self._table_name(layout) if ids else ""
+        table = table_of(read_live_replicas(self._hot, layout)) if ids else ""
         return [ColdPartition(shard_path, table, each) for each in sorted(ids)]
 
     def replicas(self, shard_path: str) -> Collection[str]:
@@ -112,10 +112,6 @@ class DowngradeGuard:
                 part = parse_part_name(each, format_version, f"{folder}/{each}")
                 found[replica, part.partition_id].append(part)
         return found
-
-    def _table_name(self, layout: ShardLayout) -> str:
-        addresses = (each.address for each in read_live_replicas(self._hot, layout))
-        return next((each.table for each in addresses if each is not None and each.table), "")
 
     def _refuse_unknown_cold(self, layout: ShardLayout) -> None:
         """With the wrong ensemble for cold, every cold partition would look like a dropped one."""
