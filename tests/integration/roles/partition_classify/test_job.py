@@ -103,7 +103,7 @@ def test_plan_says_what_there_is_to_do(
         "to_move": {"partitions": 1, "parts": 2, "znodes": 6, "bytes": 2 * LEGACY_BYTES},
         "to_merge": NOTHING | {"statements": []},
         "to_reheat": {"partitions": 1, "parts": 1, "znodes": 1, "bytes": len(MINIMALISTIC)},
-        "deferred": NOTHING,
+        "busy": NOTHING,
         "left_alone": NOTHING,
     }
     assert first.errors[0] == f"shard paths at or below {base}: 1, with 5 parts"

@@ -20,13 +20,13 @@ from .member import Tree, Znode
 from .tables import Place
 
 _MTIME_AT = 32
-# Some 30 MB of names.
+# How many names of parts are remembered, some 30 MB of them.
 _REMEMBERED = 100_000
 _LONG = struct.Struct(">q")
 _METADATA_END = b"/metadata"
 _STATE_END = f"/{STATE}".encode()
 _PARTS_WITHIN = b"/parts/"
-# No path has it.
+# No path begins with it.
 _NO_FOLDER = b"\0"
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Durations as people write them."""
+"""Words for people, and durations as people write them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,56 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.text import (
     cut,
+    few,
+    format_time,
     parse_duration,
     shortened,
+    shown,
 )
+
+
+@pytest.mark.parametrize(
+    ("items", "most", "sentence"),
+    [
+        ([], 3, ""),
+        (["r1"], 3, "r1"),
+        (["r1", "r2", "r3"], 3, "r1, r2, r3"),
+        (["r1", "r2", "r3", "r4"], 3, "r1, r2, r3 and 1 more"),
+        (["r1", "r2", "r3"], 1, "r1 and 2 more"),
+    ],
+)
+def test_the_first_few_and_how_many_more(items: list[str], most: int, sentence: str) -> None:
+    assert few(iter(items), most) == sentence
+
+
+def test_three_are_few() -> None:
+    assert few("abcd") == "a, b, c and 1 more"
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("", "''"),
+        ("it's\n", '"it\'s\\n"'),
+        ("x" * 80, f"'{'x' * 80}'"),
+        ("x" * 81, f"'{'x' * 80}...'"),
+    ],
+)
+def test_text_is_quoted_and_cut_short(text: str, quoted: str) -> None:
+    assert shown(text) == quoted
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (7, "1970-01-01T00:00:00.007Z"),
+        (1_795_212_900_999, "2026-11-20T22:15:00.999Z"),
+        (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_times_are_told_in_utc_to_the_millisecond(milliseconds: int, text: str) -> None:
+    assert format_time(milliseconds) == text
 
 
 @pytest.mark.parametrize(

@@ -7,66 +7,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import EnsembleError, LeaseLost
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import PartName
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.compare import (
-    Comparison,
-    compare_copies,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.copies import ColdCopies
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import LeasedShard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import Look, ShardReader
 from support.memory.arrange import Arrange, create, create_cold
-from support.memory.bench import DAY, OTHER, PART, PATH, Bench
-from support.memory.memory import MemoryStore
+from support.memory.bench import DAY, OTHER, PART, PATH
+from support.memory.copying import Copying
 from support.memory.tables import TableOptions
-
-LAYOUT = ShardLayout(PATH)
-
-
-class Copying:
-    """A bench with the copies that a run makes under a lease."""
-
-    def __init__(self, options: TableOptions | None = None) -> None:
-        self.bench = Bench(options)
-        self.lease: Lease = self.bench.world.leases.acquire(PATH)
-        self.created: dict[str, PartName] = {}
-        hot, cold = self.bench.hot_store, self.bench.cold_store
-        self.reader = ShardReader(hot, cold, LAYOUT)
-        leased = LeasedShard(hot, cold, self.reader, LAYOUT, self.lease)
-        self.copies = ColdCopies(leased, self.created)
-
-    def make(self, *partitions: str) -> None:
-        shard, found = self.read(partitions)
-        self.copies.make(shard, list(found.values()))
-
-    def remove(self, *partitions: str) -> set[str]:
-        return self.copies.remove_unneeded(partitions, self.bench.clock.now())
-
-    def read(self, partitions: Iterable[str]) -> Look:
-        return self.reader.look(sorted(partitions))
-
-    def parts(self) -> dict[str, bytes]:
-        """Path below the replicas → data of the copies."""
-        root = f"{PATH}/replicas"
-        found = self.bench.cold_ensemble.data(root)
-        return {path.removeprefix(f"{root}/"): data for path, data in found.items() if "/parts/" in path}
-
-    def originals(self, *partitions: str) -> dict[str, bytes]:
-        root = f"{PATH}/replicas"
-        found = self.bench.hot_ensemble.data(root)
-        wanted = tuple(f"/parts/{each}_" for each in partitions)
-        return {
-            path.removeprefix(f"{root}/"): data
-            for path, data in found.items()
-            if any(each in path for each in wanted)
-        }
 
 
 @pytest.mark.parametrize("legacy", [False, True])
@@ -215,66 +163,3 @@ def test_a_marker_that_does_not_stay() -> None:
     with pytest.raises(EnsembleError, match=f"{PATH} in the cold ensemble could not be marked"):
         copying.make(DAY)
     assert copying.parts() == {}
-
-
-class TestComparison:
-    """What is compared on every member."""
-
-    def compare(self, copying: Copying, members: Sequence[MemoryStore] = ()) -> Comparison:
-        _shard, found = copying.read([DAY, OTHER])
-        originals = [part for partition in found.values() for part in partition.hot_parts]
-        return compare_copies(members or [copying.bench.cold_store], originals, LAYOUT, 1)
-
-    @pytest.fixture
-    def copying(self) -> Copying:
-        copying = Copying(TableOptions(partitions=(DAY, OTHER), legacy=True))
-        copying.make(DAY, OTHER)
-        return copying
-
-    def test_equal_copies(self, copying: Copying) -> None:
-        members = [copying.bench.cold_store] * 3
-
-        assert self.compare(copying, members) == Comparison(12, 0, 0, 0, (), frozenset())
-
-    def test_a_copy_that_is_missing(self, copying: Copying) -> None:
-        copying.bench.cold.delete(f"{PATH}/replicas/r2/parts/{PART}", recursive=True)
-
-        assert self.compare(copying) == Comparison(
-            3, 0, 1, 0, (f"{PATH}/replicas/r2/parts/{PART} is missing on cold",), frozenset({DAY})
-        )
-
-    def test_a_copy_without_a_child(self, copying: Copying) -> None:
-        copying.bench.cold.delete(f"{PATH}/replicas/r2/parts/{PART}/columns")
-
-        assert self.compare(copying) == Comparison(
-            3, 1, 0, 0, (f"{PATH}/replicas/r2/parts/{PART} differs on cold",), frozenset({DAY})
-        )
-
-    @pytest.mark.parametrize("child", ["", "/columns", "/checksums"])
-    def test_a_copy_that_differs(self, copying: Copying, child: str) -> None:
-        copying.bench.cold.set(f"{PATH}/replicas/r1/parts/{PART}{child}", b"other")
-
-        assert self.compare(copying) == Comparison(
-            3, 1, 0, 0, (f"{PATH}/replicas/r1/parts/{PART} differs on cold",), frozenset({DAY})
-        )
-
-    def test_a_part_without_an_original(self, copying: Copying) -> None:
-        create_cold(f"replicas/r1/parts/{OTHER}_7_7_0")(copying.bench)
-        create_cold("replicas/r1/parts/20300101_7_7_0")(copying.bench)
-
-        assert self.compare(copying) == Comparison(
-            4,
-            0,
-            0,
-            1,
-            (f"{PATH}/replicas/r1/parts/{OTHER}_7_7_0 has no original on cold",),
-            frozenset({OTHER}),
-        )
-
-    def test_no_more_than_ten_samples(self, copying: Copying) -> None:
-        for name in ("r1", "r2"):
-            copying.bench.cold.delete(f"{PATH}/replicas/{name}/parts", recursive=True)
-
-        found = self.compare(copying, [copying.bench.cold_store] * 3)
-
-        assert (found.missing, len(found.samples)) == (12, 10)
