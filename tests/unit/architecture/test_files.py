@@ -135,7 +135,7 @@ def test_no_exception_outlives_its_reason() -> None:
 
 
 def test_a_module_without_task_is_seen() -> None:
-    modules = [PLUGINS / "modules" / f"{name}.py" for name in ("part_move", "part_audit", "spark_submit")]
+    modules = [PLUGINS / "modules" / f"{name}.py" for name in ("part_move", "part_audit", "_spark_submit")]
     assert told(modules_without_task(modules, {"part_move"})) == (
         "plugins/modules/part_audit.py: has no task;"
         " what it does belongs into module_utils/_tasks/part_audit.py"
