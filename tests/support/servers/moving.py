@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.probe import HttpProbe
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_probe import HttpReplicaProbe
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Case, GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
@@ -62,7 +62,7 @@ class FastClock(SystemClock):
         return super().now() + self._ahead
 
 
-class ObservedProbe(HttpProbe):
+class ObservedProbe(HttpReplicaProbe):
     """A probe that tells before it asks a server for parts."""
 
     def __init__(self, options: ClickHouseOptions, before: Callable[[], object]) -> None:

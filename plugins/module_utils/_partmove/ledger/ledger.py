@@ -46,7 +46,7 @@ class ServerChanged(PartMoveError):
 
 
 class ReplicaKey(NamedTuple):
-    """A replica of a table."""
+    """A replica by the table that it is of and its name there; as text, what messages call it."""
 
     shard_path: str
     replica: str
@@ -98,7 +98,7 @@ class Ledger:
         path, data = self.path(key), entry.encode()
         first: EntryChange | None = None
         for found in self._attempts(key):
-            change = EntryChange(found, _wanted(found, entry))
+            change = EntryChange(found, _data_for(entry, found))
             if not change.changed:
                 return first or change
             first = first or change
@@ -152,7 +152,7 @@ class LedgerReadiness:
         self._cold = cold
 
     def judge(self, shard: ShardFacts, partition_ids: Collection[str]) -> Judgement:
-        """The checks are those of the entries; the host znodes are part of the shard's fence."""
+        """Judge by the entries, whose versions are checked; the fence of the shard checks the host znodes."""
         replicas = [LiveReplica(each.name, each.host, each.is_active) for each in shard.replicas]
         entries = self._ledger.read(shard.layout.path, (each.name for each in replicas))
         reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas]
@@ -190,8 +190,8 @@ def server_changed(key: ReplicaKey) -> ServerChanged:
     )
 
 
-def _wanted(found: Znode | None, entry: LedgerEntry) -> bytes:
-    """What the znode is to hold: what it does hold, where that says as much."""
+def _data_for(entry: LedgerEntry, found: Znode | None) -> bytes:
+    """What the znode of the entry is to hold: what it does hold already, where that says as much."""
     if found is not None and parse_entry(found).says_as_much_as(entry):
         return found.data
     return entry.encode()

@@ -29,15 +29,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from olap_partmove._partmove.errors import FormatError
 from olap_partmove._partmove.formats.names import check_partition_id
+from olap_partmove._partmove.records import FLAG, WHOLE_NUMBER, Record, Unfit, Value, list_of, that
 from olap_partmove._partmove.text import SECONDS, parse_duration
 
-from .strict_yaml import Keys, PolicyError, load
+from .strict_yaml import PolicyError, load
 
 VERSION = 1
 _WILDCARDS = re.compile(r"\*\*|\*|\?")
@@ -100,18 +101,19 @@ def read_policy(path: Path) -> Policy:
 
 def parse_policy(content: bytes, where: str) -> Policy:
     """The policy in the bytes of the file ``where``; raises PolicyError."""
-    values = Keys(load(content, where), where, "")
-    version = values.take("version", _count, f"the number {VERSION}")
+    values = load(content, where)
+    version = _VERSIONED.read(values, where)["version"]
     if version != VERSION:
         raise PolicyError(
             f"{where}: version is {version!r}, this job reads policies of version {VERSION}",
             remedy=f"Begin the policy with version: {VERSION}",
         )
-    given = values.take("defaults", _mapping, "a mapping", {})
-    items = values.take("rules", _list, "a list of rules", [])
-    values.nothing_else()
-    defaults = _settings(Keys(given, where, "defaults."), BUILT_IN)
-    rules = tuple(_rule(item, where, f"rules[{number}]", defaults) for number, item in enumerate(items))
+    given = _POLICY.read(values, where)
+    defaults = _settings(given.get("defaults", {}), BUILT_IN, f"{where}: defaults.")
+    rules = tuple(
+        _rule(item, defaults, f"{where}: rules[{number}].")
+        for number, item in enumerate(given.get("rules", ()))
+    )
     return Policy(rules, defaults, hashlib.sha256(content).hexdigest())
 
 
@@ -124,84 +126,80 @@ def duration_text(milliseconds: int) -> str:
     return f"{count} {name}{'' if count == 1 else 's'}"
 
 
-def _rule(item: object, where: str, place: str, defaults: Settings) -> Rule:
-    if not isinstance(item, dict):
-        raise PolicyError(f"{where}: {place} is {item!r}", remedy="Write a mapping with the key table")
-    values = Keys(item, where, f"{place}.")
-    table = values.take("table", _pattern, "a pattern of shard paths that begins with a slash or with **")
-    settings = _settings(values, defaults)
-    idle = [key for key in values.given if key not in {"table", "never"}]
+def _rule(given: Mapping[str, Any], defaults: Settings, place: str) -> Rule:
+    """``place`` is what messages put before a key of the rule."""
+    settings = _settings(given, defaults, place)
+    idle = [key for key in given if key not in {"table", "never"}]
     if settings.never and idle:
-        raise values.refused(
-            idle[0],
-            "says nothing, because never is true for these tables",
-            "Leave it out, or write never: false in the rule",
+        raise PolicyError(
+            f"{place}{idle[0]} says nothing, because never is true for these tables",
+            remedy="Leave it out, or write never: false in the rule",
         )
-    return Rule(table, settings)
+    return Rule(given["table"], settings)
 
 
-def _settings(values: Keys, base: Settings) -> Settings:
-    ids = 'a list of partition ids in quotes, each once, such as ["202610"]'
-    settings = Settings(
-        cold_after_ms=values.take(
-            "cold_after",
-            _duration,
-            "a duration above 0 such as 90m, 36h, 7d or 2w",
-            base.cold_after_ms,
-        ),
-        keep_newest=values.take("keep_newest", _count, "a whole number, 0 or more", base.keep_newest),
-        pin_hot=values.take("pin_hot", _ids, ids, base.pin_hot),
-        pin_cold=values.take("pin_cold", _ids, ids, base.pin_cold),
-        never=values.take("never", _flag, "true or false", base.never),
-    )
-    values.nothing_else()
+def _settings(given: Mapping[str, Any], base: Settings, place: str) -> Settings:
+    """The settings of a rule or of the defaults; ``base`` has those that are left out."""
+    named = {"cold_after_ms" if key == "cold_after" else key: given[key] for key in given if key != "table"}
+    settings = replace(base, **named)
     for partition in settings.pin_hot:
         if partition in settings.pin_cold:
-            raise values.refused(
-                "pin_hot",
-                f"and pin_cold both have partition {partition}",
-                "Leave it in one of them; the list that a rule leaves out is that of the defaults",
+            raise PolicyError(
+                f"{place}pin_hot and pin_cold both have partition {partition}",
+                remedy="Leave it in one of them; the list that a rule leaves out is that of the defaults",
             )
     return settings
 
 
-def _mapping(value: Any) -> Mapping[Any, Any] | None:
-    return value if isinstance(value, dict) else None
-
-
-def _list(value: Any) -> list[Any] | None:
-    return value if isinstance(value, list) else None
-
-
-def _pattern(value: Any) -> str | None:
-    return value if isinstance(value, str) and value.startswith(("/", "**")) else None
-
-
-def _duration(value: Any) -> int | None:
+def _duration(value: object) -> int:
     try:
         seconds = parse_duration(value, "cold_after") if isinstance(value, str) else 0
-    except FormatError:
-        return None
-    return 1000 * seconds or None
+    except FormatError as error:
+        raise Unfit from error
+    if not seconds:
+        raise Unfit
+    return 1000 * seconds
 
 
-def _count(value: Any) -> int | None:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and 0 <= value < 2**31 else None
-
-
-def _flag(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _ids(value: Any) -> tuple[str, ...] | None:
+def _ids(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        return None
+        raise Unfit
     try:
         ids = tuple(check_partition_id(each, "pin") for each in value)
-    except FormatError:
-        return None
-    return ids if len(set(ids)) == len(ids) else None
+    except FormatError as error:
+        raise Unfit from error
+    if len(set(ids)) < len(ids):
+        raise Unfit
+    return ids
+
+
+_PINNED = Value(_ids, 'a list of partition ids in quotes, each once, such as ["202610"]')
+_SETTINGS = {
+    "cold_after": Value(_duration, "a duration above 0 such as 90m, 36h, 7d or 2w"),
+    # The job compares it with numbers of 32 bits.
+    "keep_newest": that(
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31,
+        "a whole number, 0 or more",
+    ),
+    "pin_hot": _PINNED,
+    "pin_cold": _PINNED,
+    "never": FLAG,
+}
+_PATTERN = that(
+    lambda value: isinstance(value, str) and value.startswith(("/", "**")),
+    "a pattern of shard paths that begins with a slash or with **",
+)
+_VERSION = WHOLE_NUMBER._replace(expected=f"the number {VERSION}")
+# It is looked at first, because another version may have other keys.
+_VERSIONED = Record({"version": _VERSION}, error=PolicyError, others=True)
+_POLICY = Record(
+    {"version": _VERSION},
+    {
+        "defaults": Record({}, _SETTINGS),
+        "rules": list_of(Record({"table": _PATTERN}, _SETTINGS), "a list of rules"),
+    },
+    error=PolicyError,
+)
 
 
 def _regex(pattern: str) -> str:

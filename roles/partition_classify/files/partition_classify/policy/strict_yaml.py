@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""YAML that is read strictly: no key twice, no key unknown, and messages that name file and key."""
+"""YAML that is read strictly: no key is there twice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
@@ -16,42 +16,6 @@ from olap_partmove._partmove.errors import PartMoveError
 
 class PolicyError(PartMoveError):
     """A policy file that is not understood."""
-
-
-class Keys:
-    """The keys of one mapping of the file; each is taken once, and none may be left.
-
-    ``prefix`` is what the messages put before a key: the place of the mapping, with a dot at its end.
-    """
-
-    def __init__(self, values: Mapping[Any, Any], where: str, prefix: str) -> None:
-        self.given = list(values)
-        self._values = dict(values)
-        self._where = where
-        self._prefix = prefix
-
-    def take(self, key: str, check: Callable[[Any], Any], expected: str, *default: Any) -> Any:
-        """The checked value; ``check`` gives None for what is not ``expected``."""
-        if key not in self._values:
-            if default:
-                return default[0]
-            raise PolicyError(f"{self._where}: {self._prefix}{key} is missing", remedy=f"Give {expected}")
-        value = self._values.pop(key)
-        checked = check(value)
-        if checked is None:
-            raise self.refused(key, f"is {value!r}", f"Write {expected}")
-        return checked
-
-    def refused(self, key: str, problem: str, remedy: str) -> PolicyError:
-        """The error for a key of this mapping."""
-        return PolicyError(f"{self._where}: {self._prefix}{key} {problem}", remedy=remedy)
-
-    def nothing_else(self) -> None:
-        """Refuse keys that were not taken."""
-        for key in self._values:
-            raise PolicyError(
-                f"{self._where}: unknown key {self._prefix}{key}", remedy="Correct its name, or leave it out"
-            )
 
 
 class _Loader(yaml.SafeLoader):

@@ -36,7 +36,7 @@ class _Table(NamedTuple):
         return f"database = {literal(self.database)} AND table = {literal(self.name)}"
 
 
-class HttpProbe:
+class HttpReplicaProbe:
     """Implements ReplicaProbe over the HTTP interface."""
 
     def __init__(self, options: ClickHouseOptions) -> None:

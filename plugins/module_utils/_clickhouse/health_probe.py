@@ -28,7 +28,7 @@ from .system_zookeeper import SystemZookeeper
 _FAILING_ENTRIES = 100
 
 
-class HealthProbe:
+class HttpHealthProbe:
     """Asks one server. Every method raises PartMoveError when it does not answer as it should."""
 
     def __init__(self, client: ClickHouseClient) -> None:
@@ -157,7 +157,8 @@ class HealthProbe:
         return {TableKey(row[0], row[1]): LogPosition(*map(int, row[2:])) for row in rows}
 
 
-# 18.16 has the first, versions with several disks the second.
+# The column of system.tables that tells the folder of a table: 18.16 has the first, versions with several
+# disks the second.
 _FOLDERS = {"data_path": "data_path", "data_paths": "data_paths[1]"}
 
 
