@@ -136,7 +136,7 @@ class _Work:
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         path, partitions = params["plan"], params["partitions"]
-        self._state = State.named(params["state"]).value
+        self._state = State.named(params["state"])
         self._shard_paths = _shard_paths(params)
         self._rows: Callable[[], Iterable[PlanRow]]
         if path is not None:
@@ -159,19 +159,19 @@ class _Work:
     def event(self, shard_paths: Sequence[str], partitions: int) -> dict[str, str | int]:
         """What a journal keeps of it. Nobody knows yet how many partitions whole shard paths have."""
         known = {} if self._shard_paths else {"partitions": partitions}
-        return {"state": self._state, "work": self.name, "shard_paths": len(shard_paths), **known}
+        return {"state": self._state.value, "work": self.name, "shard_paths": len(shard_paths), **known}
 
     def by_shard_path(self) -> Iterator[tuple[str, list[str] | None]]:
         """Each shard path with the partitions that are to get the state; None for all that there are."""
         for shard_path in self._shard_paths:
             yield shard_path, None
-        wanted = (row for row in self._rows() if row.state == self._state)
+        wanted = (row for row in self._rows() if row.state is self._state)
         for shard_path, rows in group_rows(wanted):
             yield shard_path, [row.partition for row in rows]
 
     def other_rows(self) -> Iterator[PlanRow]:
         """The rows that want another state."""
-        return (row for row in self._rows() if row.state != self._state)
+        return (row for row in self._rows() if row.state is not self._state)
 
 
 def _shard_paths(params: Mapping[str, Any]) -> list[str]:

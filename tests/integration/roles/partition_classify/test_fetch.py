@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from olap_partmove._partmove.plan.file import COLD, PlanRow, read_plan, write_plan
+from olap_partmove._partmove.formats.state import State
+from olap_partmove._partmove.plan.file import PlanRow, read_plan, write_plan
 from partition_classify import fetch
 from partition_classify.hand_over import HandOver
 from partition_classify.report.files import REPORT_FILES
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-ROW = PlanRow("/t", "202611", COLD, "old", 0, 1, 1, 1)
+ROW = PlanRow("/t", "202611", State.COLD, "old", 0, 1, 1, 1)
 
 
 def make_plan(path: Path, digest: str = "0") -> Path:
