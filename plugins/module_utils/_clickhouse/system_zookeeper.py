@@ -49,7 +49,7 @@ class SystemZookeeper:
         try:
             return self._children(path)
         except QueryRefused as error:
-            if error.code == _ZOOKEEPER and _NO_NODE.search(error.text):
+            if _is_no_node(error):
                 return None
             raise
 
@@ -58,8 +58,8 @@ class SystemZookeeper:
         found = self.children(str(path))
         if found is None:
             return Registration(exists=False)
-        lines = dict(line.split(": ", 1) for line in found.get("host", "").splitlines() if ": " in line)
-        return Registration(exists=True, active="is_active" in found, host=lines.get("host", ""))
+        host = _fields(found.get("host", "")).get("host", "")
+        return Registration(exists=True, active="is_active" in found, host=host)
 
     def ddl_tasks(self, folder: str) -> list[DdlTask]:
         """The newest statements of ON CLUSTER, oldest first; none when nothing ever was given.
@@ -73,7 +73,7 @@ class SystemZookeeper:
                 f" ORDER BY name DESC LIMIT {_DDL_TASKS}"
             )
         except QueryRefused as error:
-            if error.code == _ZOOKEEPER and _NO_NODE.search(error.text):
+            if _is_no_node(error):
                 return []
             raise
         tasks = []
@@ -90,8 +90,17 @@ class SystemZookeeper:
         return dict(rows)
 
 
+def _is_no_node(error: QueryRefused) -> bool:
+    return error.code == _ZOOKEEPER and _NO_NODE.search(error.text) is not None
+
+
+def _fields(text: str) -> dict[str, str]:
+    """The lines ``name: value`` of a znode, by name."""
+    return dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+
+
 def _task(path: str, text: str, age: int, finished: Mapping[str, str]) -> DdlTask:
-    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    fields = _fields(text)
     if "query" not in fields or "hosts" not in fields:
         raise PartMoveError(
             f"{path} is no statement of ON CLUSTER that is understood",

@@ -171,7 +171,7 @@ DAMAGE = {
     "state": Damage("COLD", "COOL", r":2: state is 'COOL'\. It has to be COLD or HOT\."),
     "edited": Damage('"reason":"test"', '"reason":"tset"', r":1: the rows do not have the digest .*"),
     "empty": Damage(r"(.|\n)*", "", r":1: the file is empty\. .*"),
-    "version": Damage('"version":2', '"version":7', r":1: the plan has version 7, .*"),
+    "version": Damage('"version":2', '"version":7', r":1: its version is 7, .*"),
 }
 
 

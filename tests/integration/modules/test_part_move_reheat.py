@@ -60,7 +60,7 @@ def test_there_and_back(pair: Pair, legacy: bool) -> None:
     assert parts_of(pair, table) == [{}, original]
     before = pair.trees()
 
-    checked = pair.call("part_move", check=True, **wanted, **BACK)
+    checked = pair.call("part_move", check=True, **wanted, **BACK | {"state": "HOT"})
     assert pair.trees() == before
     back = pair.call("part_move", **wanted, **BACK)
 
@@ -185,7 +185,7 @@ def test_copies_of_a_partition_that_never_was_cold_are_removed(pair: Pair, table
     }
     before = pair.trees()
 
-    checked = pair.call("part_move", check=True, **wanted, **BACK)
+    checked = pair.call("part_move", check=True, **wanted, **BACK | {"state": "HOT"})
     assert pair.trees() == before
     assert not journal.exists()
     result = pair.call("part_move", **wanted, **BACK)

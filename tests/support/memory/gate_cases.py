@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judge import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from support.memory.arrange import Arrange
 from support.memory.bench import PATH, Bench
 
-REMEDIES = {gate.name: gate.remedy for gate in SHARD_GATES} | {
-    gate.name: gate.remedy for gate in PARTITION_GATES
+REMEDIES = {gate.name.value: gate.remedy for gate in SHARD_GATES} | {
+    gate.name.value: gate.remedy for gate in PARTITION_GATES
 }
 """The remedy by the name of the gate, in the order of the gates."""
 
@@ -34,7 +35,7 @@ class Case(NamedTuple):
     @property
     def refusal(self) -> Refusal:
         """What the gate is expected to say."""
-        return Refusal(self.gate, self.reason, REMEDIES[self.gate])
+        return Refusal(GateName(self.gate), self.reason, REMEDIES[self.gate])
 
 
 class Tried(NamedTuple):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
-    MoveOptions,
     move_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
@@ -80,7 +80,7 @@ class Scene:
         hot, cold = MemoryClient(self.hot.open()), MemoryClient(self.cold.open())
         table = build_table(hot, PATH, kind.options)
         self.servers = SimulatedServers(table, hot, cold, raises_log_version=kind.raises_log_version)
-        self.options = MoveOptions(0.0, kind.options.parts)
+        self.options = GateOptions(0.0, kind.options.parts)
         clean = make_world(self.hot.open(), self.cold.open(), self.clock)
         assert move_shard(clean, PATH, already_cold, self.options).moved.keys() == set(already_cold)
         self.watch = Watch(self.servers, self.hot, self.cold)

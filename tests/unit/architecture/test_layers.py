@@ -141,7 +141,7 @@ def test_files_that_know_ansible_are_few() -> None:
         ("domain", "_partmove/x.py", "from .._zookeeper.store import connect"),
         ("domain", "_partmove/x.py", f"from {DOMAIN}.formats.names import PartName"),
         ("domain", "_partmove/x.py", "def late():\n    import yaml"),
-        ("zookeeper", "_zookeeper/x.py", "from .._clickhouse.probe import HttpProbe"),
+        ("zookeeper", "_zookeeper/x.py", "from .._clickhouse.replica_probe import HttpReplicaProbe"),
         ("zookeeper", "_zookeeper/x.py", "from .._tasks import runner"),
         ("clickhouse", "_clickhouse/x.py", "import requests"),
         ("modules", "../modules/x.py", f"from {DOMAIN}.formats.names import PartName"),

@@ -30,7 +30,8 @@ from support.source import (
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "aligned"),
-    ("text", "records", "settings", "rollout"),
+    ("text", "rollout"),
+    ("records",),
     ("tree", "formats"),
     ("shard", "lease"),
     ("gates",),

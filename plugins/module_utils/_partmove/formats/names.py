@@ -150,6 +150,11 @@ def _not_a_part_name(text: str, format_version: int, where: str) -> FormatError:
     )
 
 
+def is_covered(part: PartName, by: Iterable[PartName]) -> bool:
+    """Whether one of the others is the part itself, or came of it by merges and mutations."""
+    return any(each.covers(part) for each in by)
+
+
 def uncovered(then: Iterable[str], now: Iterable[str], partition_id: str, where: str) -> list[str]:
     """Names of then that are not there now, neither by themselves nor as a part of another one; sorted.
 
@@ -164,9 +169,7 @@ def uncovered(then: Iterable[str], now: Iterable[str], partition_id: str, where:
         return []
     active = parse_names(names, partition_id, where)
     return sorted(
-        part.text
-        for part in parse_names(gone, partition_id, where)
-        if not any(each.covers(part) for each in active)
+        part.text for part in parse_names(gone, partition_id, where) if not is_covered(part, active)
     )
 
 

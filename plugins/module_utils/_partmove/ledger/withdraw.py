@@ -27,7 +27,7 @@ from ..shard.reader import marked_cold
 from ..text import few
 from ..tree.ports import ZnodeReader
 from .ledger import EntryChange, Ledger, ReplicaKey
-from .live_replica import read_live_replicas
+from .live_replica import read_live_replicas, table_of
 
 BACK_TO_HOT = (
     "Register them in hot again first: ansible-playbook olap.partmove.reheat with part_move_shard_paths of"
@@ -56,14 +56,14 @@ class StillCold(PartMoveError):
 
 @dataclass
 class Withdrawal:
-    """What was done, also when it ended with an error."""
+    """What a withdrawal has done, also when it ended with an error."""
 
     changes: dict[ReplicaKey, EntryChange] = field(default_factory=dict)
     cold_partitions: list[ColdPartition] = field(default_factory=list)
-    """Those that are in the way."""
+    """The cold partitions that are in the way of a downgrade."""
 
 
-class Guard:
+class DowngradeGuard:
     """Looks for cold partitions in one pair of ensembles."""
 
     def __init__(self, hot: ZnodeReader, cold: ZnodeReader) -> None:
@@ -93,7 +93,7 @@ class Guard:
             for (replica, partition_id), parts in cold.items()
             if not all(_is_registered(part, hot.get((replica, partition_id), ())) for part in parts)
         }
-        table = self._table_name(layout) if ids else ""
+        table = table_of(read_live_replicas(self._hot, layout)) if ids else ""
         return [ColdPartition(shard_path, table, each) for each in sorted(ids)]
 
     def replicas(self, shard_path: str) -> Collection[str]:
@@ -113,10 +113,6 @@ class Guard:
                 found[replica, part.partition_id].append(part)
         return found
 
-    def _table_name(self, layout: ShardLayout) -> str:
-        addresses = (each.address for each in read_live_replicas(self._hot, layout))
-        return next((each.table for each in addresses if each is not None and each.table), "")
-
     def _refuse_unknown_cold(self, layout: ShardLayout) -> None:
         """With the wrong ensemble for cold, every cold partition would look like a dropped one."""
         marked = marked_cold(self._hot, layout)
@@ -128,8 +124,10 @@ class Guard:
             )
 
 
-def withdraw(guard: Guard, ledger: Ledger, replicas: Collection[ReplicaKey], withdrawal: Withdrawal) -> None:
-    """Withdraw the replicas, so that their servers may be replaced by some that do not know cold.
+def withdraw_replicas(
+    guard: DowngradeGuard, ledger: Ledger, replicas: Collection[ReplicaKey], withdrawal: Withdrawal
+) -> None:
+    """Withdraw replicas from the ledger: their servers may then be replaced by some that do not know cold.
 
     Fills ``withdrawal``. Raises StillCold with nothing written, or else with the entries withdrawn: then a
     move was faster. Raises also when an ensemble cannot be used; running again goes on.
@@ -153,7 +151,9 @@ def _refuse_unknown(keys: Sequence[ReplicaKey]) -> None:
         )
 
 
-def _refuse_cold(guard: Guard, shard_paths: Iterable[str], withdrawal: Withdrawal, done: str) -> None:
+def _refuse_cold(
+    guard: DowngradeGuard, shard_paths: Iterable[str], withdrawal: Withdrawal, done: str
+) -> None:
     found = [each for shard_path in shard_paths for each in guard.cold_partitions(shard_path)]
     withdrawal.cold_partitions = found
     if found:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone 
 
 from olap_partmove._partmove.plan.file import PlanHeader, PlanRow, write_plan
 
-from .decisions import LEAVE
+from .policy.decisions import LEAVE
 
 
 def write_plan_file(
@@ -21,7 +21,7 @@ def write_plan_file(
 ) -> PlanHeader:
     """Write the plan file, with the rows of one Spark partition in memory at a time.
 
-    Of a table that the policy leaves alone there is no row in it.
+    Tables that the policy leaves alone have no row in it.
     """
     return write_plan(path, _sorted(rows), policy_digest=policy_digest, source=source, as_of=as_of)
 

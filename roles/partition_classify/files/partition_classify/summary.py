@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone 
 from olap_partmove._partmove.plan.file import COLD, HOT, PlanHeader
 from olap_partmove._partmove.plan.lines import ONE_PART
 
-from .decisions import DEFER, LEAVE, MOVE, REHEAT
+from .policy.decisions import BUSY, LEAVE, MOVE, REHEAT
 
 _MERGES_LISTED = 20
 
@@ -82,7 +82,7 @@ def summary_of(
         "to_move": total_of(MOVE),
         "to_merge": needs_merge._asdict() | {"statements": findings.merges},
         "to_reheat": total_of(REHEAT),
-        "deferred": total_of(DEFER),
+        "busy": total_of(BUSY),
         "left_alone": total_of(LEAVE),
     }
 

@@ -15,7 +15,7 @@ from olap_partmove._partmove.errors import PlanError
 from olap_partmove._partmove.plan.file import COLD, PlanRow, read_plan, write_plan
 from partition_classify import fetch
 from partition_classify.hand_over import HandOver
-from partition_classify.report_output import REPORT_FILES
+from partition_classify.report.files import REPORT_FILES
 
 pytestmark = pytest.mark.usefixtures("spark")
 

@@ -103,7 +103,7 @@ def test_plan_says_what_there_is_to_do(
         "to_move": {"partitions": 1, "parts": 2, "znodes": 6, "bytes": 2 * LEGACY_BYTES},
         "to_merge": NOTHING | {"statements": []},
         "to_reheat": {"partitions": 1, "parts": 1, "znodes": 1, "bytes": len(MINIMALISTIC)},
-        "deferred": NOTHING,
+        "busy": NOTHING,
         "left_alone": NOTHING,
     }
     assert first.errors[0] == f"shard paths at or below {base}: 1, with 5 parts"
@@ -136,7 +136,7 @@ def test_ensemble_that_does_not_answer_ends_the_job_with_one_sentence(job: Job) 
 
 def test_wrong_policy_is_refused(job: Job) -> None:
     job.policy.write_text("version: 1\ndefaults: {cold_after: soon}\n")
-    sentences = "defaults.cold_after is 'soon'. Write a duration above 0 such as 90m, 36h, 7d or 2w."
+    sentences = "defaults.cold_after is 'soon'. It has to be a duration above 0 such as 90m, 36h, 7d or 2w."
     assert job.run() == (1, None, [f"{job.policy}: {sentences}"])
 
 
@@ -150,11 +150,11 @@ def test_wrong_policy_is_refused(job: Job) -> None:
             '{"hot": {"hosts": ["zk1"]}, "warm": {}}',
             "the connections are not those of hot, cold and clickhouse",
         ),
-        ('{"hot": {"hosts": ["zk1"], "pasword": "hunter2"}}', "Unknown setting pasword of ensemble hot"),
-        ('{"hot": {"hosts": ["zk1"]}, "clickhouse": {"host": "ch1"}}', "Unknown setting host of ClickHouse"),
+        ('{"hot": {"hosts": ["zk1"], "pasword": "hunter2"}}', "Ensemble hot: pasword is not a known key"),
+        ('{"hot": {"hosts": ["zk1"]}, "clickhouse": {"host": "ch1"}}', "ClickHouse: host is not a known key"),
         (
             '{"hot": {"hosts": ["zk1"]}, "clickhouse": {"hosts": []}}',
-            "The hosts of ClickHouse are not a list",
+            "ClickHouse: hosts is empty",
         ),
         ('{"hot": {"hosts": ["zk1"]}, "cold": {"hosts": []}}', "Ensemble cold has no hosts"),
     ],

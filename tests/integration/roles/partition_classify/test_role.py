@@ -129,7 +129,7 @@ def left_behind(run: PlaybookRun) -> list[list[str]]:
 def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_path: Path) -> None:
     first = role.run()
     assert changed(first) == 1
-    assert f"olap.partmove.spark_submit: wrote 2 rows to {role.plan}" in first.output
+    assert f"olap.partmove.partition_classify: wrote 2 rows to {role.plan}" in first.output
     assert CREDENTIAL not in first.output
     assert left_behind(first) == []
     path, result = role.facts()
@@ -189,7 +189,7 @@ def test_driver_in_a_cluster_hands_the_plan_over(role: Role, tmp_path: Path) -> 
     assert given[given.index("--packages") + 1] == "org.example:storage:1.0"
     assert given[given.index("--policy") + 1] == "policy.yml"
     assert given[given.index("--hand-over") + 1].startswith(f"{shared}/partition_classify.")
-    assert "olap.partmove.spark_submit: Spark says RUNNING" in run.output
+    assert "olap.partmove.partition_classify: Spark says RUNNING" in run.output
     assert CREDENTIAL not in run.output
     path, result = role.facts()
     assert path == result["plan"] == str(role.plan)

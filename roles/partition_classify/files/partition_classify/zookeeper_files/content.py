@@ -87,7 +87,7 @@ class RangedContent:
         self._file.close()
 
     def at(self, start: int) -> IO[bytes]:
-        """The one stream, set to ``start``, which has to be in a range; used until the next call."""
+        """The content from ``start`` on, which has to be in a range; every call sets the same stream anew."""
         self._file.seek(self._place(start))
         return self._file
 

@@ -10,9 +10,11 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.text import (
+    cut,
     few,
     format_time,
     parse_duration,
+    shortened,
     shown,
 )
 
@@ -102,3 +104,23 @@ def test_other_text_is_refused(text: str) -> None:
     ) as found:
         parse_duration(text, "min_age")
     assert repr(text) in found.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "kept"),
+    [("", 0, ""), ("abc", 3, "abc"), ("abcd", 3, "abc..."), ("a\nb", 2, "a\n...")],
+)
+def test_text_is_cut_where_it_is_too_long(text: str, most: int, kept: str) -> None:
+    assert cut(text, most) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (" Code: 60,\n\te.what() = x \n", "Code: 60, e.what() = x"),
+        ("x" * 200, "x" * 200),
+        ("x\n" * 101, "x " * 100 + "..."),
+    ],
+)
+def test_text_of_several_lines_is_told_on_one(text: str, line: str) -> None:
+    assert shortened(text) == line

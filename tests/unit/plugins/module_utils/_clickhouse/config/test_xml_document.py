@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from lxml import etree
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.diff import shown
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.diff import redacted
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import FileEdit
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.xml_document import (
     Splice,
@@ -68,7 +68,7 @@ def test_secrets_are_hidden_but_not_that_they_change() -> None:
     after = before.replace("a:b", "a:c").replace("</x>", "</x><secret/>")
     edit = FileEdit(MAIN, before.encode("utf-16"), None)
     kept = "<x><password_sha256_hex>(hidden)</password_sha256_hex></x>"
-    assert shown(edit) == (MAIN, f"<yandex><identity>(hidden)</identity>{kept}</yandex>", "")
-    assert shown(FileEdit(MAIN, before.encode(), after.encode())).after == (
+    assert redacted(edit) == (MAIN, f"<yandex><identity>(hidden)</identity>{kept}</yandex>", "")
+    assert redacted(FileEdit(MAIN, before.encode(), after.encode())).after == (
         f"<yandex><identity>(hidden, changed)</identity>{kept}<secret/></yandex>"
     )

@@ -10,16 +10,19 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import (
+    Case,
     GateOptions,
     PartitionGate,
     Refusal,
     ShardGate,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import ShardFacts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from support.memory.bench import DAY, PATH, Bench
 
-OPTIONS = GateOptions(now=1.0, min_age=2.0, max_parts=3)
+OPTIONS = GateOptions(min_age=2.0, max_parts=3)
+NAME = GateName.ONE_PART
 
 
 @pytest.fixture
@@ -29,7 +32,7 @@ def reader() -> ShardReader:
 
 
 @pytest.mark.parametrize(
-    ("reason", "refusal"), [("it is so", Refusal("gate", "it is so", "Do this")), (None, None)]
+    ("reason", "refusal"), [("it is so", Refusal(NAME, "it is so", "Do this")), (None, None)]
 )
 def test_a_gate_of_a_shard_path(reader: ShardReader, reason: str | None, refusal: Refusal | None) -> None:
     seen: list[ShardFacts] = []
@@ -38,7 +41,7 @@ def test_a_gate_of_a_shard_path(reader: ShardReader, reason: str | None, refusal
         seen.append(shard)
         return reason
 
-    gate = ShardGate("gate", "Something.", "Do this", look)
+    gate = ShardGate(NAME, "Something.", "Do this", look)
     shard = reader.shard()
 
     assert gate.refusal(shard) == refusal
@@ -46,18 +49,26 @@ def test_a_gate_of_a_shard_path(reader: ShardReader, reason: str | None, refusal
 
 
 @pytest.mark.parametrize(
-    ("reason", "refusal"), [("it is so", Refusal("gate", "it is so", "Do this")), (None, None)]
+    ("reason", "refusal"), [("it is so", Refusal(NAME, "it is so", "Do this")), (None, None)]
 )
 def test_a_gate_of_a_partition(reader: ShardReader, reason: str | None, refusal: Refusal | None) -> None:
-    seen: list[object] = []
+    seen: list[Case] = []
 
-    def look(*facts: object) -> str | None:
-        seen.extend(facts)
+    def look(case: Case) -> str | None:
+        seen.append(case)
         return reason
 
-    gate = PartitionGate("gate", "Something.", "Do this", look)
-    shard = reader.shard()
-    partition = reader.partitions(shard, [DAY])[DAY]
+    gate = PartitionGate(NAME, "Something.", "Do this", look)
+    shard, found = reader.look([DAY])
+    case = Case(shard, found[DAY], OPTIONS, 1.0)
 
-    assert gate.refusal(shard, partition, OPTIONS) == refusal
-    assert seen == [shard, partition, OPTIONS]
+    assert gate.refusal(case) == refusal
+    assert seen == [case]
+
+
+def test_a_refusal_is_told_by_the_name_of_its_gate() -> None:
+    assert Refusal(NAME, "it is so", "Do this").told() == {
+        "gate": "one_part",
+        "reason": "it is so",
+        "remedy": "Do this",
+    }

@@ -19,7 +19,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judg
     MOVE_GATES,
     REHEAT_GATES,
     STRAY_COPIES,
-    GateOptions,
     Gates,
     refuse_partitions,
     refuse_shard,
@@ -44,13 +43,12 @@ CLOSE: dict[str, Arrange] = {
 def judged(bench: Bench, gates: Gates = MOVE_GATES) -> dict[str, str]:
     """Partition → the gate that stops it."""
     reader = ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH))
-    shard = reader.shard()
-    partitions = list(reader.partitions(shard, [DAY, OTHER]).values())
-    options = GateOptions(bench.clock.now(), bench.options.min_age, bench.options.max_parts)
-    refusals = refuse_partitions(shard, partitions, options, gates)
+    shard, found = reader.look([DAY, OTHER])
+    partitions, now = list(found.values()), bench.clock.now()
+    refusals = refuse_partitions(shard, partitions, now, options=bench.options, gates=gates)
     stopped = refuse_shard(shard, gates)
     assert stopped is None or set(refusals.values()) == {stopped}
-    return {partition: refusal.gate for partition, refusal in refusals.items()}
+    return {partition: refusal.gate.value for partition, refusal in refusals.items()}
 
 
 @pytest.mark.parametrize(

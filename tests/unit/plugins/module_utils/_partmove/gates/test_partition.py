@@ -11,7 +11,6 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_part_name
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import (
     PARTITION_GATES,
-    is_registered_or_replaced,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import RegisteredPart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
@@ -204,7 +203,7 @@ def test_a_gate_that_just_does_not_trip(case: Case) -> None:
 
 
 def test_every_gate_has_a_case() -> None:
-    names = {gate.name for gate in PARTITION_GATES}
+    names = {gate.name.value for gate in PARTITION_GATES}
     assert {case.gate for case in TRIPPED} == names
     assert {case.gate for case in PASSED} == names
 
@@ -212,25 +211,6 @@ def test_every_gate_has_a_case() -> None:
 def registered(name: str) -> RegisteredPart:
     path = f"{PATH}/replicas/r1/parts/{name}"
     return RegisteredPart(parse_part_name(name, 1, path), Znode(path, b"", Stat(*[0] * 11)), ())
-
-
-@pytest.mark.parametrize(
-    ("hot", "kept"),
-    [
-        ((), False),
-        (("all_1_2_1",), True),
-        (("all_0_0_0", "all_1_2_1"), True),
-        (("all_1_2_2",), True),
-        (("all_0_4_2",), True),
-        (("all_1_2_1_7",), True),
-        (("all_1_1_0", "all_2_2_0"), False),
-        (("all_0_1_9",), False),
-        (("1_1_2_2",), False),
-    ],
-)
-def test_a_copy_is_registered_or_was_replaced(hot: tuple[str, ...], kept: bool) -> None:
-    copy = registered("all_1_2_1")
-    assert is_registered_or_replaced(copy, [registered(name) for name in hot]) is kept
 
 
 def test_partition_ids_are_compared_as_a_whole() -> None:

@@ -15,11 +15,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
     AskServers,
     AssumeActive,
-    AssumePatched,
-    Judgement,
     NoServers,
     ServerCheck,
     server_silent,
@@ -83,8 +82,8 @@ class Looked(NamedTuple):
 
 def look(bench: Bench) -> Looked:
     reader = ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH))
-    shard = reader.shard()
-    return Looked(shard, list(reader.partitions(shard, [DAY, OTHER]).values()))
+    shard, found = reader.look([DAY, OTHER])
+    return Looked(shard, list(found.values()))
 
 
 @pytest.fixture
@@ -110,7 +109,7 @@ def test_parts_that_are_not_as_registered_are_told_by_partition(bench: Bench, di
     bench.servers.disk["r2"] = {f"{DAY}_0_0_1", f"{OTHER}_0_0_0"}
     assert refusals(bench, disks) == {
         DAY: Refusal(
-            "active_on_disk",
+            GateName.ACTIVE_ON_DISK,
             f"replica r2 has ['{DAY}_0_0_1'] active while ['{PART}'] is registered",
             CHECK_TABLE,
         )
@@ -186,7 +185,7 @@ def test_a_server_that_does_not_answer_stops_every_partition(
 ) -> None:
     bench.servers.disk["r1"].discard(PART)
     disks.error = PartMoveError("it is down", remedy=remedy)
-    refusal = Refusal("active_on_disk", "replica r2: it is down", told)
+    refusal = Refusal(GateName.ACTIVE_ON_DISK, "replica r2: it is down", told)
 
     assert refusals(bench, disks) == {DAY: refusal, OTHER: refusal}
     with pytest.raises(PartMoveError) as error:
@@ -216,15 +215,15 @@ def test_who_does_not_ask_knows_of_nothing_that_is_detached(bench: Bench, check:
     assert check.detached(look(bench).shard) == {}
 
 
-def test_the_operator_may_vouch(bench: Bench) -> None:
-    assert AssumeActive().refusals(*look(bench)) == {}
-    assert AssumePatched().look(look(bench).shard) == Judgement(None, ())
-
-
 def test_where_nobody_vouches_nothing_may_become_cold(bench: Bench) -> None:
     refusal = Refusal(
-        "active_on_disk",
+        GateName.ACTIVE_ON_DISK,
         "it is not known whether the replicas have the registered parts on disk",
         "Give the option clickhouse, so that the servers are asked, or assume_active",
     )
     assert NoServers().refusals(*look(bench)) == {DAY: refusal, OTHER: refusal}
+
+
+def test_the_operator_may_vouch(bench: Bench) -> None:
+    assert AssumeActive().refusals(*look(bench)) == {}
+    assert AssumeActive().detached(look(bench).shard) == {}

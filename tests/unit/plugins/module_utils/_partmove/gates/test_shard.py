@@ -9,7 +9,9 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judge import Refusal, refuse_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judge import refuse_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from support.memory.arrange import (
@@ -159,12 +161,12 @@ def test_a_table_without_replicas() -> None:
     refusal = refuse_shard(ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH)).shard())
 
     assert refusal == Refusal(
-        "replicas_present", "the table has no replica", "Leave the table out of the plan"
+        GateName.REPLICAS_PRESENT, "the table has no replica", "Leave the table out of the plan"
     )
     assert bench.move().deferred[DAY].gate == "partition_exists"
 
 
 def test_every_gate_has_a_case() -> None:
-    names = {gate.name for gate in SHARD_GATES}
+    names = {gate.name.value for gate in SHARD_GATES}
     assert {case.gate for case in TRIPPED} | {"replicas_present"} == names
     assert {case.gate for case in PASSED} == names

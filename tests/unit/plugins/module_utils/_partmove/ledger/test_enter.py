@@ -14,9 +14,9 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchReplica
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.enter import (
+    Admission,
     NotReady,
-    Verification,
-    Wanted,
+    Requirements,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import (
     ColdEnsemble,
@@ -48,12 +48,12 @@ class Case:
         self.bench = Bench()
         self.server = SimulatedServer(self.bench.hot_store, R1)
         self.ledger = Ledger(self.bench.hot_store)
-        self.wanted = Wanted(SIGN, None, ColdEnsemble.of(self.bench.cold_store), "a test", None)
+        self.requirements = Requirements(SIGN, None, ColdEnsemble.of(self.bench.cold_store), "a test", None)
         self.changes: dict[ReplicaKey, EntryChange] = {}
 
-    def enter(self, **wanted: Any) -> None:
-        verification = Verification(self.bench.hot_store, self.ledger, self.server, self.bench.clock)
-        verification.enter(self.wanted._replace(**wanted), self.changes)
+    def enter(self, **changed: Any) -> None:
+        admission = Admission(self.bench.hot_store, self.ledger, self.server, self.bench.clock)
+        admission.enter(self.requirements._replace(**changed), self.changes)
 
     def before(self, question: str, act: Callable[[], object], number: int = 0) -> None:
         """Do something right before the server is asked a question for the nth time."""

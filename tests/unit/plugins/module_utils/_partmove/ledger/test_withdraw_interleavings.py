@@ -17,10 +17,10 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import (
-    Guard,
+    DowngradeGuard,
     StillCold,
     Withdrawal,
-    withdraw,
+    withdraw_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from support.memory.interleaving import Died, Lost, Script, WatchedStore
@@ -48,7 +48,7 @@ class Downgrade:
             WatchedStore(each.open(), given, self.scene.watch) for each in (self.scene.hot, self.scene.cold)
         )
         try:
-            withdraw(Guard(hot, cold), Ledger(hot), [R2], Withdrawal())
+            withdraw_replicas(DowngradeGuard(hot, cold), Ledger(hot), [R2], Withdrawal())
         except StillCold:
             return
         self.passed = True
@@ -59,7 +59,7 @@ class Downgrade:
 
     def look(self) -> None:
         """The step of it that decides."""
-        self.passed = not Guard(self.scene.hot.open(), self.scene.cold.open()).cold_partitions(PATH)
+        self.passed = not DowngradeGuard(self.scene.hot.open(), self.scene.cold.open()).cold_partitions(PATH)
 
     def withdraw_and_look(self) -> None:
         """Both, with nothing in between."""

@@ -14,9 +14,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.la
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_part_name
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import (
     PartitionFacts,
+    RegisteredNames,
     RegisteredPart,
     ShardFacts,
-    Whereabouts,
+    state_text,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
@@ -69,13 +70,13 @@ def test_the_payload_of_a_part_is_all_that_a_copy_has_to_equal() -> None:
 def test_a_partition_is_cold_when_state_is_exactly_so(data: bytes | None, is_cold: bool, text: str) -> None:
     found = partition(data)
     assert found.is_cold is is_cold
-    assert found.whereabouts.is_cold is is_cold
-    assert found.state_text == text
+    assert found.names.is_cold is is_cold
+    assert state_text(found.state) == text
 
 
-def test_the_whereabouts_of_a_partition_are_names_by_replica() -> None:
+def test_a_partition_by_the_names_of_its_parts() -> None:
     found = partition(b"HOT")
-    assert found.whereabouts == Whereabouts(
+    assert found.names == RegisteredNames(
         state(b"HOT"), {"r1": ["all_0_0_0", "all_1_1_0"], "r2": []}, {"r1": [], "r2": ["all_0_0_0"]}
     )
     assert found.hot_parts == [R1_FIRST, R1_SECOND]
