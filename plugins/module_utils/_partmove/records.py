@@ -70,6 +70,17 @@ def one_of(*words: str) -> Value:
     return that(words.__contains__, " or ".join(words))
 
 
+def word_of(values: Mapping[str, Any]) -> Value:
+    """The words that are keys of the mapping, of which the value is kept."""
+
+    def check(word: object) -> Any:
+        if isinstance(word, str) and word in values:
+            return values[word]
+        raise Unfit
+
+    return Value(check, " or ".join(values))
+
+
 def list_of(kind: Kind, expected: str = "a list") -> Value:
     """Lists of any length, of values of one kind."""
 

@@ -21,7 +21,7 @@ from .._partmove.gates.servers import (
     NoServers,
     ServerCheck,
 )
-from .._partmove.lease.two_ensembles import check_distinct, check_invisible, check_unlike
+from .._partmove.lease.two_ensembles import check_invisible, check_unlike
 from .._partmove.ledger.entry import ColdEnsemble
 from .._partmove.ledger.ledger import Ledger, LedgerReadiness
 from .._partmove.move.report import ShardReport
@@ -67,7 +67,7 @@ class MovePartitions:
         """Check everything that can be checked beforehand, then go on one shard path at a time."""
         self._check_mode = resources.check_mode
         shard_paths, self._tally.expected = self._work.survey()
-        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
+        hot, cold = resources.open_pair()
         self._check(hot, cold, shard_paths)
         journal = resources.open_journal(self._params["journal"])
         world = World(
@@ -93,7 +93,6 @@ class MovePartitions:
 
     def _check(self, hot: ZnodeStore, cold: ZnodeStore, shard_paths: Sequence[str]) -> None:
         """Refuse what would go wrong later, before anything is written."""
-        check_distinct(hot, cold)
         if shard_paths:
             check_unlike(hot, cold, shard_paths[0])
         check_tables(hot, shard_paths)
@@ -136,7 +135,7 @@ class _Work:
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         path, partitions = params["plan"], params["partitions"]
-        self._state = State.named(params["state"]).value
+        self._state = State.named(params["state"])
         self._shard_paths = _shard_paths(params)
         self._rows: Callable[[], Iterable[PlanRow]]
         if path is not None:
@@ -159,19 +158,19 @@ class _Work:
     def event(self, shard_paths: Sequence[str], partitions: int) -> dict[str, str | int]:
         """What a journal keeps of it. Nobody knows yet how many partitions whole shard paths have."""
         known = {} if self._shard_paths else {"partitions": partitions}
-        return {"state": self._state, "work": self.name, "shard_paths": len(shard_paths), **known}
+        return {"state": self._state.value, "work": self.name, "shard_paths": len(shard_paths), **known}
 
     def by_shard_path(self) -> Iterator[tuple[str, list[str] | None]]:
         """Each shard path with the partitions that are to get the state; None for all that there are."""
         for shard_path in self._shard_paths:
             yield shard_path, None
-        wanted = (row for row in self._rows() if row.state == self._state)
+        wanted = (row for row in self._rows() if row.state is self._state)
         for shard_path, rows in group_rows(wanted):
             yield shard_path, [row.partition for row in rows]
 
     def other_rows(self) -> Iterator[PlanRow]:
         """The rows that want another state."""
-        return (row for row in self._rows() if row.state != self._state)
+        return (row for row in self._rows() if row.state is not self._state)
 
 
 def _shard_paths(params: Mapping[str, Any]) -> list[str]:

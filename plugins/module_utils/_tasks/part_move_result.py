@@ -52,7 +52,7 @@ class MoveTally:
 
     def add_other_state(self, row: PlanRow) -> None:
         """Add a partition that the plan wants in the other ensemble than this run."""
-        self._list("other_state", row.shard_path, row.partition, state=row.state)
+        self._list("other_state", row.shard_path, row.partition, state=row.state.value)
 
     @property
     def failure(self) -> str:

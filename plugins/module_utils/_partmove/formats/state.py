@@ -15,7 +15,7 @@ STATE = "State"
 """The child of ``block_numbers/<partition>`` that is the marker."""
 
 
-class State(Enum):
+class State(str, Enum):
     """What this collection makes a marker say; the value is also the word of plans, options and results.
 
     >>> State.COLD.data, State.named("cold")

@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from ..errors import PlanError
+from ..formats.state import State
 from .lines import (
-    COLD,
-    HOT,
     OtherVersion,
     PlanHeader,
     PlanRow,
@@ -36,8 +35,6 @@ from .lines import (
 )
 
 __all__ = [
-    "COLD",
-    "HOT",
     "Plan",
     "PlanHeader",
     "PlanRow",
@@ -179,7 +176,7 @@ def write_plan(
     return header
 
 
-def rows_from_list(items: Iterable[object], state: str) -> list[PlanRow]:
+def rows_from_list(items: Iterable[object], state: State) -> list[PlanRow]:
     """Rows for partitions that a person names, sorted: ``items`` are {shard_path, partition} mappings.
 
     What a classification would have measured is None in these rows. Raises PlanError for anything

@@ -15,21 +15,13 @@ from typing import Any, NamedTuple
 from ..errors import PlanError
 from ..formats.layout import check_shard_path
 from ..formats.names import check_partition_id
-from ..records import COUNT, TEXT, Envelope, Record, Unfit, Value, json_object, one_of, or_none, that
+from ..formats.state import State
+from ..gates.names import FORESEEN, GateName
+from ..records import COUNT, TEXT, Envelope, Record, Unfit, Value, json_object, or_none, that, word_of
 from ..text import format_time
 
 FORMAT = "olap.partmove/plan"
 VERSION = 2
-COLD = "COLD"
-HOT = "HOT"
-STATES = (COLD, HOT)
-
-QUEUE_CLEAR = "queue_clear"
-ONE_PART = "one_part"
-MUTATIONS_APPLIED = "mutations_applied"
-FORESEEN_GATES = (QUEUE_CLEAR, ONE_PART, MUTATIONS_APPLIED)
-"""The gates that a classification can see to be closed, by their names."""
-
 _AGAIN = "Run the classification again to get a plan that can be read"
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -62,8 +54,7 @@ class PlanRow(NamedTuple):
 
     shard_path: str
     partition: str
-    state: str
-    """`COLD` or `HOT`."""
+    state: State
     reason: str
     last_modified: int | None
     """When the newest part was registered, in milliseconds since 1970."""
@@ -72,8 +63,8 @@ class PlanRow(NamedTuple):
     """The part znodes and their children."""
     bytes: int | None
     """Bytes of data in these znodes."""
-    gate: str | None = None
-    """The one of FORESEEN_GATES that was closed; None where none was."""
+    gate: GateName | None = None
+    """The one of the foreseen gates that was closed; None where none was."""
 
 
 def encode_header(header: PlanHeader) -> bytes:
@@ -83,7 +74,7 @@ def encode_header(header: PlanHeader) -> bytes:
 
 def encode_row(row: PlanRow) -> bytes:
     """A row as a line."""
-    values = row._asdict()
+    values = row._asdict() | {"state": row.state.value, "gate": None if row.gate is None else row.gate.value}
     if row.last_modified is not None:
         values["last_modified"] = format_time(row.last_modified)
     return _encode(values)
@@ -157,6 +148,8 @@ _SHA_256 = that(
 )
 _MOMENT = Value(_time, "a time in UTC such as 2026-11-20T22:15:00.000Z")
 
+_STATE = word_of({each.value: each for each in (State.COLD, State.HOT)})
+_GATE = word_of({each.value: each for each in FORESEEN})
 _HEADER_ENVELOPE = Envelope(
     "header of a plan file",
     FORMAT,
@@ -180,13 +173,13 @@ _ROW = Record(
     {
         "shard_path": _SHARD_PATH,
         "partition": _PARTITION,
-        "state": one_of(*STATES),
+        "state": _STATE,
         "reason": _NOT_EMPTY,
         "last_modified": _MOMENT,
         "parts": COUNT,
         "znodes": COUNT,
         "bytes": COUNT,
-        "gate": or_none(one_of(*FORESEEN_GATES)),
+        "gate": or_none(_GATE),
     },
     error=PlanError,
     remedy=_AGAIN,

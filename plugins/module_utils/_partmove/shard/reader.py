@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 from ..aligned import aligned
 from ..formats.layout import ShardLayout, unknown_replica_children, unknown_table_children
-from ..formats.names import PartName, parse_part_name
 from ..formats.state import is_cold
-from ..formats.table_metadata import TableMetadata, parse_table_metadata
+from ..formats.table_metadata import parse_table_metadata
 from ..tree.ports import ZnodeReader
 from .facts import PartitionFacts, RegisteredNames, RegisteredPart, ReplicaFacts, ShardFacts
 from .fence import Fence, no_table, read_fence
-from .parts import read_parts
+from .parts import PartNames, read_parts
 from .pending import EntryReader, read_inserts_in_flight, read_mutations, read_quorum
 from .shared_storage import read_shared_storage
 
@@ -42,7 +41,7 @@ class ShardReader:
         self._layout = layout
         self._czxid = 0
         self._entries = EntryReader(hot, layout)
-        self._names: dict[str, PartName] = {}
+        self._names = PartNames(layout, 0)
 
     def look(self, partition_ids: Sequence[str], *, with_cold: bool = True) -> Look:
         """Everything about the partitions and their shard path, none of it older than the call.
@@ -66,10 +65,12 @@ class ShardReader:
         shard_znode = self._hot.read([layout.path])[0]
         if shard_znode is None:
             raise no_table(layout)
-        if shard_znode.stat.czxid != self._czxid:
-            self._entries.forget()
-            self._czxid = shard_znode.stat.czxid
         metadata = parse_table_metadata(fence.metadata.data, layout.metadata)
+        if shard_znode.stat.czxid != self._czxid:
+            # Another table is at the path by now, whose parts may be named in another way.
+            self._entries.forget()
+            self._names = PartNames(layout, metadata.format_version)
+            self._czxid = shard_znode.stat.czxid
         children = self._hot.children([layout.path])[0] or ()
         pending = self._entries.pending(fence.replicas, metadata.format_version)
         return ShardFacts(
@@ -137,8 +138,8 @@ class ShardReader:
         children = self._hot.children([layout.partition(each) for each in partition_ids])
         wanted = frozenset(partition_ids)
         replicas = [replica.name for replica in shard.replicas]
-        hot = self._registered(self._hot, shard.metadata, replicas, wanted)
-        cold = self._registered(self._cold, shard.metadata, replicas, wanted) if with_cold else {}
+        hot = self._registered(self._hot, replicas, wanted)
+        cold = self._registered(self._cold, replicas, wanted) if with_cold else {}
         in_flight = read_inserts_in_flight(self._hot, layout, dict(aligned(partition_ids, children)))
         return {
             each: PartitionFacts(
@@ -177,13 +178,13 @@ class ShardReader:
         return b"" if znode is None else znode.data
 
     def _registered(
-        self, reader: ZnodeReader, metadata: TableMetadata, replicas: Sequence[str], wanted: frozenset[str]
+        self, reader: ZnodeReader, replicas: Sequence[str], wanted: frozenset[str]
     ) -> dict[str, dict[str, list[RegisteredPart]]]:
         """Replica → partition id → parts, by name, of the partitions wanted."""
         for _attempt in range(_ATTEMPTS):
             parts = [
                 (path, name)
-                for names in self._listed(reader, metadata, replicas)
+                for names in self._names.listed(reader, replicas)
                 for path, name in names
                 if name.partition_id in wanted
             ]
@@ -198,28 +199,10 @@ class ShardReader:
 
     def _names_in(self, reader: ZnodeReader, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
         replicas = [replica.name for replica in shard.replicas]
-        found: dict[str, dict[str, list[str]]] = {name: {} for name in replicas}
-        for replica, names in aligned(replicas, self._listed(reader, shard.metadata, replicas)):
-            for _path, name in names:
-                found[replica].setdefault(name.partition_id, []).append(name.text)
-        return found
-
-    def _listed(
-        self, reader: ZnodeReader, metadata: TableMetadata, replicas: Sequence[str]
-    ) -> list[list[tuple[str, PartName]]]:
-        """Path and name of every part, a list a replica. Raises FormatError for what is no part."""
-        folders = [self._layout.replica(name).parts for name in replicas]
-        return [
-            [self._part_name(name, metadata.format_version, folder) for name in listed or ()]
-            for folder, listed in aligned(folders, reader.children(folders))
-        ]
-
-    def _part_name(self, text: str, format_version: int, folder: str) -> tuple[str, PartName]:
-        path = f"{folder}/{text}"
-        name = self._names.get(text)
-        if name is None:
-            name = self._names[text] = parse_part_name(text, format_version, path)
-        return path, name
+        return {
+            replica: {each: [name.text for name in names] for each, names in partitions.items()}
+            for replica, partitions in self._names.by_partition(reader, replicas).items()
+        }
 
 
 def marked_cold(hot: ZnodeReader, layout: ShardLayout) -> tuple[str, ...]:

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone calls it
 
-from olap_partmove._partmove.plan.file import COLD, HOT, PlanHeader
-from olap_partmove._partmove.plan.lines import ONE_PART
+from olap_partmove._partmove.plan.file import PlanHeader
 
-from .policy.decisions import BUSY, LEAVE, MOVE, REHEAT
+from .policy.decisions import BUSY, COLD, HOT, LEAVE, MOVE, ONE_PART, REHEAT
 
 _MERGES_LISTED = 20
 

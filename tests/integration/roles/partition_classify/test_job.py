@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -140,33 +139,6 @@ def test_wrong_policy_is_refused(job: Job) -> None:
     assert job.run() == (1, None, [f"{job.policy}: {sentences}"])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "the connections are not JSON"),
-        ("[]", "the connections are not those of hot, cold and clickhouse"),
-        ('{"cold": {"hosts": ["zk1"]}}', "the connections are not those of hot, cold and clickhouse"),
-        (
-            '{"hot": {"hosts": ["zk1"]}, "warm": {}}',
-            "the connections are not those of hot, cold and clickhouse",
-        ),
-        ('{"hot": {"hosts": ["zk1"], "pasword": "hunter2"}}', "Ensemble hot: pasword is not a known key"),
-        ('{"hot": {"hosts": ["zk1"]}, "clickhouse": {"host": "ch1"}}', "ClickHouse: host is not a known key"),
-        (
-            '{"hot": {"hosts": ["zk1"]}, "clickhouse": {"hosts": []}}',
-            "ClickHouse: hosts is empty",
-        ),
-        ('{"hot": {"hosts": ["zk1"]}, "cold": {"hosts": []}}', "Ensemble cold has no hosts"),
-    ],
-)
-def test_wrong_connections_are_refused(job: Job, text: str, message: str) -> None:
-    job.connections.write_text(text)
-    run = job.run()
-    assert run.status == 1
-    assert message in run.errors[0]
-    assert "hunter2" not in run.errors[0]
-
-
 @pytest.mark.parametrize("options", [[], ["--previous=/none/plan.jsonl"]])
 def test_file_that_is_no_plan_is_not_written_over(job: Job, options: list[str]) -> None:
     job.plan.write_text("my notes\n")
@@ -181,20 +153,3 @@ def test_plan_in_a_folder_that_is_not_there_is_refused(job: Job) -> None:
     run = job.run()
     assert run.status == 1
     assert f"{job.plan}: the plan cannot be written, this user cannot write to" in run.errors[0]
-
-
-@pytest.mark.parametrize("moment", ["yesterday", "2026-11-20T22:15:00"])
-def test_moment_without_a_meaning_is_refused(job: Job, moment: str) -> None:
-    command = [sys.executable, str(SCRIPT), "--policy=x", "--connections=x", "--plan=x", "--root=/"]
-    run = subprocess.run([*command, f"--as-of={moment}"], capture_output=True, text=True, check=False)
-    assert run.returncode == 2
-    assert f"argument --as-of: '{moment}'" in run.stderr
-
-
-def test_python_without_the_packages_is_told_what_is_missing(tmp_path: Path) -> None:
-    """-S leaves out the installed packages of this Python."""
-    run = subprocess.run(
-        [sys.executable, "-S", str(SCRIPT)], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert run.returncode == 1
-    assert re.fullmatch(r"partition_classify: \S+ has no Python package \w+\. Install [^\n]+\n", run.stderr)

@@ -15,8 +15,14 @@ from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, functions as F  # noqa: N812 - what everyone calls it
 
-from olap_partmove._partmove.plan.file import COLD, HOT
-from olap_partmove._partmove.plan.lines import MUTATIONS_APPLIED, ONE_PART, QUEUE_CLEAR
+from olap_partmove._partmove.formats.state import State
+from olap_partmove._partmove.gates.names import GateName
+
+# What columns have of the domain's words is their text.
+COLD, HOT = State.COLD.value, State.HOT.value
+QUEUE_CLEAR = GateName.QUEUE_CLEAR.value
+ONE_PART = GateName.ONE_PART.value
+MUTATIONS_APPLIED = GateName.MUTATIONS_APPLIED.value
 
 MOVE = "move"
 REHEAT = "reheat"

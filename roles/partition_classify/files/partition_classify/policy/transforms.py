@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window, functions as F  # noqa: N812 - what everyone calls it
 
-from olap_partmove._partmove.plan.file import COLD
-
 from ..zookeeper_files.nodes import RECORD_BYTES
-from .decisions import decided
+from .decisions import COLD, decided
 from .file import Policy, Settings, duration_text
 
 PARTITION = ("shard_path", "partition_id")

@@ -14,9 +14,9 @@ from datetime import date, timedelta
 
 from pyspark.sql import Column, DataFrame, Row, functions as F  # noqa: N812 - what everyone calls it
 
+from olap_partmove._partmove.gates.names import FORESEEN
 from olap_partmove._partmove.gates.partition import PARTITION_GATES
 from olap_partmove._partmove.plan.file import PlanHeader
-from olap_partmove._partmove.plan.lines import FORESEEN_GATES
 from olap_partmove._partmove.text import format_time
 
 from ..policy.decisions import BUSY, LEAVE, MOVE, REHEAT
@@ -42,7 +42,7 @@ _EPOCH = date(1970, 1, 1)
 _ELEVEN_MONTHS = 330
 _KINDS = ("today", "moved", "gated", "reheated", "busy", "left_alone", "cold")
 _AMOUNTS = ("znodes", "bytes", "snapshot_bytes")
-_GATES = {gate.name: gate for gate in PARTITION_GATES if gate.name in FORESEEN_GATES}
+_GATES = {gate.name.value: gate for gate in PARTITION_GATES if gate.name in FORESEEN}
 
 
 def figures_of(rows: DataFrame, header: PlanHeader, ensemble: EnsembleSize | None) -> ReportFigures:

@@ -12,7 +12,7 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -77,8 +77,10 @@ class RangedContent:
         self._file: IO[bytes]
         self._copied: list[tuple[int, int, int]] = []
         if path.suffix in (".gz", ".snappy"):
-            self._file = tempfile.TemporaryFile(prefix="partition_classify.")  # noqa: SIM115 - see close
-            self._copy(sorted(ranges))
+            with ExitStack() as stack:
+                self._file = stack.enter_context(tempfile.TemporaryFile(prefix="partition_classify."))
+                self._copy(sorted(ranges))
+                stack.pop_all()
         else:
             self._file = _opened(path)
 

@@ -6,85 +6,19 @@
 
 from __future__ import annotations
 
-import json
-import random
 import re
-import sys
-from datetime import date, timedelta
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from olap_partmove._partmove.errors import PlanError
-from partition_classify.report.figures import (
-    Amount,
-    DayFigures,
-    EnsembleFigures,
-    GatedPartition,
-    GateFigures,
-    HotFigures,
-    OtherTables,
-    ReportFigures,
-    TableFigures,
-    json_text,
-)
-from partition_classify.report.files import prepare_report, write_report
+from partition_classify.report.figures import DayFigures, ReportFigures
 from partition_classify.report.page import html_text, months_of, short_text, size_text
+from support.classify.reports import empty, large
 from support.servers.chromium import show
 
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7 * 7 }}&amp;"
-NOTHING = Amount()
-
-
-def amount(znodes: int) -> Amount:
-    return Amount(znodes // 30, znodes, znodes * 90, znodes * 250)
-
-
-def table(name: str, znodes: int, after: int) -> TableFigures:
-    return TableFigures(name, 16, amount(znodes), amount(after), znodes - after, 0.123456)
-
-
-def large(name: str = "/clickhouse/tables/*/database/events_of_a_long_name") -> ReportFigures:
-    """A report with as many rows as there can be."""
-    numbers = random.Random(7)
-    tables = [table(f"{name}_{each}", 3_000_000 - each, numbers.randrange(3_000_000)) for each in range(100)]
-    newest = date(2026, 11, 20)
-    days = [
-        DayFigures((newest - timedelta(days=age)).isoformat(), numbers.randrange(1, 9_999), 10**6, age)
-        for age in range(353, -1, -1)
-    ]
-    stopped = tuple(GatedPartition(name, f"2026{each}", 10**6, f"OPTIMIZE {name}") for each in range(10, 15))
-    gates = [
-        GateFigures(gate, "Why.", f"Wait for {name}", amount(10**6), stopped)
-        for gate in ("queue_clear", "one_part", "mutations_applied")
-    ]
-    hot = HotFigures(*(amount(number * 10**6) for number in (29, 13, 4, 1, 2, 3, 17)))
-    return ReportFigures(
-        as_of="2026-11-20T22:15:00.000Z",
-        source=f"zookeeper hot=zk1:2181 root={name}",
-        policy_digest="0" * 64,
-        tables=10_000,
-        shard_paths=160_000,
-        hot=hot,
-        cold=amount(10**6),
-        ensemble=EnsembleFigures(40_000_000, 28_000_000, 0.725, 9 * 10**9, 5 * 10**9),
-        most_to_gain=tuple(tables[:10]),
-        largest_tables=tuple(tables),
-        other_tables=OtherTables(9_900, amount(10**7), amount(10**6)),
-        gates=tuple(gates),
-        days=tuple(days),
-        years=tuple(DayFigures(str(year), 10**5, 10**7, 10**4) for year in range(2015, 2026)),
-    )
-
-
-def empty() -> ReportFigures:
-    hot = HotFigures(*[NOTHING] * 7)
-    nothing = OtherTables(0, NOTHING, NOTHING)
-    return ReportFigures(
-        "2026-11-20T22:15:00.000Z", "x", "0" * 64, 0, 0, hot, NOTHING, None, (), (), nothing, (), (), ()
-    )
 
 
 class Page(HTMLParser):
@@ -143,24 +77,6 @@ def test_page_stays_small() -> None:
 
 def test_same_figures_give_the_same_bytes() -> None:
     assert html_text(large()) == html_text(large())
-    assert json_text(large()) == json_text(large())
-
-
-def test_json_is_sorted_and_has_the_fields_that_are_documented() -> None:
-    values = json.loads(json_text(large()))
-    assert list(values) == sorted(values)
-    assert (values["format"], values["version"]) == ("olap.partmove/report", 2)
-    documented = (Path(__file__).parents[5] / "docs" / "report.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`(\w+)`", documented))
-    assert _keys(values) - named == set()
-
-
-def _keys(value: object) -> set[str]:
-    if isinstance(value, dict):
-        return set(value).union(*map(_keys, value.values()))
-    if isinstance(value, list):
-        return set().union(*map(_keys, value))
-    return set()
 
 
 def test_calendar_has_every_day_once_at_its_weekday() -> None:
@@ -254,22 +170,3 @@ def test_page_fits_into_its_window(tmp_path: Path, width: int, height: int, sche
     assert (shown.inner_width, shown.console) == (width, [])
     assert shown.scroll_width <= width
     assert shown.background == palettes()[scheme]["page"]
-
-
-def test_python_without_jinja2_is_told_before_anything_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(PlanError, match="has no package jinja2"):
-        prepare_report(tmp_path / "report")
-    assert not (tmp_path / "report").exists()
-
-
-def test_both_files_are_written_and_nothing_else(tmp_path: Path) -> None:
-    prepare_report(tmp_path / "a" / "b")
-    for figures in (empty(), large()):
-        write_report(figures, tmp_path / "a" / "b")
-    assert {each.name: each.read_text(encoding="utf-8") for each in (tmp_path / "a" / "b").iterdir()} == {
-        "report.html": html_text(large()),
-        "report.json": json_text(large()),
-    }

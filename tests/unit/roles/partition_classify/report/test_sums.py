@@ -14,14 +14,10 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
 from olap_partmove._partmove.plan.file import PlanHeader
-from partition_classify.policy.file import parse_policy
-from partition_classify.policy.transforms import plan_rows
 from partition_classify.report.figures import Amount, DayFigures, ReportFigures, json_text
 from partition_classify.report.sums import MOST_TO_GAIN, PARTITIONS_LISTED, TABLES_LISTED, figures_of
 from partition_classify.sources.ensemble_size import EnsembleSize
-from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
 
 DAY = 86_400_000
 NOW = int(datetime(2026, 11, 20, 22, 15, tzinfo=UTC).timestamp() * 1000)
@@ -196,21 +192,3 @@ def test_ensemble_that_is_smaller_than_its_parts_is_not_believed(
     spark: SparkSession, rows: list[PlanRow]
 ) -> None:
     assert figures_of(spark.createDataFrame(rows[:50], SCHEMA), HEADER, EnsembleSize(1, 1)).ensemble is None
-
-
-def test_snapshot_bytes_are_those_of_the_records(spark: SparkSession) -> None:
-    path = "/ch/01/é"
-    parts = [("r1", "a_0_0_0", 1, 44), ("r1", "a_1_1_0", 3, 100), ("replica2", "a_0_0_0", 1, 44)]
-    inventory = [
-        InventoryRow(path, replica, part, "a", 0, size, znodes, "hot", "")
-        for replica, part, znodes, size in parts
-    ]
-    expected = 0
-    for replica, part, znodes, size in parts:
-        top = f"{path}/replicas/{replica}/parts/{part}"
-        for name in [top, f"{top}/columns", f"{top}/checksums"][:znodes]:
-            expected += 4 + len(name.encode()) + 4 + 8 + 60
-        expected += size
-    frame = spark.createDataFrame(inventory, INVENTORY_SCHEMA)
-    policy = parse_policy(b"version: 1\n", "policy.yml")
-    assert [row.snapshot_bytes for row in plan_rows(frame, policy, NOW).collect()] == [expected]

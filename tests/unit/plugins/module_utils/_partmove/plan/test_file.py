@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import (
     PlanRow,
     read_header,
@@ -28,16 +30,18 @@ AS_OF = 1_790_000_000_123
 HITS_1 = PlanRow(
     "/ch/hits/01",
     "202610",
-    "COLD",
+    State.COLD,
     "unchanged for 9 days, cold_after is 7 days",
     1_789_000_000_000,
     2,
     6,
     400,
-    "one_part",
+    GateName.ONE_PART,
 )
-HITS_2 = PlanRow("/ch/hits/01", "202611", "HOT", "among the 2 newest partitions", 1_789_999_999_999, 1, 1, 0)
-VISITS = PlanRow("/ch/visits/01", "all", "HOT", "changed less than 1 day ago", 0, 3, 3, 288)
+HITS_2 = PlanRow(
+    "/ch/hits/01", "202611", State.HOT, "among the 2 newest partitions", 1_789_999_999_999, 1, 1, 0
+)
+VISITS = PlanRow("/ch/visits/01", "all", State.HOT, "changed less than 1 day ago", 0, 3, 3, 288)
 ROWS = [HITS_1, HITS_2, VISITS]
 
 
@@ -100,7 +104,7 @@ def test_a_failed_write_leaves_the_old_plan_and_no_other_file(plan_path: Path) -
 
 
 def test_rows_named_by_a_person_are_not_written(tmp_path: Path) -> None:
-    rows = rows_from_list([{"shard_path": "/ch/hits/01", "partition": "202610"}], "COLD")
+    rows = rows_from_list([{"shard_path": "/ch/hits/01", "partition": "202610"}], State.COLD)
     with pytest.raises(PlanError, match="last_modified is None"):
         write(tmp_path / "plan.jsonl", rows)
 
@@ -206,7 +210,7 @@ def test_list_of_partitions_is_sorted() -> None:
             {"shard_path": "/ch/hits/01", "partition": "202611"},
             {"shard_path": "/ch/hits/01", "partition": "202610"},
         ],
-        "COLD",
+        State.COLD,
     )
     assert [(row.shard_path, row.partition) for row in rows] == [
         ("/ch/hits/01", "202610"),
@@ -232,4 +236,4 @@ def test_list_of_partitions_is_sorted() -> None:
 )
 def test_wrong_list_of_partitions_is_refused(items: list[object], message: str) -> None:
     with pytest.raises(PlanError, match=message):
-        rows_from_list(items, "COLD")
+        rows_from_list(items, State.COLD)

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import FORESEEN, GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.lines import (
-    FORESEEN_GATES,
     OtherVersion,
     PlanHeader,
     PlanRow,
@@ -30,7 +31,15 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.lines
 NO_OBJECT = "the line is no JSON object"
 HEADER = PlanHeader("ab" * 32, "zookeeper hot=127.0.0.1:2181", 1_790_000_000_123, 3, "cd" * 32)
 ROW = PlanRow(
-    "/ch/hits/01", "202611", "HOT", "among the 2 newest partitions", 1_789_999_999_999, 1, 1, 0, "one_part"
+    "/ch/hits/01",
+    "202611",
+    State.HOT,
+    "among the 2 newest partitions",
+    1_789_999_999_999,
+    1,
+    1,
+    0,
+    GateName.ONE_PART,
 )
 
 
@@ -44,9 +53,9 @@ def test_a_header_comes_back_as_encoded() -> None:
     assert parse_header(encode_header(HEADER), "here") == HEADER
 
 
-@pytest.mark.parametrize("gate", [None, *FORESEEN_GATES])
-@pytest.mark.parametrize("state", ["COLD", "HOT"])
-def test_a_row_comes_back_as_encoded(state: str, gate: str | None) -> None:
+@pytest.mark.parametrize("gate", [None, *FORESEEN])
+@pytest.mark.parametrize("state", State)
+def test_a_row_comes_back_as_encoded(state: State, gate: GateName | None) -> None:
     row = ROW._replace(state=state, gate=gate)
     assert parse_row(encode_row(row), "here") == row
 
@@ -168,7 +177,7 @@ def test_a_path_and_an_id_are_checked_as_those_of_a_plan_are() -> None:
 
 def test_gates_of_a_plan_are_gates_of_a_move() -> None:
     names = [gate.name for gate in PARTITION_GATES]
-    assert [name for name in names if name in FORESEEN_GATES] == list(FORESEEN_GATES)
+    assert [name for name in names if name in FORESEEN] == list(FORESEEN)
 
 
 @given(st.integers(min_value=0, max_value=253_402_300_799_999))

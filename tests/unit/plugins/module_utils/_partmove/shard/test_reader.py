@@ -20,7 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.read
     ShardReader,
     marked_cold,
 )
-from support.memory.arrange import Arrange, both, create, create_cold
+from support.memory.arrange import Arrange, both, create, create_cold, define
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench, HookedStore
 from support.memory.memory import MemoryEnsemble
 from support.memory.synthetic import MINIMALISTIC
@@ -162,3 +162,20 @@ def test_a_partition_that_was_dropped_while_cold_stays_marked(bench: Bench) -> N
     assert marked_cold(bench.hot_store, LAYOUT) == (DAY, OTHER)
     bench.hot.set(f"{PATH}/block_numbers/{DAY}/State", b"COLD\n")
     assert marked_cold(bench.hot_store, LAYOUT) == (OTHER,)
+
+
+def test_names_of_a_table_that_was_made_again_are_taken_apart_anew(bench: Bench) -> None:
+    """The name means one thing in each data format version."""
+    name = "20190101_20190102_20190103_20190104_3"
+    reader = reader_of(bench)
+    create(f"replicas/r1/parts/{name}")(bench)
+    assert name in reader.names_in_hot(reader.shard())["r1"]["20190101"]
+
+    bench.servers.recreate()
+    for replica in ("r1", "r2"):
+        for part in bench.hot.get_children(f"{PATH}/replicas/{replica}/parts"):
+            bench.hot.delete(f"{PATH}/replicas/{replica}/parts/{part}", recursive=True)
+    create(f"replicas/r1/parts/{name}")(bench)
+    define("metadata", lambda data: data.replace(b"\ndata format version: 1\npartition key: d", b""))(bench)
+
+    assert reader.names_in_hot(reader.shard())["r1"] == {"201901": [name]}

@@ -2,25 +2,23 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the job tells people while it runs and when it fails."""
+"""What the job tells people when it fails."""
 
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from partition_classify.progress import Progress
 from partition_classify.spark_errors import sentence_of
 
 FAILED = "Spark could not finish the job"
 SEE = "(see the log of Spark for all of it)"
 OURS = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
-  File "live_source.py", line 110, in read
+  File "live.py", line 110, in read
 ValueError: first
 During handling of the above exception, another exception occurred:
 olap_partmove._partmove.errors.FormatError: /ch/parts/x: no part. Look at it.
@@ -50,10 +48,3 @@ def test_failure_of_sql_is_one_sentence(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as error:
         spark.sql("SELECT 1 FROM nowhere").collect()
     assert re.fullmatch(r"Spark could not finish the job: [^\n]*nowhere[^\n]*", sentence_of(error.value))
-
-
-def test_progress_tells_of_running_stages(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress(spark, seconds=0.05):
-        spark.sparkContext.parallelize(range(4), 4).foreach(lambda _: time.sleep(0.3))
-    told = capsys.readouterr().err
-    assert re.search(r"^partition_classify: stage \d+: [0-4] of 4 tasks done$", told, re.MULTILINE)
