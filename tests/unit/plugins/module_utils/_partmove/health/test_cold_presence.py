@@ -89,8 +89,14 @@ def test_parts_that_were_dropped_meanwhile_are_not_missing(bench: Bench) -> None
     assert presence(bench).still_missing(found, [R1]) == found
     bench.cold.delete(bench.part())
     assert presence(bench).still_missing(found, [R1]) == [found[0]._replace(missing=())]
-    whole = [found[0]._replace(missing=())]
-    assert presence(bench).still_missing(whole, [R1]) == whole
+
+
+def test_cold_is_not_asked_again_where_nothing_is_missing(bench: Bench) -> None:
+    found = facts(bench, PART)
+    asked: list[object] = []
+    bench.cold_store.listing = asked.append
+    assert presence(bench).still_missing(found, [R1]) == found
+    assert asked == []
 
 
 def test_without_cold_only_hot_is_asked(bench: Bench) -> None:
