@@ -69,7 +69,7 @@ staging-base: setup
 
 .PHONY: staging
 staging: setup ## Test the roles on hosts that really boot
-	@$(BIN)/pytest tests/integration/test_staging.py $(PYTEST_ARGS)
+	@$(PYTEST) tests/integration/test_staging.py tests/integration/test_scenario_*.py $(PYTEST_ARGS)
 
 .PHONY: molecule
 molecule: setup ## Run molecule, such as ARGS="converge -s zookeeper"
