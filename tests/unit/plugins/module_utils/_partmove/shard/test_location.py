@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import (
     PartName,
     parse_part_name,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.drift import refuse_location
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import RegisteredNames
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.location import (
     Location,
@@ -35,7 +33,7 @@ def registered(
     """Each ensemble with the parts of r1 and r2."""
     znode = None if state is None else Znode("/State", state, Stat(*[0] * 11)._replace(version=version))
     names = ("r1", "r2")
-    return RegisteredNames(znode, dict(zip(names, hot, strict=True)), dict(zip(names, cold, strict=True)))
+    return RegisteredNames(znode, dict(aligned(names, hot)), dict(aligned(names, cold)))
 
 
 @pytest.mark.parametrize("state", [None, b"HOT", b"", b"MOVING", b"COLD\n", b"cold", b"\xff"])
@@ -98,22 +96,6 @@ def test_a_location_is_told_in_four_words() -> None:
     assert {each for each in told if told[each] == "cold"} == {Location.COLD}
     assert {each for each in told if told[each] == "absent"} == {Location.ABSENT}
     assert set(told.values()) == {"hot", "cold", "absent", "drifted"}
-
-
-@pytest.mark.parametrize(
-    ("state", "shown"), [(None, "absent"), (b"HOT", "HOT"), (b"COLD\n", "COLD\n"), (b"\xff", "\\xff")]
-)
-def test_what_is_said_of_a_drifted_one(state: bytes | None, shown: str) -> None:
-    assert refuse_location(registered(state, (NOTHING, NOTHING), (SOME, NOTHING))) == Refusal(
-        GateName.NOT_DRIFTED,
-        f"State is {shown} while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 0 in cold",
-        "Audit the partition and repair it before it is moved",
-    )
-
-
-def test_what_is_said_of_one_that_is_not_there() -> None:
-    nowhere = registered(b"COLD", (NOTHING, NOTHING), (NOTHING, NOTHING))
-    assert refuse_location(nowhere).gate is GateName.PARTITION_EXISTS
 
 
 @pytest.mark.parametrize(
