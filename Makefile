@@ -15,6 +15,8 @@ BIN := .venv/bin
 # Tests wait for servers much of the time, so that more run at once than a small machine has cores; a worker takes
 # 2 GB at most. Those of one file stay together, and files with the longest tests come first.
 WORKERS ?= 6
+# Releases of ansible-core for `make compat`.
+CORES ?= 2.18 2.19 2.20 2.21
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 COLLECTION := build/collections/ansible_collections/olap/partmove
 SPARK_PACKAGE := build/spark/olap_partmove
@@ -33,7 +35,8 @@ setup: build/host.stamp build/venv.stamp $(COLLECTION) $(SPARK_PACKAGE) ## Prepa
 
 .PHONY: test
 test: setup ## Run every check, then every test
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint sanity staging-base build/classes.stamp
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint sanity staging-base compat-venvs \
+	    build/classes.stamp
 	@$(PYTEST) $(PYTEST_ARGS)
 
 .PHONY: lint
@@ -46,6 +49,20 @@ lint: setup ## Check style, types, playbooks and roles
 
 .PHONY: sanity
 sanity: build/sanity.stamp ## Run ansible-test sanity on the tracked files
+
+.PHONY: compat
+compat: export COMPAT_CORES = $(CORES)
+compat: setup compat-venvs ## Test with all releases of ansible-core, or CORES="2.18 2.21"
+	@$(BIN)/pytest tests/compat/test_cores.py --numprocesses 2 $(PYTEST_ARGS)
+
+.PHONY: pythons
+pythons: setup compat-venvs ## Test what runs on managed hosts with every Python at hand
+	@$(BIN)/pytest tests/compat/test_pythons.py --numprocesses 2 $(PYTEST_ARGS)
+
+# One that is ready is left as it is.
+.PHONY: compat-venvs
+compat-venvs: build/venv.stamp
+	@PYTHONPATH=tests $(BIN)/python -m compat
 
 .PHONY: docs-check
 docs-check: setup ## Show that ansible-doc can read every plugin and role

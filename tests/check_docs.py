@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,30 +21,33 @@ def documented_files() -> dict[str, set[str]]:
     return {
         "module": _stems(plugins.glob("modules/[a-z]*.py")),
         "inventory": _stems(plugins.glob("inventory/[a-z]*.py")),
-        # A file may define several filters; each has a documentation file of its own.
-        "filter": _stems(plugins.glob("filter/[a-z]*.yml")),
+        "filter": _stems(plugins.glob("filter/[a-z]*.py")),
         "role": {path.parent.parent.name for path in ROOT.glob("roles/*/meta/argument_specs.yml")},
     }
 
 
-def is_readable(plugin_type: str, name: str) -> bool:
-    """Ask ansible-doc; what it complains about goes to standard error."""
+def readable(plugin_type: str, names: Sequence[str]) -> set[str]:
+    """Return the names that ansible-doc can read; what it complains about goes to standard error."""
     program = Path(sys.executable).with_name("ansible-doc")
-    command = [str(program), "--type", plugin_type, "--json", name]
+    command = [str(program), "--type", plugin_type, "--json", *names]
     answer = subprocess.run(command, check=False, capture_output=True, text=True)
     sys.stderr.write(answer.stderr)
-    # For a name that it does not find, ansible-doc succeeds with an empty answer.
-    return answer.returncode == 0 and name in json.loads(answer.stdout)
+    # For a name that it does not find, ansible-doc may succeed with an empty answer; for one that it cannot
+    # read, it says nothing of the others.
+    if answer.returncode == 0:
+        return set(json.loads(answer.stdout))
+    return {name for name in names if readable(plugin_type, [name])} if len(names) > 1 else set()
 
 
 def main() -> int:
     """Return 1 when a plugin or role has no readable documentation."""
     unreadable = 0
-    for plugin_type, names in documented_files().items():
-        for name in sorted(names):
-            readable = is_readable(plugin_type, f"olap.partmove.{name}")
-            print(f"{plugin_type} olap.partmove.{name}: {'ok' if readable else 'ansible-doc cannot read it'}")
-            unreadable += not readable
+    for plugin_type, stems in documented_files().items():
+        names = sorted(f"olap.partmove.{stem}" for stem in stems)
+        read = readable(plugin_type, names)
+        for name in names:
+            print(f"{plugin_type} {name}: {'ok' if name in read else 'ansible-doc cannot read it'}")
+            unreadable += name not in read
     return 1 if unreadable else 0
 
 

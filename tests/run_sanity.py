@@ -2,7 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Run every `ansible-test sanity` test on a copy of the tracked files, with no ignored finding."""
+"""Run every `ansible-test sanity` test on a copy of the tracked files, with no ignored finding.
+
+The ansible-core is that of the Python that runs this. What concerns managed hosts is tested with every Python
+at hand. Arguments are handed on: with `--test import`, only that test is run.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ansible.release import __version__ as core_version
+from ansible_test._internal.constants import SUPPORTED_PYTHON_VERSIONS
 from ansible_test._internal.host_configs import VirtualPythonConfig
 from ansible_test._internal.python_requirements import get_venv_packages
 
+from compat.pythons import find_pythons
+
 ROOT = Path(__file__).resolve().parent.parent
-WORK = ROOT / "build" / "sanity"
+# What ansible-test keeps here belongs to one release of it.
+WORK = ROOT / "build" / "sanity" / core_version
 COPY = WORK / "ansible_collections" / "olap" / "partmove"
 HOME = WORK / "home"
-VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+PYTHONS = WORK / "pythons"
 
 # Tests that ansible-test leaves out with no more than a warning when their program is missing.
 PROGRAMS = {"shellcheck": "shellcheck", "pwsh": "pslint"}
@@ -40,13 +49,18 @@ runpy.run_module("pip", run_name="__main__")
 def main() -> int:
     """Return the exit status of ansible-test."""
     copy_tracked_files()
-    provide_pip()
+    provide_pythons()
     for program, test in PROGRAMS.items():
         if shutil.which(program) is None:
             print(f"sanity: NOT RUN: {test}, because {program} is not installed")
     ansible_test = Path(sys.executable).with_name("ansible-test")
-    command = [str(ansible_test), "sanity", "--python", VERSION, *sys.argv[1:]]
-    return subprocess.run(command, cwd=COPY, env={**os.environ, "HOME": str(HOME)}, check=False).returncode
+    path = os.pathsep.join((str(PYTHONS), os.environ["PATH"]))
+    return subprocess.run(
+        [str(ansible_test), "sanity", *sys.argv[1:]],
+        cwd=COPY,
+        env={**os.environ, "HOME": str(HOME), "PATH": path},
+        check=False,
+    ).returncode
 
 
 def copy_tracked_files() -> None:
@@ -66,9 +80,23 @@ def copy_tracked_files() -> None:
     subprocess.run(["git", "add", "--all"], cwd=COPY, check=True)
 
 
-def provide_pip() -> None:
+def provide_pythons() -> None:
+    """Put every Python at hand where ansible-test looks for it first, and tell of those that are not."""
+    if PYTHONS.exists():
+        shutil.rmtree(PYTHONS)
+    PYTHONS.mkdir(parents=True)
+    found = find_pythons()
+    for version in SUPPORTED_PYTHON_VERSIONS:
+        if version in found:
+            (PYTHONS / f"python{version}").symlink_to(found[version])
+            provide_pip(version)
+        else:
+            print(f"sanity: NOT RUN: what is run for Python {version}, which is not on this machine")
+
+
+def provide_pip(python: str) -> None:
     """Put the stand-in for the bootstrap script where ansible-test looks for it first."""
-    version = get_venv_packages(VirtualPythonConfig(version=VERSION))["pip"]
+    version = get_venv_packages(VirtualPythonConfig(version=python))["pip"]
     script = HOME / ".ansible" / "test" / "cache" / f"get_pip_{version.replace('.', '_')}.py"
     wheel = WORK / f"pip-{version}-py3-none-any.whl"
     if not wheel.exists():

@@ -221,10 +221,12 @@ modified:
   type: float
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import EditConfig
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import Task, run
 
 
 def main() -> None:
@@ -260,7 +262,13 @@ def main() -> None:
         required_if=[("state", "present", ["nodes"])],
         supports_check_mode=True,
     )
-    run(module, EditConfig)
+    run(module, _task)
+
+
+def _task(params: Mapping[str, Any]) -> Task:
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import EditConfig
+
+    return EditConfig(params)
 
 
 if __name__ == "__main__":

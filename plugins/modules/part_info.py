@@ -140,11 +140,13 @@ unreadable:
   elements: dict
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_info import InspectParts
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import Task, run
 
 
 def main() -> None:
@@ -162,7 +164,13 @@ def main() -> None:
         required_one_of=[("shard_paths", "root")],
         supports_check_mode=True,
     )
-    run(module, InspectParts)
+    run(module, _task)
+
+
+def _task(params: Mapping[str, Any]) -> Task:
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_info import InspectParts
+
+    return InspectParts(params)
 
 
 if __name__ == "__main__":

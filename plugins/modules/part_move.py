@@ -354,11 +354,13 @@ other_state:
       type: str
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move import MovePartitions
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import Task, run
 
 
 def main() -> None:
@@ -392,7 +394,13 @@ def main() -> None:
         required_one_of=[("plan", "partitions", "shard_paths")],
         supports_check_mode=True,
     )
-    run(module, MovePartitions)
+    run(module, _task)
+
+
+def _task(params: Mapping[str, Any]) -> Task:
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move import MovePartitions
+
+    return MovePartitions(params)
 
 
 if __name__ == "__main__":

@@ -79,11 +79,13 @@ state:
   sample: COLD
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_state import SetState
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import Task, run
 
 
 def main() -> None:
@@ -99,7 +101,13 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    run(module, SetState)
+    run(module, _task)
+
+
+def _task(params: Mapping[str, Any]) -> Task:
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_state import SetState
+
+    return SetState(params)
 
 
 if __name__ == "__main__":

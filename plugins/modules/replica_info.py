@@ -285,11 +285,13 @@ caught_up:
   type: bool
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_info import DiagnoseReplica
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import Task, run
 
 
 def main() -> None:
@@ -320,7 +322,13 @@ def main() -> None:
         required_by={"cold": "hot"},
         supports_check_mode=True,
     )
-    run(module, DiagnoseReplica)
+    run(module, _task)
+
+
+def _task(params: Mapping[str, Any]) -> Task:
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_info import DiagnoseReplica
+
+    return DiagnoseReplica(params)
 
 
 if __name__ == "__main__":

@@ -178,11 +178,13 @@ cold_partitions:
       type: str
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger import ChangeLedger
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import Task, run
 
 
 def main() -> None:
@@ -212,7 +214,13 @@ def main() -> None:
         required_by={"interserver_port": ["host"]},
         supports_check_mode=True,
     )
-    run(module, ChangeLedger)
+    run(module, _task)
+
+
+def _task(params: Mapping[str, Any]) -> Task:
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger import ChangeLedger
+
+    return ChangeLedger(params)
 
 
 if __name__ == "__main__":

@@ -165,11 +165,13 @@ shards:
               type: str
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger_info import InspectLedger
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import run
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import Task, run
 
 
 def main() -> None:
@@ -188,7 +190,15 @@ def main() -> None:
         required_by={"interserver_port": ["host"]},
         supports_check_mode=True,
     )
-    run(module, InspectLedger)
+    run(module, _task)
+
+
+def _task(params: Mapping[str, Any]) -> Task:
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger_info import (
+        InspectLedger,
+    )
+
+    return InspectLedger(params)
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ class HttpHealthProbe:
         )
         keys = [TableKey(row[0], row[1]) for row in rows]
         logs = self._log_positions(keys) if with_log else {}
-        return [_status(row, logs.get(TableKey(row[0], row[1]))) for row in rows]
+        return [status_of(row, logs.get(TableKey(row[0], row[1]))) for row in rows]
 
     def failing(self) -> list[FailingEntry]:
         """Entries of the queues whose last attempt failed, those with the most attempts first."""
@@ -134,7 +134,7 @@ class HttpHealthProbe:
                 found.get(TableKey(database, table), set()).add(name)
             return {key: frozenset(names) for key, names in found.items()}
         if read_disk:
-            return {key: _listed(folder) for key, folder in folders.items()}
+            return {key: detached_folders(folder) for key, folder in folders.items()}
         return dict.fromkeys(folders)
 
     def _log_positions(self, keys: Iterable[TableKey]) -> Mapping[TableKey, LogPosition]:
@@ -162,7 +162,11 @@ class HttpHealthProbe:
 _FOLDERS = {"data_path": "data_path", "data_paths": "data_paths[1]"}
 
 
-def _listed(folder: str) -> frozenset[str] | None:
+def detached_folders(folder: str) -> frozenset[str] | None:
+    """Names in the folder ``detached`` of a table; None where it is not told which folder the table has.
+
+    Raises PartMoveError when it cannot be listed.
+    """
     if not folder:
         return None
     path = Path(folder) / "detached"
@@ -176,7 +180,8 @@ def _listed(folder: str) -> frozenset[str] | None:
         ) from error
 
 
-def _status(row: list[Any], log: LogPosition | None) -> ReplicaStatus:
+def status_of(row: list[Any], log: LogPosition | None) -> ReplicaStatus:
+    """A row of ``system.replicas`` with the columns that `replicas` asks for; numbers may be text."""
     database, table, engine, shard_path, replica, leader, read_only, expired, *numbers = row
     delay, queue, queue_age = map(int, numbers)
     return ReplicaStatus(

@@ -55,11 +55,7 @@ class SystemZookeeper:
 
     def registration(self, path: ReplicaPath) -> Registration:
         """What is known of a replica; raises PartMoveError as `children` does."""
-        found = self.children(str(path))
-        if found is None:
-            return Registration(exists=False)
-        host = _fields(found.get("host", "")).get("host", "")
-        return Registration(exists=True, active="is_active" in found, host=host)
+        return registration_of(self.children(str(path)))
 
     def ddl_tasks(self, folder: str) -> list[DdlTask]:
         """The newest statements of ON CLUSTER, oldest first; none when nothing ever was given.
@@ -82,7 +78,7 @@ class SystemZookeeper:
             finished = self.children(f"{path}/finished")
             # Old statements are removed while they are read.
             if finished is not None:
-                tasks.append(_task(path, text, int(age), finished))
+                tasks.append(parse_ddl_task(path, text, int(age), finished))
         return tasks
 
     def _children(self, path: str) -> Mapping[str, str]:
@@ -99,7 +95,19 @@ def _fields(text: str) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
 
 
-def _task(path: str, text: str, age: int, finished: Mapping[str, str]) -> DdlTask:
+def registration_of(children: Mapping[str, str] | None) -> Registration:
+    """What the znodes below a replica tell: name → data of each; None where there is no such replica."""
+    if children is None:
+        return Registration(exists=False)
+    host = _fields(children.get("host", "")).get("host", "")
+    return Registration(exists=True, active="is_active" in children, host=host)
+
+
+def parse_ddl_task(path: str, text: str, age: int, finished: Mapping[str, str]) -> DdlTask:
+    """The statement in the znode at the path; raises PartMoveError for what is not understood.
+
+    age: seconds since it was given. finished: name of each host that has executed it → its answer.
+    """
     fields = _fields(text)
     if "query" not in fields or "hosts" not in fields:
         raise PartMoveError(

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-Spec = dict[str, Any]
-
-COORDINATION_ROOT: Spec = {"type": "str", "default": "/partmove"}
-LOCK_WAIT: Spec = {"type": "str", "default": "45s"}
+COORDINATION_ROOT: dict[str, Any] = {"type": "str", "default": "/partmove"}
+LOCK_WAIT: dict[str, Any] = {"type": "str", "default": "45s"}
 
 
-def ensemble(*, required: bool = True) -> Spec:
+def ensemble(*, required: bool = True) -> dict[str, Any]:
     """The option that says where an ensemble is and how to speak with it."""
     return {
         "type": "dict",
@@ -31,12 +29,12 @@ def ensemble(*, required: bool = True) -> Spec:
     }
 
 
-def clickhouse() -> Spec:
+def clickhouse() -> dict[str, Any]:
     """The option that says how to ask the ClickHouse servers of the replicas."""
     return {"type": "dict", "options": {**_http(), "endpoints": {"type": "dict", "default": {}}}}
 
 
-def clickhouse_server() -> Spec:
+def clickhouse_server() -> dict[str, Any]:
     """The option that says how to ask one ClickHouse server."""
     return {
         "type": "dict",
@@ -45,7 +43,7 @@ def clickhouse_server() -> Spec:
     }
 
 
-def _http() -> Spec:
+def _http() -> dict[str, Any]:
     return {
         "port": {"type": "int", "default": 8123},
         "user": {"type": "str", "default": "default"},
@@ -57,7 +55,7 @@ def _http() -> Spec:
     }
 
 
-def _auth() -> Spec:
+def _auth() -> dict[str, Any]:
     return {
         "type": "dict",
         "options": {
@@ -72,7 +70,7 @@ def _auth() -> Spec:
     }
 
 
-def _tls() -> Spec:
+def _tls() -> dict[str, Any]:
     return {
         "type": "dict",
         "options": {

@@ -21,7 +21,7 @@ from .._partmove.gates.servers import (
     NoServers,
     ServerCheck,
 )
-from .._partmove.lease.two_ensembles import check_distinct, check_invisible, check_unlike
+from .._partmove.lease.two_ensembles import check_invisible, check_unlike
 from .._partmove.ledger.entry import ColdEnsemble
 from .._partmove.ledger.ledger import Ledger, LedgerReadiness
 from .._partmove.move.report import ShardReport
@@ -67,7 +67,7 @@ class MovePartitions:
         """Check everything that can be checked beforehand, then go on one shard path at a time."""
         self._check_mode = resources.check_mode
         shard_paths, self._tally.expected = self._work.survey()
-        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
+        hot, cold = resources.open_pair()
         self._check(hot, cold, shard_paths)
         journal = resources.open_journal(self._params["journal"])
         world = World(
@@ -93,7 +93,6 @@ class MovePartitions:
 
     def _check(self, hot: ZnodeStore, cold: ZnodeStore, shard_paths: Sequence[str]) -> None:
         """Refuse what would go wrong later, before anything is written."""
-        check_distinct(hot, cold)
         if shard_paths:
             check_unlike(hot, cold, shard_paths[0])
         check_tables(hot, shard_paths)

@@ -12,7 +12,7 @@ from typing import Any
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.formats.names import check_partition_id
 from .._partmove.formats.state import State
-from .._partmove.lease.two_ensembles import check_distinct, check_unlike
+from .._partmove.lease.two_ensembles import check_unlike
 from .._partmove.move.state import StateChange, StateSetter
 from .resources import LockOptions, Resources
 
@@ -44,8 +44,7 @@ class SetState:
 
     def run(self, resources: Resources) -> None:
         """Set the marker of the partition that the options name."""
-        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
-        check_distinct(hot, cold)
+        hot, cold = resources.open_pair()
         check_unlike(hot, cold, self._layout.path)
         leases = self._locks.keeper("partition_state", hot, cold, resources.clock)
         setter = StateSetter(hot, cold, leases, self._layout)

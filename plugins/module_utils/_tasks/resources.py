@@ -11,7 +11,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -74,8 +74,9 @@ class FileJournal:
             raise self._unwritable(error) from error
 
     def close(self) -> None:
-        """Close the file; everything that was recorded is on disk already."""
-        self._file.close()
+        """Close the file; what was recorded is on disk already, and of what was not `record` has told."""
+        with suppress(OSError):
+            self._file.close()
 
     def _unwritable(self, error: OSError) -> PartMoveError:
         return PartMoveError(

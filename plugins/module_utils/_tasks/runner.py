@@ -4,7 +4,8 @@
 
 """Runs the task of a module: the one place where errors become the failure of a module.
 
-This file and argspec.py are all that knows of Ansible.
+This file and argspec.py are all that knows of Ansible. They load with Python 3.8 too, the oldest that Ansible
+runs modules with, as do modules themselves: a Python that is too old for the rest is refused in one sentence.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import FrameType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ansible.module_utils.basic import AnsibleModule
 
 from .._partmove.errors import PartMoveError
-from .resources import Resources
 
+if TYPE_CHECKING:
+    from .resources import Resources
+
+OLDEST_PYTHON = (3, 9)
 _GC_THRESHOLDS = (100_000, 50, 100)
 
 
@@ -44,12 +48,18 @@ class Stopped(BaseException):
 
 
 def run(module: AnsibleModule, make_task: Callable[[Mapping[str, Any]], Task]) -> None:
-    """Make the task of the module's parameters, run it, and end the module with its result."""
+    """Make the task of the module's parameters, run it, and end the module with its result.
+
+    ``make_task`` imports the task itself: that comes after the look at the Python that runs here.
+    """
     # What a run reads it keeps until it ends. To look for garbage in it again and again, as Python does by
     # default, would take a fifth of the time.
     gc.set_threshold(*_GC_THRESHOLDS)
     task: Task | None = None
     try:
+        refuse_old_python(sys.version_info[:3], sys.executable)
+        from .resources import Resources  # noqa: PLC0415 - an older Python cannot load it
+
         with _stopping_on_signals(), ExitStack() as stack:
             task = make_task(module.params)
             task.run(Resources(module.params, stack, check_mode=module.check_mode))
@@ -60,8 +70,19 @@ def run(module: AnsibleModule, make_task: Callable[[Mapping[str, Any]], Task]) -
     if not module._diff:
         result.pop("diff", None)
     if failure:
-        module.fail_json(**result | {"msg": failure})
+        module.fail_json(**{**result, "msg": failure})
     module.exit_json(**result)
+
+
+def refuse_old_python(version: tuple[int, int, int], program: str) -> None:
+    """Raise PartMoveError when a Python of this version is too old for the tasks."""
+    if version >= OLDEST_PYTHON:
+        return
+    found, needed = (".".join(map(str, numbers)) for numbers in (version, OLDEST_PYTHON))
+    raise PartMoveError(
+        f"Python {found} runs this module ({program}), and olap.partmove needs {needed} or later",
+        remedy="Set ansible_python_interpreter to a later one",
+    )
 
 
 @contextmanager

@@ -12,6 +12,7 @@ reads the socket is not held up by the decoding.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from struct import Struct
 from typing import Generic, NamedTuple, NoReturn, TypeVar
 
@@ -127,7 +128,8 @@ class Sync(Request):
         super().__init__(_string(path))
 
 
-class ReadKind(NamedTuple, Generic[Found]):
+@dataclass(frozen=True)
+class ReadKind(Generic[Found]):
     """What is read of a znode: the operation, and how to take one result out of an answer."""
 
     type: int

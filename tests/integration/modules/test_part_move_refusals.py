@@ -169,7 +169,7 @@ DAMAGE = {
     "cut rows": Damage(
         r"(?<=\n).*\n", "", r":1: the header announces 1 rows and the file holds 0\. The file was cut .*"
     ),
-    "state": Damage("COLD", "COOL", r":2: state is 'COOL'\. It has to be COLD or HOT\."),
+    "state": Damage("COLD", "COOL", r":2: state is 'COOL'\. It has to be COLD or HOT\. Run the .*"),
     "edited": Damage('"reason":"test"', '"reason":"tset"', r":1: the rows do not have the digest .*"),
     "empty": Damage(r"(.|\n)*", "", r":1: the file is empty\. .*"),
     "version": Damage('"version":2', '"version":7', r":1: its version is 7, .*"),

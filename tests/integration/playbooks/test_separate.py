@@ -87,3 +87,4 @@ def test_check_then_separate_then_again(pair: Pair, table: Table, variables: dic
     assert "Moved to cold: 0 partitions" in again.output
     for run in (checked, done, again):
         assert PASSWORD not in run.output
+        assert "[DEPRECATION WARNING]" not in run.output

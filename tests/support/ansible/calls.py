@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[3]
 COLLECTIONS = ROOT / "build" / "collections"
+PROGRAMS = Path(os.environ.get("ANSIBLE_PROGRAMS", Path(sys.executable).parent))
+"""Where ansible-playbook and its kin are; of this Python, unless another ansible-core is to be tested."""
 _SECONDS = 3600.0
 
 
@@ -39,7 +41,7 @@ class PlaybookRun(NamedTuple):
 def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookRun:
     """Run a playbook against localhost; `options` are those of ansible-playbook."""
     home = playbook.parent / "ansible-home"
-    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-vvv", "-i", "localhost,"]
+    command = [str(PROGRAMS / "ansible-playbook"), "-vvv", "-i", "localhost,"]
     done = subprocess.run(
         [*command, "--connection", "local", *options, str(playbook)],
         env={
@@ -70,7 +72,7 @@ def write_playbook(folder: Path, tasks: Sequence[Mapping[str, Any]]) -> Path:
     return path
 
 
-def call_modules(folder: Path, *calls: Call) -> tuple[list[dict[str, Any]], str]:
+def call_modules(folder: Path, *calls: Call, **environment: str) -> tuple[list[dict[str, Any]], str]:
     """Call modules one after the other, with --diff, whether or not they fail; return results and output."""
     tasks: list[Mapping[str, Any]] = [
         {
@@ -90,7 +92,7 @@ def call_modules(folder: Path, *calls: Call) -> tuple[list[dict[str, Any]], str]
         "ansible.builtin.copy": {"content": f"{{{{ [{names}] | to_json }}}}", "dest": str(results)},
         "no_log": True,
     }
-    run = run_playbook(write_playbook(folder, [*tasks, keep]))
+    run = run_playbook(write_playbook(folder, [*tasks, keep]), **environment)
     assert run.status == 0, run.output
     found: list[dict[str, Any]] = json.loads(results.read_text())
     return found, run.output

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support.ansible.calls import COLLECTIONS
+from support.ansible.calls import COLLECTIONS, PROGRAMS
 
 _SECONDS = 600.0
 
@@ -42,9 +41,8 @@ def run_inventory(
     path = folder / "clickhouse_shards.yml"
     path.write_text(source if isinstance(source, str) else json.dumps(source))
     home = folder / "ansible-home"
-    program = str(Path(sys.executable).with_name("ansible-inventory"))
     done = subprocess.run(
-        [program, "-i", str(path), "--list", "-vvvv", *options],
+        [str(PROGRAMS / "ansible-inventory"), "-i", str(path), "--list", "-vvvv", *options],
         env={
             **os.environ,
             "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),

@@ -174,7 +174,7 @@ class Watch:
     def _judge_lease(self, run: Script, store: MemoryStore, multi: Multi) -> None:
         """Only the run that raised the epoch of the ensemble last may write to the table."""
         for op in multi:
-            if "/epochs/" in op.path and isinstance(op, Create | SetData):
+            if "/epochs/" in op.path and isinstance(op, (Create, SetData)):
                 self._epochs[store.name] = run
                 continue
             of_the_table = _PART.fullmatch(op.path) or _STATE.fullmatch(op.path)

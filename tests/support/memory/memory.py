@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import parent_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
@@ -129,7 +130,7 @@ class MemoryEnsemble:
         level = [path]
         while level:
             found |= {each.path: each for each in self.read(level) if each is not None}
-            listed = zip(level, self.children(level), strict=True)
+            listed = aligned(level, self.children(level))
             level = [f"{each.rstrip('/')}/{name}" for each, names in listed for name in names or ()]
         return found
 

@@ -13,16 +13,15 @@ stay as it is keeps its entry.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..aligned import aligned
 from ..errors import NoSuchReplica, PartMoveError
 from ..formats.layout import ShardLayout
-from ..formats.names import PartName, parse_part_name
 from ..formats.table_metadata import parse_table_metadata
+from ..shard.location import partitions_only_in_cold
+from ..shard.parts import PartNames
 from ..shard.reader import marked_cold
 from ..text import few
 from ..tree.ports import ZnodeReader
@@ -82,36 +81,19 @@ class DowngradeGuard:
         metadata = self._hot.read([layout.metadata])[0]
         if metadata is None:
             return []
-        version = parse_table_metadata(metadata.data, layout.metadata).format_version
+        names = PartNames(layout, parse_table_metadata(metadata.data, layout.metadata).format_version)
         if self._cold.read([layout.path])[0] is None:
             self._refuse_unknown_cold(layout)
             return []
         # Hot first: a part that goes over to cold meanwhile is then seen in one of the two.
-        hot, cold = (self._parts(each, layout, version) for each in (self._hot, self._cold))
-        ids = {
-            partition_id
-            for (replica, partition_id), parts in cold.items()
-            if not all(_is_registered(part, hot.get((replica, partition_id), ())) for part in parts)
-        }
+        hot, cold = (names.by_partition(each, _replicas(each, layout)) for each in (self._hot, self._cold))
+        ids = partitions_only_in_cold(hot, cold)
         table = table_of(read_live_replicas(self._hot, layout)) if ids else ""
         return [ColdPartition(shard_path, table, each) for each in sorted(ids)]
 
     def replicas(self, shard_path: str) -> Collection[str]:
         """The replicas of a shard path; none without a table."""
-        return self._hot.children([ShardLayout(shard_path).replicas])[0] or ()
-
-    def _parts(
-        self, reader: ZnodeReader, layout: ShardLayout, format_version: int
-    ) -> Mapping[tuple[str, str], Sequence[PartName]]:
-        """Replica and partition id → parts that the ensemble registers."""
-        names = reader.children([layout.replicas])[0] or ()
-        folders = [layout.replica(name).parts for name in names]
-        found: defaultdict[tuple[str, str], list[PartName]] = defaultdict(list)
-        for replica, folder, listed in aligned(names, folders, reader.children(folders)):
-            for each in listed or ():
-                part = parse_part_name(each, format_version, f"{folder}/{each}")
-                found[replica, part.partition_id].append(part)
-        return found
+        return _replicas(self._hot, ShardLayout(shard_path))
 
     def _refuse_unknown_cold(self, layout: ShardLayout) -> None:
         """With the wrong ensemble for cold, every cold partition would look like a dropped one."""
@@ -165,6 +147,6 @@ def _refuse_cold(
         )
 
 
-def _is_registered(part: PartName, hot: Iterable[PartName]) -> bool:
-    """Whether hot has the part, or what it was merged or mutated into."""
-    return any(each.covers(part) for each in hot)
+def _replicas(reader: ZnodeReader, layout: ShardLayout) -> Sequence[str]:
+    """The replicas that an ensemble knows; cold may have parts of some that are gone from hot."""
+    return reader.children([layout.replicas])[0] or ()

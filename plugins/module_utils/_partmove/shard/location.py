@@ -6,11 +6,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
+from ..formats.names import PartName, is_covered
 from ..formats.state import State
 from ..tree.znodes import Znode
 from .facts import RegisteredNames
+
+NamesByPartition = Mapping[str, Mapping[str, Sequence[PartName]]]
+"""Replica → partition id → names of its parts."""
 
 
 class Location(Enum):
@@ -72,6 +77,19 @@ def locate(names: RegisteredNames) -> Location:
     if names.is_cold:
         return Location.COLD if names.are_even_in_cold else Location.UNEVEN
     return Location.DROPPED if was_brought_back(names.state) else Location.STRAY
+
+
+def partitions_only_in_cold(hot: NamesByPartition, cold: NamesByPartition) -> set[str]:
+    """Ids of the partitions with a part that only cold registers: hot has neither it nor what it became.
+
+    A server without the patch knows nothing of such a part. A replica may be there in one ensemble only.
+    """
+    return {
+        partition_id
+        for replica, partitions in cold.items()
+        for partition_id, parts in partitions.items()
+        if not all(is_covered(part, hot.get(replica, {}).get(partition_id, ())) for part in parts)
+    }
 
 
 def never_was_cold(state: Znode) -> bool:

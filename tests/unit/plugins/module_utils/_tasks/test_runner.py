@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -19,8 +21,16 @@ from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import Stopped, Task, run
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import (
+    Stopped,
+    Task,
+    refuse_old_python,
+    run,
+)
+from support.ansible.calls import COLLECTIONS, ROOT
 
+COLLECTION = "ansible_collections.olap.partmove.plugins"
+MODULES = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("[a-z]*.py"))
 REFUSED = PartMoveError("It cannot be done", remedy="Do something else")
 
 
@@ -159,3 +169,46 @@ def test_tidying_up_is_not_disturbed_by_a_second_signal(capsys: pytest.CaptureFi
     _status, result = end_of(lambda _params: task, capsys)
     assert result["msg"].startswith("The run was stopped by SIGINT.")
     assert task.closed
+
+
+def test_older_python_is_refused_before_the_task_is_made(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Task] = []
+
+    def make(_params: Mapping[str, Any]) -> Task:
+        made.append(CountingTask(nothing))
+        return made[0]
+
+    monkeypatch.setattr(sys, "version_info", (3, 8, 18, "final", 0))
+    monkeypatch.setattr(sys, "executable", "/usr/bin/python3.8")
+    status, result = end_of(make, capsys)
+    assert status == 1
+    assert made == []
+    assert result == {
+        "failed": True,
+        "msg": "Python 3.8.18 runs this module (/usr/bin/python3.8), and olap.partmove needs 3.9 or later."
+        " Set ansible_python_interpreter to a later one.",
+    }
+
+
+def test_oldest_python_is_not_refused() -> None:
+    refuse_old_python((3, 9, 0), "/usr/bin/python3.9")
+    with pytest.raises(PartMoveError, match="needs 3.9 or later"):
+        refuse_old_python((3, 8, 99), "/usr/bin/python3.8")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_module_loads_nothing_that_an_older_python_could_not(name: str) -> None:
+    """All else is imported when the Python has been looked at."""
+    show = (
+        f"import sys, {COLLECTION}.modules.{name};"
+        f"print(*(each for each in sys.modules if each.startswith('{COLLECTION}.module_utils.')))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(COLLECTIONS)}
+    done = subprocess.run(
+        [sys.executable, "-c", show], env=environment, capture_output=True, text=True, check=True
+    )
+    loaded = {each.removeprefix(f"{COLLECTION}.module_utils.") for each in done.stdout.split()}
+    packages = {"_partmove", "_tasks"}
+    assert loaded - packages <= {"_partmove.errors", "_tasks.argspec", "_tasks.runner"}

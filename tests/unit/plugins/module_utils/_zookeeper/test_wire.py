@@ -69,16 +69,14 @@ def refuse(path: str, code: int) -> NoReturn:
 
 def kazoo_operation(chroot: str, op: Op, authenticated: bool) -> object:
     path = _prefix_root(chroot, op.path)
-    match op:
-        case Create(_, data, ephemeral):
-            acl = CREATOR_ALL_ACL if authenticated else OPEN_ACL_UNSAFE
-            return theirs.Create(path, data, acl, int(ephemeral))
-        case SetData(_, data, version):
-            return theirs.SetData(path, data, version)
-        case Delete(_, version):
-            return theirs.Delete(path, version)
-        case Check(_, version):
-            return theirs.CheckVersion(path, version)
+    if isinstance(op, Create):
+        acl = CREATOR_ALL_ACL if authenticated else OPEN_ACL_UNSAFE
+        return theirs.Create(path, op.data, acl, int(op.ephemeral))
+    if isinstance(op, SetData):
+        return theirs.SetData(path, op.data, op.version)
+    if isinstance(op, Delete):
+        return theirs.Delete(path, op.version)
+    return theirs.CheckVersion(path, op.version)
 
 
 @given(chroots, st.lists(operations, max_size=6), st.booleans())

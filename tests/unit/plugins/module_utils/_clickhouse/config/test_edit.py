@@ -346,31 +346,6 @@ def test_reference_that_means_what_another_means_is_not_taken_apart() -> None:
         ensure_absent(MemoryConfig(files), COLD, STYLES["incl"])
 
 
-@pytest.mark.parametrize(
-    ("nodes", "settings", "sentence"),
-    [
-        ((), {}, "No nodes are given"),
-        ((Node(""),), {}, "'' in nodes is not a host"),
-        ((Node("a b"),), {}, "'a b' in nodes is not a host"),
-        ((Node("::1"),), {}, r"'::1' in nodes is not a host. Give a name or an address, IPv6 as \[::1\]"),
-        ((Node("a", "0"),), {}, "The port 0 of a in nodes does not exist"),
-        ((Node("a", "65536"),), {}, "The port 65536 of a"),
-        ((Node("a"), Node("A", secure=True)), {}, "a:2181 is in nodes twice"),
-        ((Node("a"),), {"session_timeout_ms": "-1"}, "session_timeout_ms is -1"),
-        ((Node("a"),), {"root": "cold"}, "root is 'cold', which is not the path"),
-        ((Node("a"),), {"root": "/a/../b"}, "which is not the path"),
-        ((Node("a"),), {"root": "/a/"}, "which is not the path"),
-        ((Node("a"),), {"identity": "user"}, "identity is not user:password"),
-        ((Node("a"),), {"identity": ":secret"}, "identity is not user:password"),
-        ((Node("a"),), {"identity": "user:secret\n"}, "identity has a character that cannot be written"),
-    ],
-)
-def test_what_cannot_be_wanted(nodes: tuple[Node, ...], settings: dict[str, str], sentence: str) -> None:
-    with pytest.raises(PartMoveError, match=sentence) as caught:
-        ElementContent(nodes, settings)
-    assert "secret" not in str(caught.value)
-
-
 def test_names_that_cannot_be_written() -> None:
     with pytest.raises(PartMoveError, match="substitution is 'a b', which is not the name"):
         Style("incl", "a b", "x.xml")

@@ -270,4 +270,4 @@ def test_the_checks_of_a_lease() -> None:
 
     assert [(op.path, getattr(op, "version", None)) for op in lease.hot_checks] == [(LOCK, 0), (EPOCH, 3)]
     assert [(op.path, getattr(op, "version", None)) for op in lease.cold_checks] == [(EPOCH, 5)]
-    assert not any(isinstance(op, SetData | Delete) for op in (*lease.hot_checks, *lease.cold_checks))
+    assert not any(isinstance(op, (SetData, Delete)) for op in (*lease.hot_checks, *lease.cold_checks))

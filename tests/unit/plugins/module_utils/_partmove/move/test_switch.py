@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     AccessDenied,
     EnsembleError,
@@ -113,7 +114,7 @@ def test_the_multi_that_switches_a_partition(one: Switching) -> None:
     deleted = [
         Delete(f"{PATH}/replicas/{each}/parts/{PART}{child}", version)
         for each, versions in (("r1", (1, 0, 0)), ("r2", (1, 0, 1)))
-        for child, version in zip(("/checksums", "/columns", ""), versions, strict=True)
+        for child, version in aligned(("/checksums", "/columns", ""), versions)
     ]
     assert switching.multis[-1] == (*checked, SetData(state, b"COLD", 0), *deleted)
 

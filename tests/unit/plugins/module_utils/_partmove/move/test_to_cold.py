@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     PartMoveError,
 )
@@ -90,10 +91,7 @@ class Lagging(HookedStore):
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
         found = super().read(paths)
-        return [
-            None if path.endswith(f"r2/parts/{PART}") else each
-            for path, each in zip(paths, found, strict=True)
-        ]
+        return [None if path.endswith(f"r2/parts/{PART}") else each for path, each in aligned(paths, found)]
 
 
 def lagging_member(bench: Bench) -> None:

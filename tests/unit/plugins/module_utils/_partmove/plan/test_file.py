@@ -210,7 +210,7 @@ def test_list_of_partitions_is_sorted() -> None:
             {"shard_path": "/ch/hits/01", "partition": "202611"},
             {"shard_path": "/ch/hits/01", "partition": "202610"},
         ],
-        "COLD",
+        State.COLD,
     )
     assert [(row.shard_path, row.partition) for row in rows] == [
         ("/ch/hits/01", "202610"),

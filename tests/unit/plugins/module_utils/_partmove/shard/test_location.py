@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.drift import refuse_location
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import (
+    PartName,
+    parse_part_name,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import RegisteredNames
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.location import Location, locate
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.location import (
+    Location,
+    locate,
+    partitions_only_in_cold,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
 
 NOTHING, SOME, OTHER = (), ("p_0_0_0",), ("p_1_1_0",)
@@ -27,7 +33,7 @@ def registered(
     """Each ensemble with the parts of r1 and r2."""
     znode = None if state is None else Znode("/State", state, Stat(*[0] * 11)._replace(version=version))
     names = ("r1", "r2")
-    return RegisteredNames(znode, dict(zip(names, hot, strict=True)), dict(zip(names, cold, strict=True)))
+    return RegisteredNames(znode, dict(aligned(names, hot)), dict(aligned(names, cold)))
 
 
 @pytest.mark.parametrize("state", [None, b"HOT", b"", b"MOVING", b"COLD\n", b"cold", b"\xff"])
@@ -93,16 +99,29 @@ def test_a_location_is_told_in_four_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "shown"), [(None, "absent"), (b"HOT", "HOT"), (b"COLD\n", "COLD\n"), (b"\xff", "\\xff")]
+    ("hot", "cold", "ids"),
+    [
+        ({}, {}, set()),
+        ({"r1": ["a_0_0_0"]}, {"r1": ["a_0_0_0"]}, set()),
+        ({"r1": ["a_0_0_0"]}, {"r1": ["b_0_0_0"]}, {"b"}),
+        ({"r1": ["a_0_4_1"]}, {"r1": ["a_0_0_0", "a_4_4_0"]}, set()),
+        ({"r1": ["a_0_4_1"]}, {"r1": ["a_0_0_0", "a_5_5_0"]}, {"a"}),
+        # Another replica may have the part, but not this one.
+        ({"r1": ["a_0_0_0"]}, {"r2": ["a_0_0_0"]}, {"a"}),
+        ({"r1": ["2019-12_0_0_0"]}, {"r1": ["2019-1_0_0_0"]}, {"2019-1"}),
+    ],
 )
-def test_what_is_said_of_a_drifted_one(state: bytes | None, shown: str) -> None:
-    assert refuse_location(registered(state, (NOTHING, NOTHING), (SOME, NOTHING))) == Refusal(
-        GateName.NOT_DRIFTED,
-        f"State is {shown} while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 0 in cold",
-        "Audit the partition and repair it before it is moved",
-    )
+def test_partitions_with_a_part_that_only_cold_has(
+    hot: dict[str, list[str]], cold: dict[str, list[str]], ids: set[str]
+) -> None:
+    assert partitions_only_in_cold(by_partition(hot), by_partition(cold)) == ids
 
 
-def test_what_is_said_of_one_that_is_not_there() -> None:
-    nowhere = registered(b"COLD", (NOTHING, NOTHING), (NOTHING, NOTHING))
-    assert refuse_location(nowhere).gate is GateName.PARTITION_EXISTS
+def by_partition(names: dict[str, list[str]]) -> dict[str, dict[str, list[PartName]]]:
+    """Replica → partition id → the names of its parts."""
+    found: dict[str, dict[str, list[PartName]]] = {}
+    for replica, texts in names.items():
+        for text in texts:
+            name = parse_part_name(text, 1, "a test")
+            found.setdefault(replica, {}).setdefault(name.partition_id, []).append(name)
+    return found

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -20,9 +20,14 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths
     parent_of,
     refuse_unwritable,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Reason, Rejected
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Multi,
+    Outcome,
+    Reason,
+    Rejected,
+)
 from support.memory.bench import HookedStore
-from support.memory.memory import MemoryClient, MemoryEnsemble
+from support.memory.memory import MemoryClient, MemoryEnsemble, MemoryStore
 
 
 @pytest.fixture
@@ -101,6 +106,17 @@ def test_a_path_that_somebody_else_writes_to(
     ensure_path(store, "/a/b/c")
 
     assert ensemble.read(["/a/b/c"])[0] is not None
+
+
+def test_a_path_that_may_not_be_made_is_told_at_once(ensemble: MemoryEnsemble) -> None:
+    class Denying(MemoryStore):
+        def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+            return [Rejected(len(multi) - 1, Reason.NO_AUTH, -102) for multi in multis]
+
+    MemoryClient(ensemble.open()).create("/a")
+
+    with pytest.raises(AccessDenied, match="Writing /a/b/c is denied to this identity by the hot ensemble"):
+        ensure_path(Denying(ensemble), "/a/b/c")
 
 
 def test_a_path_that_does_not_stay(ensemble: MemoryEnsemble) -> None:

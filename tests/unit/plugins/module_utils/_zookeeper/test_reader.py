@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The number of znodes of a batch follows the size of what is read."""
+"""How much is read at once: the number of znodes of a batch follows the size of what was read before.
+
+Reads themselves are tested with real ensembles.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,63 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The collection with other releases of ansible-core, each in a virtual environment of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compat.cores import ASKED, chosen_cores, controller_of, why_no_core
+from compat.venvs import core_venvs
+from support.ansible.calls import COLLECTIONS, ROOT
+
+# Where nobody asked for a release, its ansible-test runs what may differ from that of others.
+SANITY = "action-plugin-docs ansible-doc compile import runtime-metadata validate-modules"
+PLAYBOOKS = ("tests/integration/playbooks/test_separate.py", "tests/integration/plugins/inventory")
+
+pytestmark = [pytest.mark.long, pytest.mark.parametrize("core", chosen_cores())]
+
+
+@pytest.fixture
+def programs(core: str) -> Path:
+    """The folder of the programs of the release."""
+    if controller_of(core) is None:
+        pytest.skip(why_no_core(core))
+    venv = core_venvs()[core]
+    assert venv.is_ready, f"{venv.folder} is not what it should be: make compat-venvs"
+    return venv.python.parent
+
+
+def test_documentation(core: str, programs: Path) -> None:
+    run(programs / "python", "tests/check_docs.py", ANSIBLE_COLLECTIONS_PATH=str(COLLECTIONS))
+
+
+def test_sanity(core: str, programs: Path) -> None:
+    chosen = () if ASKED else [option for name in SANITY.split() for option in ("--test", name)]
+    run(programs / "python", "tests/run_sanity.py", *chosen)
+
+
+def test_playbooks_and_inventories(core: str, programs: Path) -> None:
+    """In check mode, for real, and again."""
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLAYBOOKS)
+    run(*command, ANSIBLE_PROGRAMS=str(programs))
+
+
+def run(*command: str | Path, **environment: str) -> None:
+    """Run a command that has to end well."""
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout

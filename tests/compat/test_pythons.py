@@ -1,0 +1,169 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What runs on managed hosts, with each Python of this machine that such a host may have."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible.release import __version__ as core_version
+
+from compat.pythons import OWN, REFUSED, SUPPORTED, find_pythons, why_no_python
+from compat.venvs import host_venvs
+from support.ansible.calls import ROOT, Call, call_modules
+from support.files.configs import written
+from support.servers.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
+from support.servers.replicated import ReplicatedTable
+from support.servers.zookeeper import Ensemble
+
+DOMAIN = "tests/unit/plugins/module_utils/_partmove"
+MODULES = {path.stem for path in (ROOT / "plugins" / "modules").glob("[a-z]*.py")} - {"spark_submit"}
+FIRST, SECOND = "20191201", "20191202"
+OTHERS = [version for version in SUPPORTED if version != OWN]
+
+pytestmark = [pytest.mark.long, pytest.mark.clickhouse]
+
+
+@pytest.fixture
+def python(version: str) -> Path:
+    """The Python of a managed host."""
+    if version not in find_pythons():
+        pytest.skip(why_no_python(version))
+    venv = host_venvs()[version]
+    assert venv.is_ready, f"{venv.folder} is not what it should be: make compat-venvs"
+    return venv.python
+
+
+@pytest.fixture(scope="module")
+def servers(
+    clickhouse: str, hot_ensemble: Ensemble, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ClickHouseCluster]:
+    """One stock server, in which a table moves well as long as it is not started again."""
+    folder = tmp_path_factory.mktemp("clickhouse")
+    source = ZooKeeperSource(hot_ensemble.connect_string)
+    with cluster(folder, source, replicas=1, options=ServerOptions(program=clickhouse)) as started:
+        yield started
+
+
+def test_another_python_is_there() -> None:
+    """Else nothing of this file says anything."""
+    if not host_venvs():
+        pytest.skip(f"NOT RUN: no Python besides {OWN} is on this machine that could run modules")
+
+
+@pytest.mark.parametrize("version", OTHERS)
+def test_the_domain(version: str, python: Path) -> None:
+    """Without the fixtures of tests/conftest.py, which need a later Python."""
+    options = ("-q", "-p", "no:cacheprovider", "-p", "compat.few_examples", f"--confcutdir={DOMAIN}")
+    done = subprocess.run(
+        [str(python), "-m", "pytest", *options, DOMAIN],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": "tests"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("version", OTHERS)
+def test_every_module(
+    version: str,
+    python: Path,
+    servers: ClickHouseCluster,
+    hot: Ensemble,
+    cold: Ensemble,
+    base: str,
+    tmp_path: Path,
+) -> None:
+    """Of a real table, a partition is moved for real, after its server was entered in the ledger."""
+    (server,) = servers.servers
+    table = ReplicatedTable(f"hits_{version.replace('.', '_')}", f"{base}/hits", servers.servers).create()
+    table.fill(["2019-12-01", "2019-12-02"])
+    config = tmp_path / "config.xml"
+    config.write_text(written("one_file.xml"))
+    address = {"host": "127.0.0.1", "port": server.http_port}
+    (replica,) = table.replicas
+    ensembles = {
+        "hot": {"hosts": hot.connect_string.split(",")},
+        "cold": {"hosts": cold.connect_string.split(",")},
+        "coordination_root": f"{base}-partmove",
+    }
+    move: dict[str, Any] = {
+        **ensembles,
+        "partitions": [{"shard_path": table.path, "partition": FIRST}],
+        "min_age": "0",
+        "clickhouse": {"endpoints": {replica: f"127.0.0.1:{server.http_port}"}},
+    }
+    mark = {**ensembles, "shard_path": table.path, "partition": SECOND, "state": "HOT"}
+    replicas = [{"shard_path": table.path, "replica": replica}]
+    calls = (
+        Call("replica_info", {"clickhouse": address, "hot": ensembles["hot"], "sample_interval": "0s"}),
+        Call(
+            "replica_ledger",
+            {**ensembles, "clickhouse": address, "patched_sign": "SELECT 1", "replicas": replicas},
+        ),
+        Call("replica_ledger_info", {**ensembles, "shard_paths": [table.path]}),
+        Call("part_move", move, check_mode=True),
+        Call("part_move", move),
+        Call("partition_state", mark),
+        Call("part_info", {**ensembles, "shard_paths": [table.path]}),
+        Call("clickhouse_config", {"path": str(config), "nodes": [{"host": "c1"}], "style": "inline"}),
+    )
+    assert {call.module for call in calls} == MODULES
+
+    results, output = call_modules(tmp_path, *calls, ANSIBLE_PYTHON_INTERPRETER=str(python))
+
+    assert not [each["msg"] for each in results if each["failed"]]
+    health, entered, ledger, checked, moved, marked, looked, edited = results
+    assert table.path in [each["shard_path"] for each in health["replicas"]]
+    assert [each["after"] for each in entered["replicas"]] == ["ready"]
+    assert ledger["ready"]
+    assert (checked["moved"], checked["diff"]) == (moved["moved"], moved["diff"])
+    assert moved["counts"]["moved"] == 1
+    assert [each["changed"] for each in (moved, marked, edited)] == [True, True, True]
+    assert [(each["location"], each["state"]) for each in looked["partitions"]] == [
+        ("cold", "COLD"),
+        ("hot", "HOT"),
+    ]
+    assert "<cold_zookeeper>" in config.read_text()
+    assert "Traceback" not in output
+
+
+def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    if REFUSED not in find_pythons():
+        pytest.skip(why_no_python(REFUSED))
+    if tuple(map(int, core_version.split(".")[:2])) >= (2, 20):
+        pytest.skip(f"NOT RUN: ansible-core {core_version} itself refuses Python {REFUSED}")
+    python = find_pythons()[REFUSED]
+    somewhere = {"hosts": ["127.0.0.1:1"]}
+    both = {"hot": somewhere, "cold": somewhere}
+    marked = {"shard_path": "/t", "partition": FIRST, "state": "HOT"}
+    calls = (
+        Call("replica_info", {}),
+        Call("replica_ledger", {**both, "patched_sign": "SELECT 1"}),
+        Call("replica_ledger_info", {**both, "root": "/"}),
+        Call("part_move", {**both, "shard_paths": ["/t"]}),
+        Call("partition_state", {**both, **marked}),
+        Call("part_info", {"hot": somewhere, "root": "/"}),
+        Call("clickhouse_config", {"nodes": [{"host": "c1"}]}),
+    )
+    assert {call.module for call in calls} == MODULES
+
+    results, _output = call_modules(tmp_path, *calls, ANSIBLE_PYTHON_INTERPRETER=str(python))
+
+    shown = subprocess.run([str(python), "--version"], capture_output=True, text=True, check=True)
+    refusal = (
+        f"{shown.stdout.strip()} runs this module ({python}), and olap.partmove needs 3.9 or later."
+        " Set ansible_python_interpreter to a later one."
+    )
+    told = [(each["failed"], each["changed"], each["msg"]) for each in results]
+    assert told == [(True, False, refusal)] * len(calls)
