@@ -226,7 +226,7 @@ def test_list_of_partitions_is_sorted() -> None:
     [
         (
             ["/ch/hits/01"],
-            "Item 1 of the list of partitions is '/ch/hits/01'. It has to be a mapping of shard_path, partition",
+            r"Item 1 of the list of partitions is '/ch/hits/01'\. It has to be a mapping of shard_path, ",
         ),
         ([{"shard_path": "/ch/hits/01"}], "Item 1 .*: partition is missing"),
         ([{"shard_path": "/a", "partition": "1", "state": "COLD"}], "Item 1 .*: state is not a known key"),
