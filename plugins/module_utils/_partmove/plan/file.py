@@ -15,7 +15,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -29,9 +29,8 @@ from .lines import (
     encode_header,
     encode_row,
     parse_header,
+    parse_item,
     parse_row,
-    partition_field,
-    shard_path_field,
 )
 
 __all__ = [
@@ -46,7 +45,6 @@ __all__ = [
 ]
 
 BY_NAME = "given by name"
-_LIST_KEYS = frozenset({"shard_path", "partition"})
 
 
 class _FileId(NamedTuple):
@@ -185,13 +183,7 @@ def rows_from_list(items: Iterable[object], state: State) -> list[PlanRow]:
     rows = []
     for number, item in enumerate(items, start=1):
         where = f"Item {number} of the list of partitions"
-        if not isinstance(item, Mapping) or set(item) != _LIST_KEYS:
-            raise PlanError(
-                f"{where} is {item!r}, not a mapping with the keys shard_path and partition",
-                remedy="Give both keys and no other",
-            )
-        shard_path = shard_path_field(item["shard_path"], where)
-        partition = partition_field(item["partition"], where)
+        shard_path, partition = parse_item(item, where)
         rows.append(PlanRow(shard_path, partition, state, BY_NAME, None, None, None, None))
     rows.sort(key=_place)
     for last, row in zip(rows, rows[1:]):

@@ -91,14 +91,10 @@ def parse_row(line: bytes, where: str) -> PlanRow:
     return PlanRow(**_ROW.read(_decode(line, where), where))
 
 
-def shard_path_field(value: object, where: str) -> str:
-    """The value when it can be a shard path, else PlanError."""
-    return str(_NAMED_SHARD_PATH.read({"shard_path": value}, where)["shard_path"])
-
-
-def partition_field(value: object, where: str) -> str:
-    """The value when it can be a partition id, else PlanError."""
-    return str(_NAMED_PARTITION.read({"partition": value}, where)["partition"])
+def parse_item(item: object, where: str) -> tuple[str, str]:
+    """Shard path and partition id of an item that a person wrote; raises PlanError for anything else."""
+    fields = _ITEM.read(item, where)
+    return fields["shard_path"], fields["partition"]
 
 
 def _encode(values: Mapping[str, object]) -> bytes:
@@ -184,5 +180,4 @@ _ROW = Record(
     error=PlanError,
     remedy=_AGAIN,
 )
-_NAMED_SHARD_PATH = Record({"shard_path": _SHARD_PATH}, error=PlanError)
-_NAMED_PARTITION = Record({"partition": _PARTITION}, error=PlanError)
+_ITEM = Record({"shard_path": _SHARD_PATH, "partition": _PARTITION}, error=PlanError)

@@ -224,9 +224,12 @@ def test_list_of_partitions_is_sorted() -> None:
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        (["/ch/hits/01"], "Item 1 of the list of partitions is '/ch/hits/01', not a mapping"),
-        ([{"shard_path": "/ch/hits/01"}], "Item 1 .* not a mapping with the keys shard_path and partition"),
-        ([{"shard_path": "/a", "partition": "1", "state": "COLD"}], "Item 1 .* not a mapping with the keys"),
+        (
+            ["/ch/hits/01"],
+            r"Item 1 of the list of partitions is '/ch/hits/01'\. It has to be a mapping of shard_path, ",
+        ),
+        ([{"shard_path": "/ch/hits/01"}], "Item 1 .*: partition is missing"),
+        ([{"shard_path": "/a", "partition": "1", "state": "COLD"}], "Item 1 .*: state is not a known key"),
         (
             [{"shard_path": "/a", "partition": "1"}, {"shard_path": "/a", "partition": 2}],
             "Item 2 .*: partition is 2",

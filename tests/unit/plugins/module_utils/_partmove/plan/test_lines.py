@@ -23,9 +23,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.lines
     encode_header,
     encode_row,
     parse_header,
+    parse_item,
     parse_row,
-    partition_field,
-    shard_path_field,
 )
 
 NO_OBJECT = "the line is no JSON object"
@@ -166,13 +165,15 @@ def test_a_line_that_is_no_object_is_refused(line: bytes, message: str) -> None:
         assert refusal.value.message.startswith(f"plan:1: {message}")
 
 
-def test_a_path_and_an_id_are_checked_as_those_of_a_plan_are() -> None:
-    assert shard_path_field("/ch/hits/01", "here") == "/ch/hits/01"
-    assert partition_field("2019-1", "here") == "2019-1"
-    with pytest.raises(PlanError, match="here: The shard path '/ch/' ends with a slash"):
-        shard_path_field("/ch/", "here")
-    with pytest.raises(PlanError, match="here: partition is 201901. It has to be text in quotes"):
-        partition_field(201901, "here")
+def test_an_item_that_a_person_wrote() -> None:
+    assert parse_item({"shard_path": "/ch/hits/01", "partition": "2019-1"}, "here") == (
+        "/ch/hits/01",
+        "2019-1",
+    )
+    with pytest.raises(PlanError, match="^here: The shard path '/ch/' ends with a slash"):
+        parse_item({"shard_path": "/ch/", "partition": "2019-1"}, "here")
+    with pytest.raises(PlanError, match="^here: partition is 201901. It has to be text in quotes"):
+        parse_item({"shard_path": "/ch", "partition": 201901}, "here")
 
 
 def test_gates_of_a_plan_are_gates_of_a_move() -> None:
