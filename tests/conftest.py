@@ -106,7 +106,10 @@ def start_cluster(clickhouse: str, tmp_path: Path) -> Iterator[ClusterMaker]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, or one worker would be at it when the others have nothing to do."""
+    """Begin with what takes longest, or one worker would be at it when the others have nothing to do.
+
+    A worker has its next file early: with more of those than workers, one would wait behind the longest.
+    """
     items.sort(key=_minutes, reverse=True)
 
 

@@ -61,7 +61,6 @@ def run_separate(pair: Pair, variables: dict[str, Any], *options: str) -> Playbo
     return run_playbook(playbook, "-e", f"@{extra}", *options)
 
 
-@pytest.mark.long(minutes=1.2)
 def test_check_then_separate_then_again(pair: Pair, table: Table, variables: dict[str, Any]) -> None:
     other = build_table(pair.hot, f"{pair.base}/visits")
     before = pair.trees()

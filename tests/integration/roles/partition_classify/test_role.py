@@ -41,7 +41,7 @@ def test_refusal_of_the_job_is_shown(role: Role) -> None:
     run = role.run(policy={"version": 1, "defaults": {"cold_after": "soon"}})
     assert run.status != 0
     (message,) = re.findall(r'"msg": "([^"]*soon[^"]*)"', run.output)
-    assert re.fullmatch(r"\S+/policy.yml: defaults.cold_after is 'soon'. Write [^.]+\.", message)
+    assert re.fullmatch(r"\S+/policy.yml: defaults.cold_after is 'soon'. It has to be [^.]+\.", message)
     assert CREDENTIAL not in run.output
     assert left_behind(run) == []
 

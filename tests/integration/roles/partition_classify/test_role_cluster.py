@@ -10,8 +10,6 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
-
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
 from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role
 from support.ansible.role_runs import changed
@@ -43,7 +41,6 @@ sys.exit(1 if done.returncode else 0)
 """
 
 
-@pytest.mark.long(minutes=1)
 def test_driver_in_a_cluster_hands_the_plan_over(role: Role, tmp_path: Path) -> None:
     """There is no YARN here: a program in place of spark-submit runs the driver as YARN would."""
     driver = tmp_path / "driver"

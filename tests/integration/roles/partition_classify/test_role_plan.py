@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
 from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role
 from support.ansible.role_runs import changed
@@ -18,7 +16,6 @@ from support.servers.spark_cluster import standalone_cluster
 __all__ = ["role"]
 
 
-@pytest.mark.long(minutes=1.5)
 def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_path: Path) -> None:
     first = role.run()
     assert changed(first) == 1
