@@ -105,7 +105,7 @@ class ShardReader:
                 {replica: parts.get(each, ()) for replica, parts in hot.items()},
                 {replica: parts.get(each, ()) for replica, parts in cold.items()},
             )
-            for each, state, after in aligned(partition_ids, before, self._hot.read(states))
+            for each, (state, after) in aligned(partition_ids, [*aligned(before, self._hot.read(states))])
             if state == after
         }
 
@@ -150,7 +150,7 @@ class ShardReader:
                 hot={replica: tuple(hot[replica].get(each, ())) for replica in replicas},
                 cold={replica: tuple(parts.get(each, ())) for replica, parts in cold.items()},
             )
-            for each, state, names in aligned(partition_ids, states, children)
+            for each, (state, names) in aligned(partition_ids, [*aligned(states, children)])
         }
 
     def _replica_facts(self, fence: Fence) -> Iterator[ReplicaFacts]:

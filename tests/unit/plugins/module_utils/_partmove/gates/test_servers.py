@@ -71,8 +71,9 @@ class Disks:
 
     def _ask(self, *what: str) -> None:
         self.asked.append((what[0], what[1], what[2].partition("\n")[0]))
-        if self.error is not None and what[1] == "r2":
-            raise self.error
+        error = self.error if what[1] == "r2" else None
+        if error:
+            raise error
 
 
 class Looked(NamedTuple):
