@@ -71,9 +71,8 @@ class Disks:
 
     def _ask(self, *what: str) -> None:
         self.asked.append((what[0], what[1], what[2].partition("\n")[0]))
-        error = self.error if what[1] == "r2" else None
-        if error:
-            raise error
+        if what[1] == "r2" and isinstance(self.error, PartMoveError):
+            raise self.error
 
 
 class Looked(NamedTuple):
