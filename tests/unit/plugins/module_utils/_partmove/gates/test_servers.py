@@ -46,13 +46,13 @@ class Disks:
     """Implements ReplicaProbe: tells what is on the disks of the bench, but for what a test says of r2.
 
     change: what r2 shows of a part.
-    error: raised when r2 is asked.
+    errors: the first is raised when r2 is asked.
     """
 
     def __init__(self, bench: Bench) -> None:
         self._real = SimulatedProbe(bench.servers)
         self.change: Callable[[ActivePart], ActivePart] = lambda part: part
-        self.error: PartMoveError | None = None
+        self.errors: list[PartMoveError] = []
         self.detached: Mapping[str, frozenset[str] | None] = {}
         self.asked: list[tuple[str, str, str]] = []
 
@@ -71,8 +71,8 @@ class Disks:
 
     def _ask(self, *what: str) -> None:
         self.asked.append((what[0], what[1], what[2].partition("\n")[0]))
-        if what[1] == "r2" and isinstance(self.error, PartMoveError):
-            raise self.error
+        if what[1] == "r2" and self.errors:
+            raise self.errors[0]
 
 
 class Looked(NamedTuple):
@@ -184,7 +184,7 @@ def test_a_server_that_does_not_answer_stops_every_partition(
     bench: Bench, disks: Disks, remedy: str, told: str
 ) -> None:
     bench.servers.disk["r1"].discard(PART)
-    disks.error = PartMoveError("it is down", remedy=remedy)
+    disks.errors.append(PartMoveError("it is down", remedy=remedy))
     refusal = Refusal(GateName.ACTIVE_ON_DISK, "replica r2: it is down", told)
 
     assert refusals(bench, disks) == {DAY: refusal, OTHER: refusal}
