@@ -12,8 +12,9 @@ SHELL := bash
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PYTEST_ARGS ?=
 BIN := .venv/bin
-# Tests wait for servers much of the time, so that some run at once; those of one file stay together.
-WORKERS ?= 4
+# Tests wait for servers much of the time, so that more run at once than a small machine has cores; a worker takes
+# 2 GB at most. Those of one file stay together, and files with the longest tests come first.
+WORKERS ?= 6
 # Releases of ansible-core for `make compat`.
 CORES ?= 2.18 2.19 2.20 2.21
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -86,7 +87,7 @@ staging-base: setup
 
 .PHONY: staging
 staging: setup ## Test the roles on hosts that really boot
-	@$(BIN)/pytest tests/integration/test_staging.py $(PYTEST_ARGS)
+	@$(PYTEST) tests/integration/test_staging.py tests/integration/test_scenario_*.py $(PYTEST_ARGS)
 
 .PHONY: molecule
 molecule: setup ## Run molecule, such as ARGS="converge -s zookeeper"

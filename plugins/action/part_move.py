@@ -32,7 +32,7 @@ class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type
         if not self._shares_files():
             return result | self._execute(arguments, task_vars)
         with tempfile.NamedTemporaryFile("r", prefix="part_move.", encoding="utf-8") as progress:
-            arguments["_progress"] = progress.name
+            arguments["progress_file"] = progress.name
             with _followed(progress, self._task.action):
                 return result | self._execute(arguments, task_vars)
 

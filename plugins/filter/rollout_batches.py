@@ -77,5 +77,5 @@ class FilterModule:
     """What Ansible looks for."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Filters by name."""
+        """Name of each filter, and the function that it is."""
         return {"rollout_batches": rollout_batches}

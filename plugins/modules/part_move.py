@@ -52,8 +52,9 @@ options:
     description:
       - Where the partitions are to be registered.
       - With V(hot), O(min_age), O(max_parts) and O(assume_patched) are not used, nor is the ledger.
+      - V(COLD) and V(HOT), as a plan has them, mean V(cold) and V(hot).
     type: str
-    choices: [cold, hot]
+    choices: [cold, hot, COLD, HOT]
     default: cold
   plan:
     description:
@@ -122,8 +123,8 @@ options:
     description: How many partitions each list of the result may have. The counts are always complete.
     type: int
     default: 1000
-  _progress:
-    description: File in which the action plugin of this module follows how far it is. Not for playbooks.
+  progress_file:
+    description: Set by the action plugin of this module, which shows the lines of it. Not for playbooks.
     type: path
 seealso:
   - module: olap.partmove.part_info
@@ -368,7 +369,7 @@ def main() -> None:
             "hot": argspec.ensemble(),
             "cold": argspec.ensemble(),
             "coordination_root": argspec.COORDINATION_ROOT,
-            "state": {"type": "str", "choices": ["cold", "hot"], "default": "cold"},
+            "state": {"type": "str", "choices": ["cold", "hot", "COLD", "HOT"], "default": "cold"},
             "plan": {"type": "path"},
             "partitions": {
                 "type": "list",
@@ -387,7 +388,7 @@ def main() -> None:
             "journal": {"type": "path"},
             "lock_wait": argspec.LOCK_WAIT,
             "max_listed": {"type": "int", "default": 1000},
-            "_progress": {"type": "path"},
+            "progress_file": {"type": "path"},
         },
         mutually_exclusive=[("plan", "partitions", "shard_paths")],
         required_one_of=[("plan", "partitions", "shard_paths")],

@@ -45,8 +45,9 @@ options:
       - What the marker is to say.
       - V(COLD) is refused while a part of the partition is registered in hot, or none in cold.
       - V(HOT) is refused while a part of the partition is registered in cold only.
+      - V(cold) and V(hot), as M(olap.partmove.part_move) has them, mean V(COLD) and V(HOT).
     type: str
-    choices: [HOT, COLD]
+    choices: [HOT, COLD, hot, cold]
     required: true
 seealso:
   - module: olap.partmove.part_move
@@ -96,7 +97,7 @@ def main() -> None:
             "lock_wait": argspec.LOCK_WAIT,
             "shard_path": {"type": "str", "required": True},
             "partition": {"type": "str", "required": True},
-            "state": {"type": "str", "choices": ["HOT", "COLD"], "required": True},
+            "state": {"type": "str", "choices": ["HOT", "COLD", "hot", "cold"], "required": True},
         },
         supports_check_mode=True,
     )

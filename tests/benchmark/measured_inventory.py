@@ -21,8 +21,8 @@ import pyarrow.compute
 
 from benchmark.memory import memory_mb
 from olap_partmove._zookeeper.settings import options_of
-from partition_classify.live_source import InventoryReader
-from partition_classify.snapshot_source import SnapshotReader
+from partition_classify.sources.live import InventoryReader
+from partition_classify.sources.snapshot import SnapshotReader
 from partition_classify.zookeeper_files.folders import folders_of
 
 

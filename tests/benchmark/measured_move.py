@@ -23,7 +23,7 @@ from typing import Any
 
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove import move
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move import to_cold
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.aftermath import Aftermath
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.copies import ColdCopies
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.switch import Switch
@@ -36,10 +36,10 @@ from benchmark.memory import memory_mb
 # The phases in their order, and the functions that they consist of. These, and those of the client,
 # are called a few dozen times in a move of any size, so that timing them costs nothing.
 _PHASES: tuple[tuple[str, object, tuple[str, ...]], ...] = (
-    ("read", ShardReader, ("shard", "partitions", "whereabouts")),
-    ("gates", move, ("refuse_partitions",)),
+    ("read", ShardReader, ("shard", "look", "registered_names")),
+    ("gates", to_cold, ("refuse_partitions",)),
     ("copy", ColdCopies, ("make",)),
-    ("verify", move, ("compare_copies",)),
+    ("verify", to_cold, ("compare_copies",)),
     ("switch", Switch, ("run",)),
     ("aftermath", Aftermath, ("check",)),
 )

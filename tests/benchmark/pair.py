@@ -19,8 +19,8 @@ from typing import Any
 
 from kazoo.client import KazooClient
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import (
-    COLD,
     PlanRow,
     write_plan,
 )
@@ -86,7 +86,7 @@ class Pair:
     def _module_arguments(self, table: Table) -> dict[str, Any]:
         plan = self.hot.folder.parent / "plan.jsonl"
         rows = (
-            PlanRow(table.path, each, COLD, "measured", 0, len(REPLICAS), len(REPLICAS), 0)
+            PlanRow(table.path, each, State.COLD, "measured", 0, len(REPLICAS), len(REPLICAS), 0)
             for each in table.options.partitions
         )
         write_plan(plan, rows, policy_digest="0" * 64, source="benchmark", as_of=0)

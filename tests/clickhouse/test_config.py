@@ -20,8 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.l
     replace_files,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import (
+    ElementContent,
     Node,
-    Wanted,
 )
 from support.files.configs import ENCODED
 from support.servers.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
@@ -88,7 +88,7 @@ def test_server_finds_the_nodes(style: str, encoded: str, server: ClickHouseServ
     before = contents(server)
     how = Style(style, "cold-zookeeper-servers", f"{COLD}.xml")
 
-    outcome = ensure_present(files, COLD, Wanted(NODES, SETTINGS), how)
+    outcome = ensure_present(files, COLD, ElementContent(NODES, SETTINGS), how)
     replace_files(outcome.edits, files.main, backup=False)
 
     assert started_with(server) == {
@@ -107,7 +107,7 @@ def test_server_with_the_other_root_leaves_out_what_is_included(server: ClickHou
     found = {}
     for style in ("incl", "inline"):
         how = Style(style, "cold-zookeeper-servers", f"{COLD}.xml")
-        replace_files(ensure_present(files, COLD, Wanted(NODES), how).edits, files.main, backup=False)
+        replace_files(ensure_present(files, COLD, ElementContent(NODES), how).edits, files.main, backup=False)
         found[style] = started_with(server)
         replace_files(ensure_absent(files, COLD, how).edits, files.main, backup=False)
     assert found == {"incl": {}, "inline": {"host": ["c1", "c2"], "port": ["2181", "2281"], "secure": ["1"]}}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import Guard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import DowngradeGuard
 from support.servers.moving import Mover
 from support.servers.registered import Registry
 from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
@@ -75,7 +75,9 @@ def test_drop_of_a_cold_partition_whose_state_is_not_exactly_cold_leaves_copies(
 
     assert [cold_table.rows(number) for number in (0, 1)] == [ROWS, ROWS]
     assert registry.of(cold_table, DAY) == ({}, BOTH)
-    assert DAY in {each.partition for each in Guard(mover.hot, mover.cold).cold_partitions(cold_table.path)}
+    assert DAY in {
+        each.partition for each in DowngradeGuard(mover.hot, mover.cold).cold_partitions(cold_table.path)
+    }
     assert mover.move(cold_table, [DAY]).deferred.keys() == {DAY}
 
 

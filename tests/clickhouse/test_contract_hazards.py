@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import ColdEnsemble
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import (
     Ledger,
@@ -22,7 +23,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.led
     ReplicaKey,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
-    MoveOptions,
     move_shard,
 )
 from support.memory.ledger import enter
@@ -121,7 +121,7 @@ def test_a_merge_of_cold_parts_sets_them_aside(
     assert registry.of(table, DAY).cold == {}
 
     # That gate can be opened.
-    mover.options = MoveOptions(min_age=0.0, max_parts=2)
+    mover.options = GateOptions(min_age=0.0, max_parts=2)
     assert mover.move(table, [DAY]).moved.keys() == {DAY}
     leader = table.leader()
     table.servers[leader].execute(f"OPTIMIZE TABLE {table.name}", replication_alter_partitions_sync=0)

@@ -15,10 +15,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.led
     ReplicaKey,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import (
-    Guard,
+    DowngradeGuard,
     StillCold,
     Withdrawal,
-    withdraw,
+    withdraw_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
 from support.memory.ledger import enter
@@ -109,7 +109,7 @@ def test_a_server_that_does_not_know_the_cold_ensemble_refuses_mostly_cold_table
     server = table.servers[0]
 
     with pytest.raises(StillCold, match="2 partitions are registered in cold only"):
-        withdraw(Guard(mover.hot, mover.cold), Ledger(mover.hot), keys[:1], Withdrawal())
+        withdraw_replicas(DowngradeGuard(mover.hot, mover.cold), Ledger(mover.hot), keys[:1], Withdrawal())
     if kind == "stock":
         server.become(patched=False, cold=cold_source)
     else:

@@ -16,7 +16,7 @@ import pytest
 from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import MoveOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from support.servers.clickhouse import ClickHouseCluster, QueryError
 from support.servers.moving import Mover
@@ -228,9 +228,9 @@ def test_insert_that_has_a_block_number(
 
 
 def test_partition_that_is_too_young(table: ReplicatedTable, check: Check) -> None:
-    check.mover.options = MoveOptions(min_age=3600.0, max_parts=1)
+    check.mover.options = GateOptions(min_age=3600.0, max_parts=1)
     assert "less than 3600 s" in check.stays(table, "old_enough")
-    check.mover.options = MoveOptions(min_age=0.5, max_parts=1)
+    check.mover.options = GateOptions(min_age=0.5, max_parts=1)
     time.sleep(0.5)
     check.moves(table)
 

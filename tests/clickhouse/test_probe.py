@@ -12,7 +12,7 @@ import pytest
 from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.probe import HttpProbe
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_probe import HttpReplicaProbe
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     FormatError,
     PartMoveError,
@@ -50,7 +50,7 @@ def server(replicas: ClickHouseCluster) -> ClickHouseServer:
 
 @pytest.fixture
 def probe(server: ClickHouseServer) -> ReplicaProbe:
-    return HttpProbe(ClickHouseOptions(port=server.http_port))
+    return HttpReplicaProbe(ClickHouseOptions(port=server.http_port))
 
 
 @pytest.fixture
@@ -132,17 +132,17 @@ def test_endpoint_goes_before_the_host_of_the_replica(
 ) -> None:
     table = make_table()
     for endpoint, port in ((f"127.0.0.1:{server.http_port}", 1), ("localhost", server.http_port)):
-        probe = HttpProbe(ClickHouseOptions(port=port, endpoints={"r1": endpoint}))
+        probe = HttpReplicaProbe(ClickHouseOptions(port=port, endpoints={"r1": endpoint}))
         assert probe.active_parts(table.path, "r1", NOWHERE, []) == {}
 
 
 def test_each_replica_has_its_own_endpoint(replicas: ClickHouseCluster, make_table: TableMaker) -> None:
     table = make_table()
     endpoints = {name: f"127.0.0.1:{each.http_port}" for name, each in table.replicas.items()}
-    probe = HttpProbe(ClickHouseOptions(endpoints=endpoints))
+    probe = HttpReplicaProbe(ClickHouseOptions(endpoints=endpoints))
     for replica in ("r1", "r2"):
         assert probe.active_parts(table.path, replica, NOWHERE, []) == {}
-    swapped = HttpProbe(ClickHouseOptions(endpoints={"r1": endpoints["r2"], "r2": endpoints["r1"]}))
+    swapped = HttpReplicaProbe(ClickHouseOptions(endpoints={"r1": endpoints["r2"], "r2": endpoints["r1"]}))
     with pytest.raises(PartMoveError, match=f"has 0 tables that are replica r1 of {table.path}"):
         swapped.active_parts(table.path, "r1", NOWHERE, [])
 
@@ -189,7 +189,7 @@ def test_table_without_zookeeper_is_refused(
     with ZooKeeperProxy(hot_ensemble.connect_string) as gateway:
         (server,) = start_cluster(ZooKeeperSource(gateway.address), replicas=1).servers
         ReplicatedTable("t", base, [server]).create()
-        probe = HttpProbe(ClickHouseOptions(port=server.http_port))
+        probe = HttpReplicaProbe(ClickHouseOptions(port=server.http_port))
         assert probe.active_parts(base, "r1", HOST, []) == {}
 
         gateway.cut()
@@ -221,7 +221,7 @@ def test_detached_parts_of_a_server_that_tells_them(server: ClickHouseServer, ma
             f" ('default', '{table.name}', 'unexpected_all_0_0_0'), ('default', '{table.name}', 'a\\'b'),"
             f" ('other', '{table.name}', 'x'), ('default', 'other', 'y')"
         )
-        probe = HttpProbe(ClickHouseOptions(port=server.http_port))
+        probe = HttpReplicaProbe(ClickHouseOptions(port=server.http_port))
         assert probe.detached_parts(table.path, "r1", HOST) == frozenset({"unexpected_all_0_0_0", "a'b"})
     finally:
         server.execute("DROP TABLE system.detached_parts")

@@ -13,10 +13,10 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import (
-    Guard,
+    DowngradeGuard,
     StillCold,
     Withdrawal,
-    withdraw,
+    withdraw_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
@@ -259,15 +259,15 @@ def test_the_downgrade_guard_lets_servers_go_after_it(table: ReplicatedTable, mo
     keys = [ReplicaKey(table.path, name) for name in ("r1", "r2")]
     enter(mover.hot, mover.cold, *keys)
     assert mover.move(table).moved.keys() == {DAY, OTHER}
-    guard, ledger = Guard(mover.hot, mover.cold), Ledger(mover.hot)
+    guard, ledger = DowngradeGuard(mover.hot, mover.cold), Ledger(mover.hot)
     assert mover.reheat(table, [OTHER]).moved.keys() == {OTHER}
     with pytest.raises(StillCold, match=f"1 partition is registered in cold only.*: {DAY} of "):
-        withdraw(guard, ledger, keys, Withdrawal())
+        withdraw_replicas(guard, ledger, keys, Withdrawal())
 
     assert mover.reheat(table).moved.keys() == {DAY}
 
     withdrawal = Withdrawal()
-    withdraw(guard, ledger, keys, withdrawal)
+    withdraw_replicas(guard, ledger, keys, withdrawal)
     assert withdrawal.cold_partitions == []
     assert [withdrawal.changes[key].after for key in keys] == [None, None]
 

@@ -13,7 +13,7 @@ import pytest
 from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import ClickHouseClient
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.health import HealthProbe
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.health_probe import HttpHealthProbe
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     NoSuchTable,
@@ -138,7 +138,7 @@ def test_a_part_that_is_dropped_meanwhile_is_not_missing(
     for name in ("20180101_0_0_0", "20180102_0_0_0"):
         cold_clients[0].create(f"{folder}/{name}", makepath=True)
     stores[1].sync(folder)
-    probe = HealthProbe(ClickHouseClient("127.0.0.1", table.servers[0].http_port, ClickHouseOptions()))
+    probe = HttpHealthProbe(ClickHouseClient("127.0.0.1", table.servers[0].http_port, ClickHouseOptions()))
     replicas = [each for each in probe.replicas() if each.shard_path == table.path]
     presence = ColdPresence(*stores, Ledger(stores[0]))
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from partition_classify.policy import read_policy
-from partition_classify.transforms import plan_rows
+from partition_classify.policy.file import read_policy
+from partition_classify.policy.transforms import plan_rows
 from support.files.inventories import copied, files, live
 from support.servers.moving import Mover
 from support.servers.replicated import BY_DAY, OLD_STYLE, UNPARTITIONED, TableMaker

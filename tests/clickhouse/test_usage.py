@@ -171,8 +171,8 @@ def test_job_proposes_nothing_that_servers_work_on(
 
     summary = classify(tmp_path, root, hot_ensemble, replicas.servers)
 
-    counts = {name: summary[name]["partitions"] for name in ("to_move", "to_merge", "deferred")}
-    assert counts == {"to_move": 4, "to_merge": 1, "deferred": 1}
+    counts = {name: summary[name]["partitions"] for name in ("to_move", "to_merge", "busy")}
+    assert counts == {"to_move": 4, "to_merge": 1, "busy": 1}
     (merge,) = summary["to_merge"]["statements"]
     assert (merge["shard_path"], merge["partition"]) == (table.path, "20191202")
     gates = {(row.shard_path, row.partition): row.gate for row in read_plan(summary["plan"]).rows()}

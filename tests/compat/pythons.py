@@ -54,5 +54,5 @@ def _program_of(candidate: Path, version: str) -> Path | None:
     if not candidate.exists():
         return None
     shown = subprocess.run([str(candidate), "-c", _SHOW], capture_output=True, text=True, check=False)
-    found, _, program = shown.stdout.strip().partition(" ")
+    found, _space, program = shown.stdout.strip().partition(" ")
     return Path(program) if shown.returncode == 0 and found == version else None

@@ -21,7 +21,7 @@ from support.ansible.calls import COLLECTIONS, ROOT
 SANITY = "action-plugin-docs ansible-doc compile import runtime-metadata validate-modules"
 PLAYBOOKS = ("tests/integration/playbooks/test_separate.py", "tests/integration/plugins/inventory")
 
-pytestmark = [pytest.mark.long, pytest.mark.parametrize("core", chosen_cores())]
+pytestmark = [pytest.mark.long(minutes=4), pytest.mark.parametrize("core", chosen_cores())]
 
 
 @pytest.fixture

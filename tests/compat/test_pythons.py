@@ -28,7 +28,7 @@ MODULES = {path.stem for path in (ROOT / "plugins" / "modules").glob("[a-z]*.py"
 FIRST, SECOND = "20191201", "20191202"
 OTHERS = [version for version in SUPPORTED if version != OWN]
 
-pytestmark = [pytest.mark.long, pytest.mark.clickhouse]
+pytestmark = [pytest.mark.long(minutes=3), pytest.mark.clickhouse]
 
 
 @pytest.fixture

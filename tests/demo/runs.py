@@ -23,19 +23,13 @@ from demo.facts import Facts
 from demo.screen import Surprise
 from demo.stage import Ensembles, Server
 from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT
-from support.servers.jvm import SMALL_SPARK
+from support.servers.jvm import SMALL_SPARK_CONF
 
 PLAYBOOK = "olap.partmove.separate"
 _COLLECTIONS = Path("build/collections").resolve()
 _PROGRAMS = Path(sys.executable).parent
 _SECONDS = 3600.0
 _SIGN = "SELECT count() FROM system.build_options WHERE name = 'COLD_ZOOKEEPER'"
-# For a handful of partitions; Spark's defaults are for millions.
-_SPARK_CONF = {
-    "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
-    "spark.driver.extraJavaOptions": SMALL_SPARK,
-}
 
 
 @dataclass(frozen=True)
@@ -111,7 +105,7 @@ class Runs:
             "partition_classify_python": sys.executable,
             "partition_classify_spark_submit": str(_PROGRAMS / "spark-submit"),
             "partition_classify_spark_master": "local[2]",
-            "partition_classify_spark_conf": _SPARK_CONF,
+            "partition_classify_spark_conf": SMALL_SPARK_CONF,
         }
         results = "{'classified': partition_classify_result, 'moved': part_move_result}"
         plays: Sequence[Mapping[str, Any]] = [

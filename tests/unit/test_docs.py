@@ -15,22 +15,28 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate
     PartitionGate,
     ShardGate,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import (
     PARTITION_GATES,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
-from support.memory.gate_names import literal_gates
 
 ROOT = Path(__file__).resolve().parents[2]
+PRODUCT = ROOT / "plugins" / "module_utils"
 PAGE = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", PAGE, flags=re.MULTILINE))
 
 
-@pytest.mark.parametrize("gate", [*SHARD_GATES, *PARTITION_GATES], ids=lambda gate: str(gate.name))
+@pytest.mark.parametrize("gate", [*SHARD_GATES, *PARTITION_GATES], ids=lambda gate: gate.name.value)
 def test_a_gate_is_described_as_in_the_code(gate: ShardGate | PartitionGate) -> None:
-    assert ROWS[gate.name] == f"{gate.protects} | {gate.remedy}."
+    assert ROWS[gate.name.value] == f"{gate.protects} | {gate.remedy}."
 
 
 def test_the_page_has_every_gate_and_no_other() -> None:
-    in_tables = {gate.name for gate in SHARD_GATES} | {gate.name for gate in PARTITION_GATES}
-    assert set(ROWS) == in_tables | literal_gates()
+    assert set(ROWS) == {each.value for each in GateName}
+
+
+@pytest.mark.parametrize("name", GateName)
+def test_no_gate_is_only_a_name(name: GateName) -> None:
+    uses = [path for path in PRODUCT.rglob("*.py") if f"GateName.{name.name}" in path.read_text("utf-8")]
+    assert any(path.name != "names.py" for path in uses)

@@ -15,9 +15,11 @@ from contextlib import closing
 from typing import Any
 
 from .._partmove.errors import PartMoveError
+from .._partmove.text import shortened
 from .options import ClickHouseOptions
 
-# Unknown user, wrong password, user not admitted from this address, none needed, authentication failed.
+# Codes for an unknown user, a wrong password, one that is missing, an address from which the user may not
+# come, and any other authentication that failed.
 _REFUSED_CODES = frozenset({192, 193, 194, 195, 516})
 _EXCEPTION = re.compile(
     r"(?:Poco::Exception\. )?Code: (?P<code>\d+)[.,] (?:e\.displayText\(\) = )?(?:DB::Exception: )?"
@@ -25,7 +27,6 @@ _EXCEPTION = re.compile(
     re.DOTALL,
 )
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_SHOWN_CHARACTERS = 200
 
 
 class ServerSilent(PartMoveError):
@@ -123,7 +124,7 @@ class ClickHouseClient:
         return http.client.HTTPSConnection(self._host, self._port, timeout=options.timeout, context=context)
 
     def _headers(self) -> dict[str, Any]:
-        """As bytes, because http.client encodes text as Latin-1 and ClickHouse expects UTF-8."""
+        """The user in headers, as bytes: http.client encodes text as Latin-1 and ClickHouse expects UTF-8."""
         headers = {"X-ClickHouse-User": self._options.user.encode()}
         if self._options.password:
             headers["X-ClickHouse-Key"] = self._options.password.encode()
@@ -142,7 +143,7 @@ class ClickHouseClient:
         )
 
     def _not_understood(self, body: bytes) -> PartMoveError:
-        text = _shortened(body.decode(errors="replace"))
+        text = shortened(body.decode(errors="replace"))
         return PartMoveError(
             f"{self.label} gave an answer that is not understood: {text}",
             remedy="Check that this is the address of the HTTP interface of a ClickHouse server",
@@ -152,10 +153,10 @@ class ClickHouseClient:
         match = _EXCEPTION.fullmatch(body.strip())
         if match is None:
             return PartMoveError(
-                f"{self.label} answered with HTTP status {status}: {_shortened(body)}",
+                f"{self.label} answered with HTTP status {status}: {shortened(body)}",
                 remedy="Check that this is the address of the HTTP interface of a ClickHouse server",
             )
-        code, text = int(match["code"]), _shortened(match["text"])
+        code, text = int(match["code"]), shortened(match["text"])
         if code in _REFUSED_CODES:
             return PartMoveError(
                 f"{self.label} refuses the user {self._options.user}: {text}",
@@ -174,8 +175,3 @@ def identifier(name: str) -> str:
     if _PLAIN_NAME.fullmatch(name):
         return name
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "..."

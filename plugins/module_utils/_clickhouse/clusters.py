@@ -18,7 +18,7 @@ from .._partmove.errors import FormatError
 from .client import ClickHouseClient
 from .config.files import Config
 from .config.xml_document import XmlFile
-from .config.xml_scan import Element
+from .config.xml_scan import Element, is_true
 
 REMOTE_SERVERS = "remote_servers"
 SUBSTITUTION = "clickhouse_remote_servers"
@@ -30,7 +30,6 @@ _MERGING = frozenset({"replace", "remove"})
 _PREPROCESSED = "Give the preprocessed file of the server, in which everything is put together"
 _NAME = re.compile(r"[\w.-]+")
 _HOST = re.compile(r"[A-Za-z0-9._:%-]+")
-_TRUE = frozenset({"1", "true", "yes", "on"})
 
 
 class ClusterNode(NamedTuple):
@@ -38,11 +37,11 @@ class ClusterNode(NamedTuple):
 
     cluster: str
     shard: int
-    """From 1, as are replicas."""
+    """Its number in the cluster, from 1, as are those of replicas in their shard."""
     replica: int
     host: str
     port: int
-    """Of the native protocol."""
+    """The port of the native protocol."""
     weight: int
     secure: bool | None = None
     internal_replication: bool | None = None
@@ -186,11 +185,11 @@ def _cluster(cluster: _Node) -> Iterator[ClusterNode]:
         internal = element.value("internal_replication")
         for replica, child in enumerate(element.beginning("replica"), start=1):
             node = _replica(cluster, child, shard, replica, weight)
-            yield node._replace(internal_replication=internal.lower() in _TRUE)
+            yield node._replace(internal_replication=is_true(internal))
 
 
 def _replica(cluster: _Node, element: _Node, shard: int, replica: int, weight: int) -> ClusterNode:
-    secure = element.value("secure").lower() in _TRUE
+    secure = is_true(element.value("secure"))
     port = _number(element, "port", _SECURE_PORT if secure else _PORT)
     node = ClusterNode(cluster.tag, shard, replica, element.value("host"), port, weight, secure=secure)
     return _checked(node, element.where)

@@ -37,7 +37,7 @@ class HttpServerProbe:
         ]
 
     def version(self) -> str:
-        """Of the server."""
+        """The version that the server says it has."""
         return str(self._client.rows("SELECT version()")[0][0])
 
     def started(self) -> int:

@@ -14,32 +14,38 @@ Only ``hosts`` has to be there. A setting that is None counts as not given.
 
 from __future__ import annotations
 
-from .._partmove.errors import PartMoveError
-from .._partmove.settings import SECONDS, Types, given_settings
+from .._partmove.records import FLAG, SECONDS, TEXT, WHOLE_NUMBER, Settings, Unfit, Value, list_of
 from .client import ClickHouseClient
 from .options import ClickHouseOptions, endpoint
 
-_TYPES: Types = {
-    "hosts": list,
-    "port": int,
-    "user": str,
-    "password": str,
-    "secure": bool,
-    "ca": str,
-    "verify": bool,
-    "timeout": SECONDS,
-}
+_TEXTS = list_of(TEXT)
+
+
+def _hosts(value: object) -> list[str]:
+    hosts: list[str] = _TEXTS.check(value)
+    if not hosts:
+        raise Unfit("is empty", "Name each server as host, or as host:port")
+    return hosts
+
+
+_SERVERS = Settings(
+    {
+        "port": WHOLE_NUMBER,
+        "user": TEXT,
+        "password": TEXT,
+        "secure": FLAG,
+        "ca": TEXT,
+        "verify": FLAG,
+        "timeout": SECONDS,
+    },
+    needed={"hosts": Value(_hosts, "a list of servers, each as host or host:port")},
+)
 
 
 def clients_of(settings: object) -> list[ClickHouseClient]:
     """A client for each of the hosts, in their order; raises PartMoveError for settings not understood."""
-    given = given_settings(settings, _TYPES, owner="ClickHouse")
-    hosts = given.pop("hosts", [])
-    if not hosts or not all(isinstance(host, str) for host in hosts):
-        raise PartMoveError(
-            "The hosts of ClickHouse are not a list of text",
-            remedy="Name each server as host, or as host:port",
-        )
+    given = _SERVERS.read(settings, "ClickHouse")
+    hosts = given.pop("hosts")
     options = ClickHouseOptions(**given)
     addresses = [endpoint(host, options.port, "ClickHouse") for host in hosts]
     # Asked twice, a server would count twice.

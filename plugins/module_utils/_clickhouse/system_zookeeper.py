@@ -49,17 +49,13 @@ class SystemZookeeper:
         try:
             return self._children(path)
         except QueryRefused as error:
-            if error.code == _ZOOKEEPER and _NO_NODE.search(error.text):
+            if _is_no_node(error):
                 return None
             raise
 
     def registration(self, path: ReplicaPath) -> Registration:
         """What is known of a replica; raises PartMoveError as `children` does."""
-        found = self.children(str(path))
-        if found is None:
-            return Registration(exists=False)
-        lines = dict(line.split(": ", 1) for line in found.get("host", "").splitlines() if ": " in line)
-        return Registration(exists=True, active="is_active" in found, host=lines.get("host", ""))
+        return registration_of(self.children(str(path)))
 
     def ddl_tasks(self, folder: str) -> list[DdlTask]:
         """The newest statements of ON CLUSTER, oldest first; none when nothing ever was given.
@@ -73,7 +69,7 @@ class SystemZookeeper:
                 f" ORDER BY name DESC LIMIT {_DDL_TASKS}"
             )
         except QueryRefused as error:
-            if error.code == _ZOOKEEPER and _NO_NODE.search(error.text):
+            if _is_no_node(error):
                 return []
             raise
         tasks = []
@@ -82,7 +78,7 @@ class SystemZookeeper:
             finished = self.children(f"{path}/finished")
             # Old statements are removed while they are read.
             if finished is not None:
-                tasks.append(_task(path, text, int(age), finished))
+                tasks.append(parse_ddl_task(path, text, int(age), finished))
         return tasks
 
     def _children(self, path: str) -> Mapping[str, str]:
@@ -90,8 +86,29 @@ class SystemZookeeper:
         return dict(rows)
 
 
-def _task(path: str, text: str, age: int, finished: Mapping[str, str]) -> DdlTask:
-    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+def _is_no_node(error: QueryRefused) -> bool:
+    return error.code == _ZOOKEEPER and _NO_NODE.search(error.text) is not None
+
+
+def _fields(text: str) -> dict[str, str]:
+    """The lines ``name: value`` of a znode, by name."""
+    return dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+
+
+def registration_of(children: Mapping[str, str] | None) -> Registration:
+    """What the znodes below a replica tell: name → data of each; None where there is no such replica."""
+    if children is None:
+        return Registration(exists=False)
+    host = _fields(children.get("host", "")).get("host", "")
+    return Registration(exists=True, active="is_active" in children, host=host)
+
+
+def parse_ddl_task(path: str, text: str, age: int, finished: Mapping[str, str]) -> DdlTask:
+    """The statement in the znode at the path; raises PartMoveError for what is not understood.
+
+    age: seconds since it was given. finished: name of each host that has executed it → its answer.
+    """
+    fields = _fields(text)
     if "query" not in fields or "hosts" not in fields:
         raise PartMoveError(
             f"{path} is no statement of ON CLUSTER that is understood",

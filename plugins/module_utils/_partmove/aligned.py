@@ -7,28 +7,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar, overload
+from typing import TypeVar
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
-_C = TypeVar("_C")
 
 
-@overload
-def aligned(first: Sequence[_A], second: Sequence[_B], /) -> Iterator[tuple[_A, _B]]: ...
-@overload
-def aligned(
-    first: Sequence[_A], second: Sequence[_B], third: Sequence[_C], /
-) -> Iterator[tuple[_A, _B, _C]]: ...
-def aligned(*columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """The rows of columns of one length; raises ValueError where the lengths differ.
+def aligned(first: Sequence[_A], second: Sequence[_B]) -> Iterator[tuple[_A, _B]]:
+    """The pairs of two columns of one length; raises ValueError where the lengths differ.
 
     It is ``zip`` with its option ``strict``, which Python has from 3.10 on.
 
     >>> list(aligned(["/a", "/b"], [None, b"x"]))
     [('/a', None), ('/b', b'x')]
     """
-    lengths = sorted({len(column) for column in columns})
-    if len(lengths) > 1:
-        raise ValueError(f"columns of {lengths} items stand beside each other")
-    return zip(*columns)
+    if len(first) != len(second):
+        raise ValueError(f"columns of {len(first)} and {len(second)} items stand beside each other")
+    return zip(first, second)

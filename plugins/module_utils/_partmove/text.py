@@ -18,6 +18,7 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(r"([0-9]{1,9})([smhdw]?)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _SHOWN_CHARACTERS = 80
+_LINE_CHARACTERS = 200
 
 
 def few(items: Iterable[str], most: int = 3) -> str:
@@ -33,7 +34,17 @@ def few(items: Iterable[str], most: int = 3) -> str:
 
 def shown(text: str) -> str:
     """The text in quotes for a message, cut short."""
-    return repr(text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "...")
+    return repr(cut(text, _SHOWN_CHARACTERS))
+
+
+def shortened(text: str) -> str:
+    """The text on one line, cut short."""
+    return cut(" ".join(text.split()), _LINE_CHARACTERS)
+
+
+def cut(text: str, most: int) -> str:
+    """The text, or so many of its first characters and three dots."""
+    return text if len(text) <= most else text[:most] + "..."
 
 
 def format_time(milliseconds: int) -> str:

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .._clickhouse.config.diff import shown
+from .._clickhouse.config.diff import redacted
 from .._clickhouse.config.edit import (
     DEFAULT_SUBSTITUTIONS,
+    ConfigChange,
     FileEdit,
-    Outcome,
     Style,
     ensure_absent,
     ensure_present,
@@ -22,7 +22,7 @@ from .._clickhouse.config.edit import (
 from .._clickhouse.config.files import Config
 from .._clickhouse.config.local_files import ConfigFiles, check_replaceable, replace_files
 from .._clickhouse.config.xml_document import LXML_IMPORT_ERROR
-from .._clickhouse.config.zookeeper_element import Wanted
+from .._clickhouse.config.zookeeper_element import ElementContent
 from .._partmove.errors import PartMoveError
 from .._zookeeper.handshake import Member, check_members
 from .resources import Resources
@@ -37,29 +37,29 @@ class EditConfig:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
         self._params = params
         self._element: str = params["element"]
-        self._wanted = Wanted.of(params) if params["state"] == "present" else None
+        self._wanted = ElementContent.of(params) if params["state"] == "present" else None
         name = params["substitution"] or DEFAULT_SUBSTITUTIONS[self._element]
         self._style = Style(params["style"], name, params["drop_in"] or f"{self._element}.xml")
-        self._outcome: Outcome | None = None
+        self._change: ConfigChange | None = None
         self._backups: list[str] = []
         self._modified = 0.0
 
     def result(self) -> dict[str, Any]:
         """What the configuration says, and which files were changed for that."""
-        outcome = self._outcome
-        if outcome is None:
+        change = self._change
+        if change is None:
             return {"changed": False}
-        versions = [shown(edit) for edit in outcome.edits]
+        versions = [redacted(edit) for edit in change.edits]
         return {
-            "changed": bool(outcome.edits),
+            "changed": bool(change.edits),
             "element": self._element,
             "state": self._params["state"],
-            "style": outcome.style,
-            "config_path": outcome.path,
-            "substitution": outcome.substitution,
-            "substitutions_path": outcome.substitutions_path,
-            "nodes": [f"{node.host}:{node.port}" for node in outcome.nodes],
-            "files": [{"path": edit.path, "action": _action(edit)} for edit in outcome.edits],
+            "style": change.style,
+            "config_path": change.path,
+            "substitution": change.substitution,
+            "substitutions_path": change.substitutions_path,
+            "nodes": [f"{node.host}:{node.port}" for node in change.nodes],
+            "files": [{"path": edit.path, "action": _action(edit)} for edit in change.edits],
             "backup_files": self._backups,
             "modified": self._modified,
             "diff": [
@@ -77,32 +77,32 @@ class EditConfig:
         """Read the configuration, edit it, and write it unless that is only asked about."""
         _require_lxml()
         files = ConfigFiles(str(Path(self._params["path"]).absolute()))
-        outcome = self._edit(files)
-        check_replaceable(outcome.edits)
+        change = self._edit(files)
+        check_replaceable(change.edits)
         if self._wanted is not None and self._params["check_members"]:
             self._check_members(self._wanted)
         if not resources.check_mode:
-            self._backups = replace_files(outcome.edits, files.main, backup=self._params["backup"])
-        self._outcome = outcome
-        self._modified = files.modified(_says(outcome) or _all_of(files))
+            self._backups = replace_files(change.edits, files.main, backup=self._params["backup"])
+        self._change = change
+        self._modified = files.modified(_paths_of_element(change) or _paths_of_config(files))
 
-    def _edit(self, files: ConfigFiles) -> Outcome:
+    def _edit(self, files: ConfigFiles) -> ConfigChange:
         if self._wanted is None:
             return ensure_absent(files, self._element, self._style)
         return ensure_present(files, self._element, self._wanted, self._style)
 
-    def _check_members(self, wanted: Wanted) -> None:
+    def _check_members(self, wanted: ElementContent) -> None:
         root = wanted.settings.get("root", "")
         members = [Member(node.host, int(node.port), secure=node.secure) for node in wanted.nodes]
         check_members(members, root, self._params["member_timeout"])
 
 
-def _says(outcome: Outcome) -> list[str]:
+def _paths_of_element(change: ConfigChange) -> list[str]:
     """The files that have the element."""
-    return [path for path in (outcome.path, outcome.substitutions_path) if path]
+    return [path for path in (change.path, change.substitutions_path) if path]
 
 
-def _all_of(files: ConfigFiles) -> list[str]:
+def _paths_of_config(files: ConfigFiles) -> list[str]:
     """Every file that could have had the element, and the folders that know of those that are gone."""
     config = Config(files)
     return [*(file.path for file in config.merged), config.substitutions_path(), *files.drop_in_folders()]

@@ -12,12 +12,13 @@ from typing import Any
 
 from .._partmove.errors import FormatError, NoSuchTable
 from .._partmove.formats.names import check_partition_id
-from .._partmove.lease.two_ensembles import check_distinct, check_unlike
-from .._partmove.shard.inventory import COLD, HOT, InventoryRow, find_shard_paths
+from .._partmove.shard.facts import state_text
+from .._partmove.shard.inventory import COLD, HOT, InventoryRow
 from .._partmove.shard.overview import PartitionOverview, Registered, read_overview
 from .._partmove.text import format_time
 from .._partmove.tree.ports import ZnodeStore
 from .resources import Resources, coordination_root
+from .shard_paths import shard_paths_below, told_apart
 
 
 class InspectParts:
@@ -32,7 +33,7 @@ class InspectParts:
         self._only = _partition_ids(params["partitions"])
         self._with_parts = params["details"] == "parts"
         self._has_cold = params["cold"] is not None
-        self._no_tables = {"/zookeeper", coordination_root(params)}
+        self._coordination_root = coordination_root(params)
         self._partitions: list[dict[str, Any]] = []
         self._unreadable: list[dict[str, str]] = []
         ensembles = (HOT, COLD) if self._has_cold else (HOT,)
@@ -49,19 +50,14 @@ class InspectParts:
 
     def run(self, resources: Resources) -> None:
         """Read one shard path after the other."""
-        hot = resources.open_ensemble("hot")
-        cold = resources.open_ensemble("cold") if self._has_cold else None
-        if cold is not None:
-            check_distinct(hot, cold)
-        for number, shard_path in enumerate(self._paths(hot)):
-            if cold is not None and number == 0:
-                check_unlike(hot, cold, shard_path)
+        hot, cold = resources.open_given()
+        for shard_path in told_apart(hot, cold, self._paths(hot)):
             self._inspect(hot, cold, shard_path)
 
     def _paths(self, hot: ZnodeStore) -> Iterator[str]:
         if self._root is None:
             return iter(self._shard_paths)
-        return find_shard_paths(hot, self._root, without=self._no_tables)
+        return shard_paths_below(hot, self._root, self._coordination_root)
 
     def _inspect(self, hot: ZnodeStore, cold: ZnodeStore | None, shard_path: str) -> None:
         try:
@@ -69,7 +65,7 @@ class InspectParts:
         except NoSuchTable:
             if self._root is None:
                 raise
-            # Dropped since it was found below the root.
+            # The table was dropped after it was found below the root.
             return
         except FormatError as error:
             self._unreadable.append(
@@ -84,8 +80,8 @@ class InspectParts:
         entry: dict[str, Any] = {
             "shard_path": shard_path,
             "partition": overview.partition_id,
-            "state": overview.state_text,
-            "location": overview.location.value if self._has_cold else None,
+            "state": state_text(overview.state),
+            "location": overview.location.told if self._has_cold else None,
             "replicas": sorted({row.replica for row in overview.rows}),
             "last_modified": None if modified is None else format_time(modified),
         }

@@ -12,22 +12,23 @@ from typing import Any
 
 from .._partmove.errors import FormatError, PartMoveError
 from .._partmove.formats.layout import check_shard_path
+from .._partmove.formats.state import State
+from .._partmove.gates.gate import GateOptions
+from .._partmove.gates.readiness import AssumePatched, Readiness
 from .._partmove.gates.servers import (
     AskServers,
     AssumeActive,
-    AssumePatched,
     NoServers,
-    Readiness,
     ServerCheck,
 )
-from .._partmove.lease.two_ensembles import check_distinct, check_invisible, check_unlike
+from .._partmove.lease.two_ensembles import check_invisible, check_unlike
 from .._partmove.ledger.entry import ColdEnsemble
 from .._partmove.ledger.ledger import Ledger, LedgerReadiness
 from .._partmove.move.report import ShardReport
 from .._partmove.move.run import World
-from .._partmove.move.to_cold import MoveOptions, move_shard
+from .._partmove.move.to_cold import move_shard
 from .._partmove.move.to_hot import find_reheatable, reheat_shard
-from .._partmove.plan.file import COLD, HOT, PlanRow, group_rows, read_plan, rows_from_list
+from .._partmove.plan.file import PlanRow, group_rows, read_plan, rows_from_list
 from .._partmove.shard.inventory import check_tables
 from .._partmove.text import parse_duration
 from .._partmove.tree.ports import ZnodeStore
@@ -44,7 +45,7 @@ class MovePartitions:
         self._options = _move_options(params)
         self._locks = LockOptions.of(params)
         self._servers = _server_check(params)
-        self._to_cold = params["state"] == "cold"
+        self._to_cold = State.named(params["state"]) is State.COLD
         self._work = _Work(params)
         self._tally = MoveTally(params["max_listed"])
         self._unreadable = ""
@@ -58,7 +59,7 @@ class MovePartitions:
         return self._unreadable or self._tally.failure
 
     def result(self) -> dict[str, Any]:
-        """What was done so far."""
+        """What was done so far, as the module returns it."""
         seconds = self._clock.now() - self._began
         return self._tally.result(check_mode=self._check_mode, seconds=seconds)
 
@@ -66,7 +67,7 @@ class MovePartitions:
         """Check everything that can be checked beforehand, then go on one shard path at a time."""
         self._check_mode = resources.check_mode
         shard_paths, self._tally.expected = self._work.survey()
-        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
+        hot, cold = resources.open_pair()
         self._check(hot, cold, shard_paths)
         journal = resources.open_journal(self._params["journal"])
         world = World(
@@ -92,7 +93,6 @@ class MovePartitions:
 
     def _check(self, hot: ZnodeStore, cold: ZnodeStore, shard_paths: Sequence[str]) -> None:
         """Refuse what would go wrong later, before anything is written."""
-        check_distinct(hot, cold)
         if shard_paths:
             check_unlike(hot, cold, shard_paths[0])
         check_tables(hot, shard_paths)
@@ -135,7 +135,7 @@ class _Work:
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         path, partitions = params["plan"], params["partitions"]
-        self._state = {"cold": COLD, "hot": HOT}[params["state"]]
+        self._state = State.named(params["state"])
         self._shard_paths = _shard_paths(params)
         self._rows: Callable[[], Iterable[PlanRow]]
         if path is not None:
@@ -158,25 +158,25 @@ class _Work:
     def event(self, shard_paths: Sequence[str], partitions: int) -> dict[str, str | int]:
         """What a journal keeps of it. Nobody knows yet how many partitions whole shard paths have."""
         known = {} if self._shard_paths else {"partitions": partitions}
-        return {"state": self._state, "work": self.name, "shard_paths": len(shard_paths), **known}
+        return {"state": self._state.value, "work": self.name, "shard_paths": len(shard_paths), **known}
 
     def by_shard_path(self) -> Iterator[tuple[str, list[str] | None]]:
         """Each shard path with the partitions that are to get the state; None for all that there are."""
         for shard_path in self._shard_paths:
             yield shard_path, None
-        wanted = (row for row in self._rows() if row.state == self._state)
+        wanted = (row for row in self._rows() if row.state is self._state)
         for shard_path, rows in group_rows(wanted):
             yield shard_path, [row.partition for row in rows]
 
     def other_rows(self) -> Iterator[PlanRow]:
         """The rows that want another state."""
-        return (row for row in self._rows() if row.state != self._state)
+        return (row for row in self._rows() if row.state is not self._state)
 
 
 def _shard_paths(params: Mapping[str, Any]) -> list[str]:
     """The option ``shard_paths``, sorted; raises PartMoveError for what cannot be."""
     shard_paths = params["shard_paths"] or []
-    if shard_paths and params["state"] == "cold":
+    if shard_paths and State.named(params["state"]) is State.COLD:
         raise PartMoveError(
             "shard_paths was given with the state cold, which would make every partition of them cold",
             remedy="Give a plan or partitions, or the state hot",
@@ -184,11 +184,11 @@ def _shard_paths(params: Mapping[str, Any]) -> list[str]:
     return sorted({check_shard_path(each) for each in shard_paths})
 
 
-def _move_options(params: Mapping[str, Any]) -> MoveOptions:
+def _move_options(params: Mapping[str, Any]) -> GateOptions:
     max_parts = params["max_parts"]
     if max_parts < 1:
         raise PartMoveError(f"max_parts is {max_parts}", remedy="Give 1, or more if you must")
-    return MoveOptions(parse_duration(params["min_age"], "min_age"), max_parts)
+    return GateOptions(parse_duration(params["min_age"], "min_age"), max_parts)
 
 
 def _server_check(params: Mapping[str, Any]) -> ServerCheck:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from .._partmove.formats.state import State
 from .._partmove.gates.gate import Refusal
 from .._partmove.move.report import MovedPartition, ShardReport
-from .._partmove.plan.file import COLD, PlanRow
+from .._partmove.plan.file import PlanRow
 
 _KINDS = ("moved", "copies_removed", "deferred", "failed", "unchanged", "other_state")
 
@@ -43,7 +44,7 @@ class MoveTally:
             self._list("unchanged", path, partition)
         for kind, refusals in (("deferred", report.deferred), ("failed", report.failed)):
             for partition, refusal in sorted(refusals.items()):
-                self._list(kind, path, partition, **refusal._asdict())
+                self._list(kind, path, partition, **refusal.told())
                 self._count_gate(kind, refusal)
         if report.failed and not self._first_failure:
             partition, refusal = min(report.failed.items())
@@ -51,7 +52,7 @@ class MoveTally:
 
     def add_other_state(self, row: PlanRow) -> None:
         """Add a partition that the plan wants in the other ensemble than this run."""
-        self._list("other_state", row.shard_path, row.partition, state=row.state)
+        self._list("other_state", row.shard_path, row.partition, state=row.state.value)
 
     @property
     def failure(self) -> str:
@@ -63,7 +64,7 @@ class MoveTally:
         return f"{failed} {noun} failed, the first is {self._first_failure}."
 
     def summary(self, check_mode: bool) -> str:
-        """The counts in words."""
+        """The counts in words, for the message of the module."""
         moved = "would be moved" if check_mode else "moved"
         counts = self._counts
         removed = ""
@@ -118,7 +119,7 @@ class MoveTally:
         if listed:
             name = f"{path} {partition}"
             in_hot = (f"{parts} parts in hot", f"0 parts in hot, {parts} parts in cold")
-            if after != COLD:
+            if after != State.COLD.value:
                 in_hot = (f"{parts} parts in cold only", f"{parts} parts in hot and in cold")
             self._diff.append(
                 (
@@ -136,10 +137,9 @@ class MoveTally:
         return True
 
     def _count_gate(self, kind: str, refusal: Refusal) -> None:
-        gate = self._gates.setdefault(
-            refusal.gate, {"gate": refusal.gate, "deferred": 0, "failed": 0, "remedy": refusal.remedy}
-        )
-        gate[kind] += 1
+        name = refusal.gate.value
+        new = {"gate": name, "deferred": 0, "failed": 0, "remedy": refusal.remedy}
+        self._gates.setdefault(name, new)[kind] += 1
 
     def _diff_text(self, side: int) -> str:
         lines = [pair[side] for pair in self._diff]

@@ -11,9 +11,9 @@ from typing import Any
 
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.formats.names import check_partition_id
-from .._partmove.lease.two_ensembles import check_distinct, check_unlike
+from .._partmove.formats.state import State
+from .._partmove.lease.two_ensembles import check_unlike
 from .._partmove.move.state import StateChange, StateSetter
-from .._partmove.shard.facts import COLD, HOT
 from .resources import LockOptions, Resources
 
 
@@ -26,7 +26,7 @@ class SetState:
         """Take the options of the module; raises FormatError for those that cannot be."""
         self._layout = ShardLayout(params["shard_path"])
         self._partition = check_partition_id(params["partition"], "partition")
-        self._wanted = {"COLD": COLD, "HOT": HOT}[params["state"]]
+        self._wanted = State.named(params["state"])
         self._locks = LockOptions.of(params)
         self._change: StateChange | None = None
 
@@ -43,9 +43,8 @@ class SetState:
         }
 
     def run(self, resources: Resources) -> None:
-        """Set the marker."""
-        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
-        check_distinct(hot, cold)
+        """Set the marker of the partition that the options name."""
+        hot, cold = resources.open_pair()
         check_unlike(hot, cold, self._layout.path)
         leases = self._locks.keeper("partition_state", hot, cold, resources.clock)
         setter = StateSetter(hot, cold, leases, self._layout)

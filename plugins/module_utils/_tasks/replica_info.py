@@ -11,14 +11,14 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from .._clickhouse.health import HealthProbe
+from .._clickhouse.health_probe import HttpHealthProbe
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.health.cold_presence import ColdPresence
 from .._partmove.health.diagnosis import diagnose, has_caught_up, is_healthy
 from .._partmove.health.disk_record import detached_record, parse_record, parts_record
 from .._partmove.health.facts import HealthFacts, Limits, Registration, ReplicaPath, ReplicaStatus
 from .._partmove.health.symptom import Finding
-from .._partmove.lease.two_ensembles import check_distinct, check_unlike
+from .._partmove.lease.two_ensembles import check_unlike
 from .._partmove.ledger.ledger import Ledger
 from .._partmove.text import parse_duration
 from .resources import Resources, client_of, coordination_root
@@ -32,7 +32,7 @@ class DiagnoseReplica:
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
         self._params = params
-        self._probe = HealthProbe(client_of(params["clickhouse"]))
+        self._probe = HttpHealthProbe(client_of(params["clickhouse"]))
         self._expected = tuple(map(_replica_path, params["replicas"] or ()))
         self._before = None if params["before"] is None else parse_record(params["before"])
         self._interval = parse_duration(params["sample_interval"], "sample_interval")
@@ -96,12 +96,8 @@ class DiagnoseReplica:
     def _presence(self, resources: Resources, replicas: Sequence[ReplicaStatus]) -> ColdPresence | None:
         if self._params["hot"] is None:
             return None
-        hot = resources.open_ensemble("hot")
-        if self._params["cold"] is None:
-            return ColdPresence(hot, None, Ledger(hot, self._root))
-        cold = resources.open_ensemble("cold")
-        check_distinct(hot, cold)
-        if replicas:
+        hot, cold = resources.open_given()
+        if cold is not None and replicas:
             check_unlike(hot, cold, replicas[0].shard_path)
         return ColdPresence(hot, cold, Ledger(hot, self._root))
 

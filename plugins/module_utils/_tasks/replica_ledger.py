@@ -11,18 +11,18 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from .._clickhouse.server_probe import HttpServerProbe
-from .._partmove.errors import NoSuchReplica, PartMoveError
+from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import ShardLayout
-from .._partmove.lease.two_ensembles import check_distinct, check_unlike
-from .._partmove.ledger.enter import Verification, Wanted, read_replicas
+from .._partmove.lease.two_ensembles import check_unlike
+from .._partmove.ledger.enter import Admission, Requirements, look_up_replicas
 from .._partmove.ledger.entry import ColdEnsemble
 from .._partmove.ledger.ledger import EntryChange, Ledger, ReplicaKey, not_ready
 from .._partmove.ledger.live_replica import LiveReplica, ServerName, read_live_replicas
-from .._partmove.ledger.withdraw import Guard, Withdrawal, withdraw
-from .._partmove.shard.inventory import find_shard_paths
+from .._partmove.ledger.withdraw import DowngradeGuard, Withdrawal, withdraw_replicas
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .resources import Resources, client_of, coordination_root
+from .shard_paths import shard_paths_below
 
 ABSENT, READY, STALE = "absent", "ready", "stale"
 
@@ -72,18 +72,17 @@ class ChangeLedger:
         }
 
     def run(self, resources: Resources) -> None:
-        """Change the ledger."""
-        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
-        check_distinct(hot, cold)
+        """Enter the replicas or withdraw them, as the option ``state`` says."""
+        hot, cold = resources.open_pair()
         self._cold = ColdEnsemble.of(cold)
         ledger = Ledger(hot, self._root)
         if not self._is_present:
             keys = self._to_withdraw(hot)
             self._note(hot, cold, keys)
-            withdraw(Guard(hot, cold), ledger, keys, self._withdrawal)
+            withdraw_replicas(DowngradeGuard(hot, cold), ledger, keys, self._withdrawal)
             return
-        probe = HttpServerProbe(client_of(self._params["clickhouse"]))
-        wanted = Wanted(
+        probe = self._probe()
+        requirements = Requirements(
             self._params["patched_sign"],
             self._params["config_changed_at"],
             self._cold,
@@ -91,10 +90,13 @@ class ChangeLedger:
             self._given,
         )
         self._note(hot, cold, [each.key for each in probe.replicas()])
-        Verification(hot, ledger, probe, resources.clock).enter(wanted, self._withdrawal.changes)
+        Admission(hot, ledger, probe, resources.clock).enter(requirements, self._withdrawal.changes)
+
+    def _probe(self) -> HttpServerProbe:
+        return HttpServerProbe(client_of(self._params["clickhouse"]))
 
     def _note(self, hot: ZnodeStore, cold: ZnodeStore, keys: Collection[ReplicaKey]) -> None:
-        self._replicas = read_replicas(hot, keys)
+        self._replicas = look_up_replicas(hot, keys)
         if keys:
             check_unlike(hot, cold, min(keys).shard_path)
 
@@ -102,23 +104,19 @@ class ChangeLedger:
         if self._given is not None:
             return self._given
         if self._server is None:
-            probe = HttpServerProbe(client_of(self._params["clickhouse"]))
-            return [each.key for each in probe.replicas()]
+            return [each.key for each in self._probe().replicas()]
         found = [
             ReplicaKey(shard_path, replica.name)
-            for shard_path in find_shard_paths(hot, self._params["root"], without={"/zookeeper", self._root})
+            for shard_path in shard_paths_below(hot, self._params["root"], self._root)
             for replica in read_live_replicas(hot, ShardLayout(shard_path))
             if self._server.is_of(replica)
         ]
         if not found:
-            raise NoSuchReplica(
-                f"No replica below {self._params['root']} in hot is registered by {self._server}",
-                remedy="Give it as the znode host of a replica has it, which may be its full name",
-            )
+            raise self._server.unknown(f"below {self._params['root']}")
         return found
 
     def _row(self, key: ReplicaKey, change: EntryChange) -> dict[str, str]:
-        # A table that was made after they were listed is entered as well.
+        # The replica of a table that was made after the replicas were listed is entered as well.
         replica = self._replicas.get(key, LiveReplica(key.replica, None, None))
         address = replica.address
         before = _standing(change.before, replica, self._cold)
@@ -137,7 +135,7 @@ def server_name_of(params: Mapping[str, Any]) -> ServerName | None:
 
 
 def _key(given: Mapping[str, str]) -> ReplicaKey:
-    """Raises FormatError for what cannot be a replica."""
+    """The replica that an item of the option ``replicas`` names; raises FormatError."""
     ShardLayout(given["shard_path"]).replica(given["replica"])
     return ReplicaKey(given["shard_path"], given["replica"])
 

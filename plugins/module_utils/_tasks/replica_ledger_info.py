@@ -10,18 +10,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from .._partmove.errors import FormatError, PartMoveError
-from .._partmove.formats.layout import ShardLayout
-from .._partmove.lease.two_ensembles import check_distinct, check_unlike
+from .._partmove.errors import FormatError
+from .._partmove.formats.layout import ShardLayout, check_shard_path
 from .._partmove.ledger.entry import ColdEnsemble, parse_entry
 from .._partmove.ledger.ledger import Ledger, not_ready
-from .._partmove.ledger.live_replica import LiveReplica, read_live_replicas
-from .._partmove.ledger.withdraw import Guard
-from .._partmove.shard.inventory import find_shard_paths
+from .._partmove.ledger.live_replica import LiveReplica, read_live_replicas, table_of
+from .._partmove.ledger.withdraw import DowngradeGuard
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .replica_ledger import server_name_of
 from .resources import Resources, coordination_root
+from .shard_paths import shard_paths_below, told_apart
 
 
 class InspectLedger:
@@ -33,7 +32,7 @@ class InspectLedger:
         """Take the options of the module; raises FormatError for those that cannot be."""
         self._params = params
         self._coordination_root = coordination_root(params)
-        self._layouts = [ShardLayout(each) for each in sorted(set(params["shard_paths"] or ()))]
+        self._shard_paths = [check_shard_path(each) for each in sorted(set(params["shard_paths"] or ()))]
         self._server = server_name_of(params)
         self._shards: list[dict[str, Any]] = []
 
@@ -51,35 +50,28 @@ class InspectLedger:
 
     def run(self, resources: Resources) -> None:
         """Read one shard path after the other."""
-        hot, cold = resources.open_ensemble("hot"), resources.open_ensemble("cold")
-        check_distinct(hot, cold)
+        hot, cold = resources.open_pair()
         hot.sync("/")
-        ledger, guard = Ledger(hot, self._coordination_root), Guard(hot, cold)
-        for number, layout in enumerate(self._paths(hot)):
-            if number == 0:
-                check_unlike(hot, cold, layout.path)
+        ledger, guard = Ledger(hot, self._coordination_root), DowngradeGuard(hot, cold)
+        for layout in map(ShardLayout, told_apart(hot, cold, self._paths(hot))):
             replicas = read_live_replicas(hot, layout)
             if self._server is None or any(map(self._server.is_of, replicas)):
                 self._inspect(layout, replicas, ledger, guard, ColdEnsemble.of(cold))
         if self._server is not None and not self._shards:
-            raise PartMoveError(
-                f"No replica of these tables is registered in hot by {self._server}",
-                remedy="Give host as the znode host of a replica has it",
-            )
+            raise self._server.unknown("of these tables")
 
-    def _paths(self, hot: ZnodeStore) -> Iterator[ShardLayout]:
+    def _paths(self, hot: ZnodeStore) -> Iterator[str]:
         root = self._params["root"]
         if root is None:
-            return iter(self._layouts)
-        without = {"/zookeeper", self._coordination_root}
-        return (ShardLayout(each) for each in find_shard_paths(hot, root, without=without))
+            return iter(self._shard_paths)
+        return shard_paths_below(hot, root, self._coordination_root)
 
     def _inspect(
         self,
         layout: ShardLayout,
         replicas: tuple[LiveReplica, ...],
         ledger: Ledger,
-        guard: Guard,
+        guard: DowngradeGuard,
         cold: ColdEnsemble,
     ) -> None:
         # An entry may outlive its replica; it harms nothing, but somebody may want to know.
@@ -92,11 +84,10 @@ class InspectLedger:
         reasons = [row["reason"] for row in rows[: len(replicas)] if row["reason"]]
         if not replicas:
             reasons = [f"there is no replica at {layout.path} in hot"]
-        addresses = [each.address for each in replicas]
         self._shards.append(
             {
                 "shard_path": layout.path,
-                "table": next((each.table for each in addresses if each and each.table), ""),
+                "table": table_of(replicas),
                 "ready": not reasons,
                 "reason": ", ".join(reasons),
                 "replicas": rows,

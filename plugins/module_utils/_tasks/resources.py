@@ -11,17 +11,18 @@ import os
 import socket
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from .._clickhouse.client import ClickHouseClient
 from .._clickhouse.options import ClickHouseOptions
-from .._clickhouse.probe import HttpProbe
+from .._clickhouse.replica_probe import HttpReplicaProbe
 from .._partmove.errors import FormatError, PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.lease.lease import LeaseKeeper
+from .._partmove.lease.two_ensembles import check_distinct
 from .._partmove.text import parse_duration
 from .._partmove.tree.overlay import OverlayStore
 from .._partmove.tree.ports import Clock, ZnodeStore
@@ -39,7 +40,7 @@ class SystemClock:
         return time.time()
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Do nothing for so many seconds."""
         time.sleep(seconds)
 
 
@@ -47,7 +48,7 @@ class NullJournal:
     """Implements Journal where nobody wants one."""
 
     def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
-        """Keep nothing."""
+        """Forget what was done."""
 
 
 class FileJournal:
@@ -73,8 +74,9 @@ class FileJournal:
             raise self._unwritable(error) from error
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file; what was recorded is on disk already, and of what was not `record` has told."""
+        with suppress(OSError):
+            self._file.close()
 
     def _unwritable(self, error: OSError) -> PartMoveError:
         return PartMoveError(
@@ -83,7 +85,7 @@ class FileJournal:
         )
 
 
-class Progress:
+class ProgressFile:
     """Tells somebody who may be looking how far a run is, by lines in a file that is there already."""
 
     def __init__(self, path: str | None, clock: Clock, stack: ExitStack) -> None:
@@ -126,14 +128,24 @@ class Resources:
         self._overlays.append(overlay)
         return overlay
 
+    def open_pair(self) -> tuple[ZnodeStore, ZnodeStore]:
+        """Connect to hot and cold; raises SameEnsemble where they share an address, and EnsembleError."""
+        hot, cold = self.open_ensemble("hot"), self.open_ensemble("cold")
+        check_distinct(hot, cold)
+        return hot, cold
+
+    def open_given(self) -> tuple[ZnodeStore, ZnodeStore | None]:
+        """Connect to hot, and to cold as well where that is given; otherwise as `open_pair`."""
+        return (self.open_ensemble("hot"), None) if self._params["cold"] is None else self.open_pair()
+
     def forget_writes(self) -> None:
         """Drop what check mode has remembered so far, so that memory stays bounded by one shard path."""
         for overlay in self._overlays:
             overlay.forget()
 
-    def open_progress(self) -> Progress:
-        """Where the action plugin of the module looks, if there is one."""
-        return Progress(self._params["_progress"], self.clock, self._stack)
+    def open_progress(self) -> ProgressFile:
+        """The file that the action plugin of the module looks at; nothing is written where there is none."""
+        return ProgressFile(self._params["progress_file"], self.clock, self._stack)
 
     def open_journal(self, path: str | None) -> FileJournal | NullJournal:
         """The journal at the path; none in check mode, which does nothing that could be told."""
@@ -144,10 +156,10 @@ class Resources:
         return journal
 
 
-def probe_of(settings: Mapping[str, Any]) -> HttpProbe:
+def probe_of(settings: Mapping[str, Any]) -> HttpReplicaProbe:
     """Asks servers as the option ``clickhouse`` says; raises PartMoveError for settings that cannot be."""
     given = {name: value for name, value in settings.items() if value is not None}
-    return HttpProbe(ClickHouseOptions(**given))
+    return HttpReplicaProbe(ClickHouseOptions(**given))
 
 
 def client_of(settings: Mapping[str, Any]) -> ClickHouseClient:
@@ -168,11 +180,11 @@ class LockOptions(NamedTuple):
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> LockOptions:
-        """From the options of a module; raises FormatError for those that cannot be."""
+        """From the options ``coordination_root`` and ``lock_wait``; raises FormatError."""
         return cls(coordination_root(params), parse_duration(params["lock_wait"], "lock_wait"))
 
     def keeper(self, module: str, hot: ZnodeStore, cold: ZnodeStore, clock: Clock) -> LeaseKeeper:
-        """Takes locks in the name of the module."""
+        """What takes the locks of shard paths, in the name of the module."""
         owner = f"{module} on {socket.gethostname()}, process {os.getpid()}"
         return LeaseKeeper(hot, cold, clock, owner=owner, root=self.root, wait_seconds=self.wait_seconds)
 

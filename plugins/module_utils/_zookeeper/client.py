@@ -107,7 +107,7 @@ def make_client(options: EnsembleOptions, log: ConnectionLog) -> Any:
         hosts=",".join(options.hosts),
         timeout=options.session_timeout,
         handler=_handler(options.session_timeout / len(options.hosts)),
-        # A server that has lost its quorum may offer stale reads: not for us.
+        # A server that has lost its quorum would give stale reads, which prove nothing.
         read_only=False,
         auth_data=[("digest", options.auth_credential)] if options.auth_scheme == "digest" else None,
         sasl_options=_sasl_options(options),
@@ -142,7 +142,7 @@ def queue_request(client: Any, request: object) -> Any:
         result.set_exception(refusals[client._state]())
         return result
     client._queue.append((request, result))
-    # There is none while kazoo's thread does not run.
+    # kazoo has no such socket while its thread does not run.
     waker = client._connection._write_sock
     if waker is not None:
         with suppress(OSError):

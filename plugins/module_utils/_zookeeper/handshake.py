@@ -25,7 +25,7 @@ _SESSION = Struct("!iiq")
 _REPLY = Struct("!iqi")
 _EXISTS, _CLOSE = 3, -11
 _OK, _NO_NODE = 0, -101
-# A longer one is no answer of ZooKeeper.
+# An answer that is longer does not come from ZooKeeper.
 _MAX_ANSWER = 1024
 
 
@@ -38,7 +38,7 @@ class Member(NamedTuple):
 
     @property
     def label(self) -> str:
-        """For messages."""
+        """Host and port, for messages."""
         return f"{self.host}:{self.port}"
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from math import isnan
 from urllib.parse import urlsplit
 
-from .._partmove.errors import EnsembleError
+from .._partmove.errors import EnsembleError, FormatError
+from .._partmove.formats.layout import check_shard_path
 
 AUTH_SCHEMES = ("digest", "sasl_digest_md5", "sasl_gssapi")
 
@@ -122,12 +123,15 @@ class EnsembleOptions:
             )
 
     def _check_chroot(self) -> None:
-        names = self.chroot.split("/")[1:]
-        if self.chroot and (self.chroot[0] != "/" or not all(names) or {".", ".."} & set(names)):
+        if not self.chroot:
+            return
+        try:
+            check_shard_path(self.chroot)
+        except FormatError as error:
             raise EnsembleError(
                 f"The chroot {self.chroot!r} of ensemble {self.name} is not a path of a znode",
                 remedy='Write it as /a/b, without a slash at its end, or "" for none',
-            )
+            ) from error
 
     def _check_auth(self) -> None:
         if self.auth_scheme not in ("", *AUTH_SCHEMES):

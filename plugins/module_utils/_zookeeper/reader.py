@@ -130,7 +130,7 @@ class Reader:
             requests, window = map(partial(SingleRead, kind, chroot), paths), SINGLES_IN_FLIGHT
         for request, answer in self._session.stream(map(self._paced, requests), window):
             if self._multi_read and answer.error in _NOT_KNOWN:
-                # Reconnected to a member of an older version.
+                # The session went over to a member of an older version.
                 self._multi_read = False
                 return self._read(kind, size, paths, chroot)
             found += request.decode(answer, self._refuse)

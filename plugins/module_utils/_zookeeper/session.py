@@ -39,7 +39,7 @@ _Request = TypeVar("_Request", bound=Request)
 
 
 class Session:
-    """One kazoo client.
+    """A session that one kazoo client keeps.
 
     States: connected; reconnecting, by itself, to any of its hosts, in the same session or, after an
     expiry, in a new one; ended, by `close` or because the servers refused the identity.

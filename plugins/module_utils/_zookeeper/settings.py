@@ -16,52 +16,42 @@ Only ``hosts`` has to be there. A setting that is None counts as not given; ``tl
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._partmove.errors import EnsembleError
-from .._partmove.settings import SECONDS, Types, given_settings
+from .._partmove.records import FLAG, SECONDS, TEXT, Settings, list_of
 from .options import EnsembleOptions, TlsOptions
 
-_CONNECTION: Types = {
-    "hosts": list,
-    "chroot": str,
-    "session_timeout": SECONDS,
-    "connect_timeout": SECONDS,
-    "operation_timeout": SECONDS,
-    "auth": dict,
-    "tls": dict,
-}
-_AUTH: Types = {"scheme": str, "credential": str, "service": str}
 _AUTH_OPTIONS = {"scheme": "auth_scheme", "credential": "auth_credential", "service": "sasl_service"}
-_TLS: Types = {
-    "ca": str,
-    "cert": str,
-    "key": str,
-    "key_password": str,
-    "verify": bool,
-    "check_hostname": bool,
-}
+_ENSEMBLE = Settings(
+    {
+        "hosts": list_of(TEXT, "a list of the members, each as host:port"),
+        "chroot": TEXT,
+        "session_timeout": SECONDS,
+        "connect_timeout": SECONDS,
+        "operation_timeout": SECONDS,
+        "auth": Settings(dict.fromkeys(_AUTH_OPTIONS, TEXT)),
+        "tls": Settings(
+            {
+                "ca": TEXT,
+                "cert": TEXT,
+                "key": TEXT,
+                "key_password": TEXT,
+                "verify": FLAG,
+                "check_hostname": FLAG,
+            }
+        ),
+    },
+    error=EnsembleError,
+)
 
 
 def options_of(name: str, settings: object) -> EnsembleOptions:
     """The options of the ensemble ``name``, hot or cold; raises EnsembleError for settings not understood."""
-    given = _given(name, "", settings, _CONNECTION)
-    hosts = given.pop("hosts", [])
-    if not all(isinstance(host, str) for host in hosts):
-        raise EnsembleError(
-            f"The hosts of ensemble {name} are not a list of text",
-            remedy="Name each of its members as host:port",
-        )
-    tls = given.pop("tls", None)
-    auth = _given(name, "auth.", given.pop("auth", {}), _AUTH)
+    given = _ENSEMBLE.read(settings, f"Ensemble {name}")
+    hosts, tls, auth = given.pop("hosts", ()), given.pop("tls", None), given.pop("auth", {})
     return EnsembleOptions(
         name=name,
         hosts=tuple(hosts),
-        tls=None if tls is None else TlsOptions(**_given(name, "tls.", tls, _TLS)),
+        tls=None if tls is None else TlsOptions(**tls),
         **{_AUTH_OPTIONS[key]: value for key, value in auth.items()},
         **given,
     )
-
-
-def _given(name: str, prefix: str, settings: object, types: Types) -> dict[str, Any]:
-    return given_settings(settings, types, owner=f"ensemble {name}", prefix=prefix, error=EnsembleError)

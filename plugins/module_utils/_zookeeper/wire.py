@@ -98,7 +98,7 @@ class Request:
 
     @property
     def size(self) -> int:
-        """Bytes of the payload."""
+        """How many bytes the payload has."""
         return len(self._payload)
 
     def serialize(self) -> bytes:
@@ -111,7 +111,7 @@ class Request:
 
 
 class Exists(Request):
-    """Is there a znode; needs no permission on it."""
+    """Asks whether there is a znode, for which no permission is needed."""
 
     type = _EXISTS
 

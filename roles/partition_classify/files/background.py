@@ -104,7 +104,7 @@ def follow(folder: Path, offset: str) -> dict[str, Any]:
 
 
 def said(content: bytes) -> list[str]:
-    """The lines for people; of equal ones in a row only the first."""
+    """The lines of the output that are for people; of equal ones in a row only the first."""
     found: list[str] = []
     for line in content.decode(errors="replace").splitlines():
         own, state = _OWN.match(line), _STATE.search(line)
@@ -131,7 +131,7 @@ def _read(path: Path, begin: int) -> bytes:
 
 
 def _lines(path: Path) -> list[str]:
-    """The last lines."""
+    """The last lines of a file, as far as they are within its last 64 KiB."""
     return _read(path, max(0, path.stat().st_size - _TAIL_BYTES)).decode(errors="replace").splitlines()
 
 
@@ -156,7 +156,7 @@ def _end_of(running: subprocess.Popen[bytes], output: Output) -> int:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Do what the command line asks for."""
+    """Start a program, wait for it, or follow it, as the command line asks for."""
     folder, action, *rest = argv
     if action == "follow":
         print(json.dumps(follow(Path(folder), rest[0])))  # noqa: T201 - the answer

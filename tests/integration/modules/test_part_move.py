@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.synthetic import MINIMALISTIC
@@ -132,7 +133,7 @@ def test_plan_is_carried_out_and_rows_for_the_other_state_are_told(pair: Pair, t
     other = build_table(pair.hot, f"{pair.base}/visits")
     plan = pair.folder / "plan.jsonl"
     rows = [
-        PlanRow(path, partition, state, "test", 0, 2, 2, 192)
+        PlanRow(path, partition, State(state), "test", 0, 2, 2, 192)
         for path, partition, state in (
             (table.path, FIRST, "COLD"),
             (table.path, SECOND, "HOT"),

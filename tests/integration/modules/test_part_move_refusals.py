@@ -14,6 +14,7 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.security import CREATOR_ALL_ACL, READ_ACL_UNSAFE
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.tables import Table, days, read_tree
@@ -168,16 +169,16 @@ DAMAGE = {
     "cut rows": Damage(
         r"(?<=\n).*\n", "", r":1: the header announces 1 rows and the file holds 0\. The file was cut .*"
     ),
-    "state": Damage("COLD", "COOL", r":2: state is 'COOL'\. It has to be COLD or HOT\."),
+    "state": Damage("COLD", "COOL", r":2: state is 'COOL'\. It has to be COLD or HOT\. Run the .*"),
     "edited": Damage('"reason":"test"', '"reason":"tset"', r":1: the rows do not have the digest .*"),
     "empty": Damage(r"(.|\n)*", "", r":1: the file is empty\. .*"),
-    "version": Damage('"version":2', '"version":7', r":1: the plan has version 7, .*"),
+    "version": Damage('"version":2', '"version":7', r":1: its version is 7, .*"),
 }
 
 
 def test_plans_that_cannot_be_read(pair: Pair, table: Table) -> None:
     plan = pair.folder / "plan.jsonl"
-    rows = [PlanRow(table.path, FIRST, "COLD", "test", 0, 2, 2, 192)]
+    rows = [PlanRow(table.path, FIRST, State.COLD, "test", 0, 2, 2, 192)]
     write_plan(plan, rows, policy_digest="0" * 64, source="test", as_of=0)
     cases = []
     for name, damage in DAMAGE.items():

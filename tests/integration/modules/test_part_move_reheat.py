@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.tables import Table, TableOptions, build_table, days, read_tree, register
@@ -60,7 +61,7 @@ def test_there_and_back(pair: Pair, legacy: bool) -> None:
     assert parts_of(pair, table) == [{}, original]
     before = pair.trees()
 
-    checked = pair.call("part_move", check=True, **wanted, **BACK)
+    checked = pair.call("part_move", check=True, **wanted, **BACK | {"state": "HOT"})
     assert pair.trees() == before
     back = pair.call("part_move", **wanted, **BACK)
 
@@ -108,7 +109,7 @@ def test_plan_is_carried_out_and_rows_for_the_other_state_are_told(pair: Pair, t
     make_cold(pair, other)
     plan, journal = pair.folder / "plan.jsonl", pair.folder / "journal.jsonl"
     rows = [
-        PlanRow(path, partition, state, "test", 0, 2, 2, 192)
+        PlanRow(path, partition, State(state), "test", 0, 2, 2, 192)
         for path, partition, state in (
             (table.path, FIRST, "HOT"),
             (table.path, SECOND, "COLD"),
@@ -185,7 +186,7 @@ def test_copies_of_a_partition_that_never_was_cold_are_removed(pair: Pair, table
     }
     before = pair.trees()
 
-    checked = pair.call("part_move", check=True, **wanted, **BACK)
+    checked = pair.call("part_move", check=True, **wanted, **BACK | {"state": "HOT"})
     assert pair.trees() == before
     assert not journal.exists()
     result = pair.call("part_move", **wanted, **BACK)

@@ -56,10 +56,10 @@ def test_state_is_set_where_it_says_what_is_true(pair: Pair) -> None:
         if change.before is not None:
             pair.hot.create(table.state_path(each), change.before)
 
-    def set_all(*, check: bool) -> list[dict[str, Any]]:
+    def set_all(*, check: bool, word: Callable[[str], str] = str) -> list[dict[str, Any]]:
         return pair.call_all(
             *(
-                state_task(pair, table, change.wanted, check=check, partition=each)
+                state_task(pair, table, word(change.wanted), check=check, partition=each)
                 for each, change in changes.items()
             )
         )
@@ -81,7 +81,7 @@ def test_state_is_set_where_it_says_what_is_true(pair: Pair) -> None:
         assert (data, stat.version) == (change.wanted.encode(), 0 if change.before is None else 1)
 
     trees = pair.trees()
-    for again in (set_all(check=False), set_all(check=True)):
+    for again in (set_all(check=False), set_all(check=True, word=str.lower)):
         assert [(result["changed"], result["state"]) for result in again] == [
             (False, change.wanted) for change in CHANGES
         ]

@@ -136,7 +136,7 @@ def test_refusals_and_an_entry_that_outlived_its_replica(pair: Pair, table: Tabl
         "state is present but all of the following are missing: patched_sign",
         "ClickHouse at 127.0.0.1:9 cannot be reached",
         "missing parameter(s) required by 'interserver_port': host",
-        "No replica of these tables is registered in hot by r7.example.",
+        "No replica of these tables in hot is registered by r7.example.",
     ]
     for result, message in zip(results, expected, strict=False):
         assert result["failed"]

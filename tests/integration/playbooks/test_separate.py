@@ -17,7 +17,7 @@ import pytest
 from support.ansible.calls import ROOT, PlaybookRun, run_playbook
 from support.ansible.modules import Pair
 from support.memory.tables import Table, build_table, days
-from support.servers.jvm import SMALL_SPARK
+from support.servers.jvm import SMALL_SPARK_CONF
 
 FIRST, SECOND, THIRD = days(3)
 PASSWORD = "Tr0ub4dor-and-3"
@@ -38,11 +38,7 @@ def variables(pair: Pair) -> dict[str, Any]:
             "plan_dest": str(pair.folder / "plan.jsonl"),
             "spark_submit": str(Path(sys.executable).with_name("spark-submit")),
             "spark_master": "local[2]",
-            "spark_conf": {
-                "spark.driver.memory": "512m",
-                "spark.driver.extraJavaOptions": SMALL_SPARK,
-                "spark.ui.enabled": "false",
-            },
+            "spark_conf": SMALL_SPARK_CONF,
             "python": sys.executable,
         },
         "part_move": {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import Outcome
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import ConfigChange
 
 FOLDER = Path(__file__).with_name("configs")
 MAIN = "/etc/clickhouse-server/config.xml"
@@ -39,10 +39,10 @@ class MemoryConfig:
         """The bytes, if there is such a file."""
         return self.files.get(path)
 
-    def after(self, outcome: Outcome) -> MemoryConfig:
+    def after(self, change: ConfigChange) -> MemoryConfig:
         """The files once the edits are made."""
         files = dict(self.files)
-        for edit in outcome.edits:
+        for edit in change.edits:
             assert files.get(edit.path) == edit.before
             if edit.after is None:
                 del files[edit.path]

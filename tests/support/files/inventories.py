@@ -14,8 +14,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from partition_classify.live_source import ZooKeeperSource
-from partition_classify.snapshot_source import SnapshotSource
+from partition_classify.sources.live import ZooKeeperSource
+from partition_classify.sources.snapshot import SnapshotSource
 from support.servers.zookeeper import Ensemble
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
-    MoveOptions,
     move_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
@@ -86,7 +86,7 @@ class Bench:
         self.servers = SimulatedServers(table, self.hot, self.cold)
         self.hot_store, self.cold_store = HookedStore(self.hot_ensemble), HookedStore(self.cold_ensemble)
         self.world: World = make_world(self.hot_store, self.cold_store, self.clock, lock_wait=3.0)
-        self.options: MoveOptions = ANY
+        self.options: GateOptions = ANY
         self.switched_to = b"COLD"
 
     def move(self, *partitions: str) -> ShardReport:

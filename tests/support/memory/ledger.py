@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.enter import (
     SeenActivation,
     ServedReplica,
-    read_replicas,
+    look_up_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import (
     ColdEnsemble,
@@ -34,7 +34,7 @@ SIGN = "SELECT 1"
 
 def entry_of(hot: ZnodeReader, cold: ZnodeStore, key: ReplicaKey, verified_at: str = "now") -> LedgerEntry:
     """Return an entry for the replica as it is active now."""
-    replica = read_replicas(hot, [key])[key]
+    replica = look_up_replicas(hot, [key])[key]
     assert replica.host is not None
     assert replica.address is not None
     return LedgerEntry(
@@ -102,7 +102,7 @@ class SimulatedServer:
     def activation(self, key: ReplicaKey) -> SeenActivation:
         """What the ensemble has."""
         self.asked("activation")
-        replica = read_replicas(self._hot, [key])[key]
+        replica = look_up_replicas(self._hot, [key])[key]
         host, is_active = replica.host, replica.is_active
         return SeenActivation(
             None if host is None else host.stat.mzxid, None if is_active is None else is_active.stat.czxid

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.readiness import AssumePatched
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
     AskServers,
     AssumeActive,
-    AssumePatched,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import MoveOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import (
     Clock,
     ReplicaProbe,
     ZnodeStore,
 )
 
-ANY = MoveOptions(min_age=0.0, max_parts=1)
+ANY = GateOptions(min_age=0.0, max_parts=1)
 """Options of a move that lets partitions of one part of any age pass."""
 
 

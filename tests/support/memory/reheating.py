@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from support.memory.bench import DAY, OTHER, Bench
 from support.memory.tables import TableOptions
 
@@ -27,7 +28,7 @@ def later(bench: Bench, seconds: float) -> None:
 def run_again_in(seconds: int) -> Refusal:
     """Say that copies have to stay for so long."""
     return Refusal(
-        "copies_needed",
+        GateName.COPIES_NEEDED,
         "it is hot again, and a server that is starting may still look for its copies",
         f"Run again in {seconds} s; the copies are removed then",
     )

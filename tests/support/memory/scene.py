@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+import pickle
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple, TypeVar
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
-    MoveOptions,
     move_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
@@ -22,6 +24,8 @@ from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble
 from support.memory.moves import make_world
 from support.memory.simulated import SimulatedProbe, SimulatedServers
 from support.memory.tables import TableOptions, build_table, days
+
+_Made = TypeVar("_Made")
 
 PATH = "/clickhouse/tables/01/hits"
 TARGET, OTHER, COLD = WANTED = days(3)
@@ -80,7 +84,7 @@ class Scene:
         hot, cold = MemoryClient(self.hot.open()), MemoryClient(self.cold.open())
         table = build_table(hot, PATH, kind.options)
         self.servers = SimulatedServers(table, hot, cold, raises_log_version=kind.raises_log_version)
-        self.options = MoveOptions(0.0, kind.options.parts)
+        self.options = GateOptions(0.0, kind.options.parts)
         clean = make_world(self.hot.open(), self.cold.open(), self.clock)
         assert move_shard(clean, PATH, already_cold, self.options).moved.keys() == set(already_cold)
         self.watch = Watch(self.servers, self.hot, self.cold)
@@ -143,6 +147,20 @@ class Scene:
             for ensemble in (self.hot, self.cold)
         )
         return Where(None if state is None else state.data, hot, cold, disk)
+
+
+def copy_of(make: Callable[..., _Made], *args: Hashable) -> _Made:
+    """What the function makes of the arguments, made once and copied each time; the copies share nothing.
+
+    Exploring interleavings takes thousands of scenes that are alike, which would be half of its time.
+    """
+    made: _Made = pickle.loads(_pickled(make, *args))
+    return made
+
+
+@cache
+def _pickled(make: Callable[..., object], *args: Hashable) -> bytes:
+    return pickle.dumps(make(*args))
 
 
 def trace_of(kind: Kind) -> list[str]:

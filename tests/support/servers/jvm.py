@@ -30,3 +30,12 @@ def archiving_jvm(archive: Path) -> tuple[str, ...]:
 
 SMALL_SPARK = " ".join(small_jvm(SPARK))
 """The options for Spark, which takes one text."""
+
+SMALL_SPARK_CONF = {
+    "spark.driver.memory": "512m",
+    "spark.driver.extraJavaOptions": SMALL_SPARK,
+    "spark.executor.extraJavaOptions": SMALL_SPARK,
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+}
+"""The settings for a Spark that has a handful of rows to sort; its defaults are for millions."""

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from itertools import count
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.probe import HttpProbe
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_probe import HttpReplicaProbe
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
@@ -79,7 +79,7 @@ def carry_out(job: Job, before: Before) -> ShardReport:
         clock = FastClock(job.seconds_ahead)
         world = make_world(ObservedStore(hot, before), ObservedStore(cold, before), clock)
         if job.endpoints:
-            probe = HttpProbe(ClickHouseOptions(endpoints=job.endpoints))
+            probe = HttpReplicaProbe(ClickHouseOptions(endpoints=job.endpoints))
             world = world._replace(servers=AskServers(probe))
         if job.to_hot:
             return reheat_shard(world, job.path, job.partitions)

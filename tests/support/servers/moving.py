@@ -12,16 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.probe import HttpProbe
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_probe import HttpReplicaProbe
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Case, GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
-    MoveOptions,
     move_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import (
@@ -63,7 +62,7 @@ class FastClock(SystemClock):
         return super().now() + self._ahead
 
 
-class ObservedProbe(HttpProbe):
+class ObservedProbe(HttpReplicaProbe):
     """A probe that tells before it asks a server for parts."""
 
     def __init__(self, options: ClickHouseOptions, before: Callable[[], object]) -> None:
@@ -208,7 +207,7 @@ class Mover:
     before_hot: Before = nothing
     before_cold: Before = nothing
     before_ask: Callable[[], object] = lambda: None
-    options: MoveOptions = ANY
+    options: GateOptions = ANY
     endpoints: dict[str, str] = field(default_factory=dict)
     seconds_ahead: float = 0.0
 
@@ -227,11 +226,10 @@ class Mover:
         """Names of all the gates that stop the partition now; a report tells the first only."""
         self.hot.sync(table.path)
         reader = ShardReader(self.hot, self.cold, ShardLayout(table.path))
-        shard = reader.shard()
-        facts = reader.partitions(shard, [partition])[partition]
-        options = GateOptions(time.time(), self.options.min_age, self.options.max_parts)
-        return {gate.name for gate in SHARD_GATES if gate.refusal(shard)} | {
-            gate.name for gate in PARTITION_GATES if gate.refusal(shard, facts, options)
+        shard, found = reader.look([partition])
+        case = Case(shard, found[partition], self.options, time.time())
+        return {gate.name.value for gate in SHARD_GATES if gate.refusal(shard)} | {
+            gate.name.value for gate in PARTITION_GATES if gate.refusal(case)
         }
 
     def world(self, table: ReplicatedTable) -> World:

@@ -14,15 +14,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from build_package import build
-from support.servers.jvm import SMALL_SPARK
+from support.servers.jvm import SMALL_SPARK_CONF
 
 _SETTINGS = {
-    "spark.ui.enabled": "false",
+    **SMALL_SPARK_CONF,
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
     "spark.sql.shuffle.partitions": "3",
-    "spark.driver.memory": "512m",
-    "spark.driver.extraJavaOptions": SMALL_SPARK,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }

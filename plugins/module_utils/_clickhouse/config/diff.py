@@ -17,7 +17,7 @@ from .xml_scan import Element
 _SECRET = re.compile(r"identity|.*password.*|.*secret.*", re.IGNORECASE)
 
 
-class Shown(NamedTuple):
+class RedactedEdit(NamedTuple):
     """Both versions of a file as text; empty where there is no file."""
 
     path: str
@@ -25,12 +25,12 @@ class Shown(NamedTuple):
     after: str
 
 
-def shown(edit: FileEdit) -> Shown:
+def redacted(edit: FileEdit) -> RedactedEdit:
     """What may be shown of an edit; that a secret has changed can be seen, but not what it is."""
     known: dict[bytes, str] = {}
     before = _hidden(edit.path, edit.before, known, "hidden")
     after = _hidden(edit.path, edit.after, known, "hidden, changed")
-    return Shown(edit.path, before, after)
+    return RedactedEdit(edit.path, before, after)
 
 
 def _hidden(path: str, data: bytes | None, known: dict[bytes, str], name: str) -> str:

@@ -16,7 +16,7 @@ from ..._partmove.errors import FormatError, PartMoveError, SameEnsemble
 from .files import Config, ConfigSource, Place, only
 from .xml_document import Splice, XmlFile
 from .xml_scan import Element
-from .zookeeper_element import Node, Wanted, edits, rendered
+from .zookeeper_element import ElementContent, Node, edits, rendered
 
 COLD_ELEMENT, HOT_ELEMENT = "cold_zookeeper", "zookeeper"
 INCL, INLINE, DROP_IN = "incl", "inline", "drop_in"
@@ -24,7 +24,7 @@ DEFAULT_SUBSTITUTIONS = {COLD_ELEMENT: "cold-zookeeper-servers", HOT_ELEMENT: "z
 _OTHER = {COLD_ELEMENT: HOT_ELEMENT, HOT_ELEMENT: COLD_ELEMENT}
 _XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.xml")
-# Stands in what was added, so that taking it out again leaves what was there before.
+# This comment is in what was added, so that what is taken out again is that and no more.
 _MARK = "<!-- Added by olap.partmove.clickhouse_config -->"
 _NEW_FILE = '<?xml version="1.0"?>\n<!-- Made by olap.partmove.clickhouse_config -->\n<{root}>\n</{root}>\n'
 
@@ -64,8 +64,8 @@ class Style:
             )
 
 
-class Outcome(NamedTuple):
-    """What is to be done, and what the configuration says then.
+class ConfigChange(NamedTuple):
+    """What is to be done to a configuration, and what it says then.
 
     edits: in an order in which the configuration makes sense between any two of them.
     style: how the element is written; ``absent`` when it is not there.
@@ -86,7 +86,7 @@ def drop_in_path(main: str, name: str) -> str:
     return str(path.with_suffix(".d") / name)
 
 
-def ensure_present(source: ConfigSource, element: str, wanted: Wanted, style: Style) -> Outcome:
+def ensure_present(source: ConfigSource, element: str, wanted: ElementContent, style: Style) -> ConfigChange:
     """See to it that the element says what is wanted.
 
     Raises PartMoveError and its kin: the configuration is not understood, or hot and cold would have a
@@ -100,11 +100,11 @@ def ensure_present(source: ConfigSource, element: str, wanted: Wanted, style: St
     file, found = place.file, place.element
     if not place.substitution:
         after = file.spliced(edits(file, found, wanted), element)
-        return Outcome(_changed(file, after), _style_of(config, place), file.path, nodes=wanted.nodes)
+        return ConfigChange(_changed(file, after), _style_of(config, place), file.path, nodes=wanted.nodes)
     return _include(config, place.substitution, wanted, [])._replace(path=file.path)
 
 
-def ensure_absent(source: ConfigSource, element: str, style: Style) -> Outcome:
+def ensure_absent(source: ConfigSource, element: str, style: Style) -> ConfigChange:
     """See to it that the configuration has no such element; raises as `ensure_present` does.
 
     Of ``style`` only the name of the substitution counts: one that was made here for a reference that is
@@ -113,9 +113,9 @@ def ensure_absent(source: ConfigSource, element: str, style: Style) -> Outcome:
     config = Config(source)
     place = config.find(element)
     if place is None:
-        return Outcome(_without_leftover(config, style.substitution), "absent")
+        return ConfigChange(_without_leftover(config, style.substitution), "absent")
     if place.meaning is None and "optional" in place.element.attributes and not _is_ours(place):
-        return Outcome((), "absent")
+        return ConfigChange((), "absent")
     changes = (*_without_element(place), *_without_meaning(config, place))
     if not changes:
         raise FormatError(
@@ -123,12 +123,12 @@ def ensure_absent(source: ConfigSource, element: str, style: Style) -> Outcome:
             " which another element uses as well",
             remedy="Remove the reference by hand",
         )
-    return Outcome(changes, "absent")
+    return ConfigChange(changes, "absent")
 
 
 def _without_element(place: Place) -> tuple[FileEdit, ...]:
     found = place.element
-    # A reference that was there before without a meaning goes back to that.
+    # A reference that somebody wrote before its substitution existed stays as it was then.
     if place.substitution and "optional" in found.attributes and not _is_ours(place):
         return ()
     return _without(place.file, place.file.removal(found), found.tag)
@@ -138,7 +138,7 @@ def _without_meaning(config: Config, place: Place) -> tuple[FileEdit, ...]:
     if not place.substitution or place.meaning is None or config.uses_of(place.substitution) > 1:
         return ()
     file, found = place.meaning
-    # One that somebody else wrote for a reference of ours does nothing without it.
+    # A substitution that somebody else wrote stays: it does nothing without the reference.
     if _is_ours(place) and not _is_marked(file, found):
         return ()
     return _without(file, file.removal(found), found.tag)
@@ -152,7 +152,7 @@ def _without_leftover(config: Config, name: str) -> tuple[FileEdit, ...]:
     return _without(file, file.removal(marked[0]), name) if marked else ()
 
 
-def _add(config: Config, element: str, wanted: Wanted, style: Style) -> Outcome:
+def _add(config: Config, element: str, wanted: ElementContent, style: Style) -> ConfigChange:
     main = config.main
     if style.name == INCL:
         open_tag = f'<{element} incl="{style.substitution}" optional="true">'
@@ -161,10 +161,12 @@ def _add(config: Config, element: str, wanted: Wanted, style: Style) -> Outcome:
         return _include(config, style.substitution, wanted, reference)._replace(path=main.path)
     file = main if style.name == INLINE else _drop_in(config, style)
     lines = rendered(f"<{element}>", element, wanted, file.unit())
-    return Outcome(_with(file, lines, element), style.name, file.path, nodes=wanted.nodes)
+    return ConfigChange(_with(file, lines, element), style.name, file.path, nodes=wanted.nodes)
 
 
-def _include(config: Config, name: str, wanted: Wanted, reference: Sequence[FileEdit]) -> Outcome:
+def _include(
+    config: Config, name: str, wanted: ElementContent, reference: Sequence[FileEdit]
+) -> ConfigChange:
     """See to it that the substitution says what is wanted, and only then refer to it."""
     path = config.substitutions_path()
     file = config.substitutions() or _new_file(path, config.main)
@@ -178,7 +180,7 @@ def _include(config: Config, name: str, wanted: Wanted, reference: Sequence[File
         changes = _with(file, rendered(f"<{name}>", name, wanted, file.unit(), _MARK), name)
     else:
         changes = _changed(file, file.spliced(edits(file, found, wanted), name))
-    return Outcome(
+    return ConfigChange(
         (*changes, *reference),
         INCL,
         substitution=name,
@@ -229,7 +231,7 @@ def _style_of(config: Config, place: Place) -> str:
     return INLINE if place.file is config.main else DROP_IN
 
 
-def _check_apart(config: Config, element: str, wanted: Wanted) -> None:
+def _check_apart(config: Config, element: str, wanted: ElementContent) -> None:
     """Refuse members that the other ensemble has as well."""
     other = config.find(_OTHER[element])
     if other is None:

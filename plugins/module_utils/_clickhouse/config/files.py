@@ -23,7 +23,7 @@ _INCLUDE_FROM = "include_from"
 
 
 class ConfigSource(Protocol):
-    """The files as they are."""
+    """Reads the files that a configuration is made of."""
 
     main: str
     """Path of config.xml."""
@@ -103,7 +103,7 @@ class Config:
         given = [(file, each) for file in self.merged for each in file.root.named(_INCLUDE_FROM)]
         if not given:
             return DEFAULT_SUBSTITUTIONS_PATH
-        # What is merged later counts.
+        # Of several elements the one counts that is merged last.
         file, element = given[-1]
         path = element.text.strip()
         if not path.startswith("/") or set(element.attributes) & {*SUBSTITUTIONS, "remove"}:

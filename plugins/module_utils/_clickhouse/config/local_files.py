@@ -203,7 +203,7 @@ class _Replacement:
 
 
 def _copy_owner_and_mode(source: Path, target: Path) -> None:
-    """With the extended attributes, but not the times."""
+    """Give the target the owner, mode and extended attributes of the source, but not its times."""
     is_file = target.is_file()
     info = source.stat()
     os.chown(target, info.st_uid, info.st_gid)

@@ -173,7 +173,7 @@ def _siblings(root: etree._Element) -> Iterator[etree._Element]:
 
 
 def _name_as_written(node: etree._Element) -> str:
-    """With its prefix, as ClickHouse looks for it; empty for comments and the like."""
+    """The name of an element with its prefix, as ClickHouse looks for it; empty for comments and the like."""
     if isinstance(node, (etree._Comment, etree._ProcessingInstruction, etree._Entity)):
         return ""
     local = etree.QName(node).localname

@@ -12,6 +12,13 @@ from xml.parsers import expat
 
 from ..._partmove.errors import FormatError
 
+_TRUE = frozenset({"1", "true", "yes", "on"})
+
+
+def is_true(text: str) -> bool:
+    """Whether ClickHouse takes the text of an element for true."""
+    return text.strip().lower() in _TRUE
+
 
 @dataclass
 class Element:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..._partmove.errors import FormatError
 
-# Those that the XML parser of ClickHouse reads; what Python calls them.
+# The encodings that the XML parser of ClickHouse reads, and what Python calls them.
 _CODECS = {
     "UTF-8": "utf-8",
     "UTF-16": "utf-16",
@@ -25,7 +25,7 @@ _CODECS = {
     "WINDOWS-1251": "cp1251",
     "WINDOWS-1252": "cp1252",
 }
-# The longer marks first: that of UTF-32 begins with that of UTF-16.
+# Byte order marks, the longer ones first: that of UTF-32 begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF32_LE, ""),
     (codecs.BOM_UTF32_BE, ""),

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from ..._partmove.errors import FormatError, PartMoveError
+from ..._partmove.formats.layout import check_shard_path
 from .xml_document import Splice, XmlFile
-from .xml_scan import Element
+from .xml_scan import Element, is_true
 
 SETTINGS = ("session_timeout_ms", "operation_timeout_ms", "root", "identity")
 SUBSTITUTIONS = ("incl", "from_zk", "from_env")
 _DEFAULT_PORT = "2181"
-_TRUE = ("1", "true", "yes", "on")
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_.])?|\[[0-9A-Fa-f:.]+\]")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -38,8 +38,8 @@ class Node(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the element has to say.
+class ElementContent:
+    """What <zookeeper> or <cold_zookeeper> has to say.
 
     nodes: every member, in any order.
     settings: text by name (`SETTINGS`), ``""`` for one that must not be there; those that are not named are
@@ -71,8 +71,8 @@ class Wanted:
         self._check_settings()
 
     @classmethod
-    def of(cls, params: Mapping[str, Any]) -> Wanted:
-        """From the options of the module."""
+    def of(cls, params: Mapping[str, Any]) -> ElementContent:
+        """What the options of the module ask for; raises PartMoveError."""
         nodes = tuple(Node(each["host"], str(each["port"]), each["secure"]) for each in params["nodes"] or ())
         given = {name: params[name] for name in SETTINGS if params[name] is not None}
         return cls(nodes, {name: str(value) if value else "" for name, value in given.items()})
@@ -86,21 +86,26 @@ class Wanted:
                     f"{name} has a character that cannot be written, or white space around it",
                     remedy="Look for a line break at its end",
                 )
-        root = self.settings.get("root", "")
-        names = root.split("/")[1:]
-        if root and (root[0] != "/" or not all(names) or {".", ".."} & set(names)):
-            raise PartMoveError(
-                f"root is {root!r}, which is not the path of a znode below the root",
-                remedy='Write it as /a/b, without a slash at its end, or "" for none',
-            )
+        self._check_root(self.settings.get("root", ""))
         user, _colon, password = self.settings.get("identity", "").partition(":")
         if bool(user) != bool(password):
             raise PartMoveError("identity is not user:password", remedy='Write it so, or "" for none')
 
+    def _check_root(self, root: str) -> None:
+        if not root:
+            return
+        try:
+            check_shard_path(root)
+        except FormatError as error:
+            raise PartMoveError(
+                f"root is {root!r}, which is not the path of a znode below the root",
+                remedy='Write it as /a/b, without a slash at its end, or "" for none',
+            ) from error
+
 
 def nodes_of(element: Element, path: str) -> list[tuple[Element, Node]]:
     """The members that the element names; raises FormatError for what only the server can resolve."""
-    # The server takes every child whose name begins so.
+    # The server takes every child whose name begins with it, such as <node1>.
     children = [child for child in element.children if child.tag.startswith("node")]
     return [(child, _node_of(child, path)) for child in children]
 
@@ -115,7 +120,7 @@ def setting_of(element: Element, name: str, path: str) -> Element | None:
     return found[0] if found else None
 
 
-def rendered(open_tag: str, tag: str, wanted: Wanted, unit: bytes, remark: str = "") -> list[bytes]:
+def rendered(open_tag: str, tag: str, wanted: ElementContent, unit: bytes, remark: str = "") -> list[bytes]:
     """The lines of a new element, each without the indentation of the element itself."""
     inner = [remark.encode()] if remark else []
     for index, node in enumerate(wanted.nodes, start=1):
@@ -124,7 +129,7 @@ def rendered(open_tag: str, tag: str, wanted: Wanted, unit: bytes, remark: str =
     return [open_tag.encode(), *(unit + line for line in inner), f"</{tag}>".encode()]
 
 
-def edits(file: XmlFile, element: Element, wanted: Wanted) -> list[Splice]:
+def edits(file: XmlFile, element: Element, wanted: ElementContent) -> list[Splice]:
     """The splices that make an element that is there say what is wanted; none if it does."""
     present = nodes_of(element, file.path)
     kept: dict[Node, Element] = {}
@@ -161,7 +166,7 @@ def _node_of(child: Element, path: str) -> Node:
     return Node(
         texts.get("host", ""),
         texts.get("port", _DEFAULT_PORT),
-        texts.get("secure", "").strip().lower() in _TRUE,
+        is_true(texts.get("secure", "")),
     )
 
 

@@ -19,10 +19,8 @@ from enum import Enum
 
 from ..errors import FormatError
 from ..text import shown
+from .state import STATE
 from .znode_text import READ_ZNODE, decoded
-
-STATE = "State"
-"""The child of ``block_numbers/<partition>`` that marks where the partition is registered."""
 
 _BLOCK = re.compile(r"block-[0-9]+")
 _HOLDER = re.compile(r"(?:/.+)?/temp/(abandonable_lock-[^/\s]+)")

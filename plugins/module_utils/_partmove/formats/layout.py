@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from ..errors import FormatError
 from ..text import shown
-from .block_lock import STATE
+from .state import STATE
 
 KNOWN_TABLE_CHILDREN = frozenset(
     {
@@ -141,7 +141,7 @@ class ShardLayout:
 
     @property
     def columns(self) -> str:
-        """The table's columns."""
+        """The columns of the table, as ClickHouse writes them."""
         return f"{self.path}/columns"
 
     @property

@@ -58,7 +58,12 @@ class PartName:
         return self.min_block if self.mutation is None else self.mutation
 
     def covers(self, other: PartName) -> bool:
-        """Whether this part has all of the other: it is that part, or came of it by merges and mutations."""
+        """Whether this part has all of the other: it is that part, or came of it by merges and mutations.
+
+        >>> source, merged, mutated = parse_names(["all_1_1_0", "all_0_2_1", "all_0_2_1_7"], "all", "a table")
+        >>> merged.covers(source), mutated.covers(merged), merged.covers(mutated)
+        (True, True, False)
+        """
         if self.partition_id != other.partition_id:
             return False
         same_blocks = self.min_block == other.min_block and self.max_block == other.max_block
@@ -77,12 +82,21 @@ def parse_part_name(text: str, format_version: int, where: str) -> PartName:
 
     ``format_version`` is the table's data format version, 0 or 1; ``where`` is the path of the znode that
     has the name. Raises FormatError.
+
+    >>> parse_part_name("201912_0_5_2_9", 1, "/parts/201912_0_5_2_9")
+    PartName(partition_id='201912', min_block=0, max_block=5, level=2, mutation=9, text='201912_0_5_2_9')
     """
     return PartName(*_taken_apart(text, format_version, where), text)
 
 
 def partition_id_of(text: str, format_version: int, where: str) -> str:
-    """The partition id in a part's name; what `parse_part_name` says, for those that need nothing else."""
+    """The partition id in a part's name; what `parse_part_name` says, for those that need nothing else.
+
+    >>> partition_id_of("20191201_20191220_0_5_2", 0, "/a")  # months, in a table with a date column
+    '201912'
+    >>> partition_id_of("20191201_0_5_2_9", 1, "/a")  # days, by PARTITION BY; a mutation comes last
+    '20191201'
+    """
     return _taken_apart(text, format_version, where)[0]
 
 
@@ -136,10 +150,18 @@ def _not_a_part_name(text: str, format_version: int, where: str) -> FormatError:
     )
 
 
+def is_covered(part: PartName, by: Iterable[PartName]) -> bool:
+    """Whether one of the others is the part itself, or came of it by merges and mutations."""
+    return any(each.covers(part) for each in by)
+
+
 def uncovered(then: Iterable[str], now: Iterable[str], partition_id: str, where: str) -> list[str]:
     """Names of then that are not there now, neither by themselves nor as a part of another one; sorted.
 
     Both are parts of one partition; ``where`` is the table, for the message of a FormatError.
+
+    >>> uncovered(["all_0_0_0", "all_1_1_0", "all_2_2_0"], ["all_0_1_1"], "all", "default.hits")
+    ['all_2_2_0']
     """
     names = set(now)
     gone = set(then) - names
@@ -147,9 +169,7 @@ def uncovered(then: Iterable[str], now: Iterable[str], partition_id: str, where:
         return []
     active = parse_names(names, partition_id, where)
     return sorted(
-        part.text
-        for part in parse_names(gone, partition_id, where)
-        if not any(each.covers(part) for each in active)
+        part.text for part in parse_names(gone, partition_id, where) if not is_covered(part, active)
     )
 
 

@@ -67,7 +67,14 @@ class PartPayload:
 
 
 def parse_payload(data: bytes, children: Mapping[str, bytes], where: str) -> PartPayload:
-    """Take the znodes of the part at ``where``; raises FormatError if ``payload_problem`` finds one."""
+    r"""Take the znodes of the part at ``where``; raises FormatError if ``payload_problem`` finds one.
+
+    >>> sizes_and_hashes = b"\x03\x02" + bytes(range(48))
+    >>> header = b"part header format version: 1\n" + b"hash of columns." + sizes_and_hashes
+    >>> checksums = parse_payload(header, {}, "/parts/all_0_0_0").checksums
+    >>> checksums.compressed_files, checksums.uncompressed_files, checksums.hash_of_all_files
+    (3, 2, '07060504030201000f0e0d0c0b0a0908')
+    """
     problem = payload_problem(data, children)
     if problem:
         raise FormatError(
@@ -79,7 +86,11 @@ def parse_payload(data: bytes, children: Mapping[str, bytes], where: str) -> Par
 
 
 def payload_problem(data: bytes, children: Mapping[str, bytes]) -> str | None:
-    """What is wrong with the shape of a part's znodes; None when it is sound. Never raises."""
+    """What is wrong with the shape of a part's znodes; None when it is sound. Never raises.
+
+    >>> payload_problem(b"", {"columns": b"columns format version: 1"})
+    'has no data, and columns in place of the children checksums and columns'
+    """
     if data:
         if children:
             return "has data and children at once"
@@ -119,6 +130,9 @@ def hash_is(stored: str, told: str) -> bool:
 
     A hash is two words of 64 bits. Servers up to 20.12 show the low word first, recent ones the high word;
     both orders are accepted, as two different hashes do not agree in either one by chance.
+
+    >>> hash_is("07060504030201000f0e0d0c0b0a0908", "0F0E0D0C0B0A09080706050403020100")
+    True
     """
     return told.lower() in (stored, stored[16:] + stored[:16])
 

@@ -90,7 +90,7 @@ class ZnodeText:
         return line[len(key) :]
 
     def optional_field(self, key: str, *, may_end_text: bool = False) -> str | None:
-        """As ``field``; None, and nothing read, when the next line does not begin with ``key``."""
+        """The value that `field` would give; None, and nothing read, when the next line has another key."""
         if not self._text.startswith(key, self._position):
             return None
         return self.field(key, may_end_text=may_end_text)
@@ -109,7 +109,7 @@ class ZnodeText:
         return int(text)
 
     def count(self, text: str) -> int:
-        """As ``number``, not negative."""
+        """The number that `number` would give; raises FormatError for one below 0."""
         number = self.number(text)
         if number < 0:
             raise self.refused("a count")
@@ -126,7 +126,7 @@ class ZnodeText:
         return text
 
     def end(self) -> None:
-        """Nothing may be left."""
+        """Raise FormatError when there is text left."""
         if not self.at_end:
             self._last = self._position
             raise self.refused("the end of the text")

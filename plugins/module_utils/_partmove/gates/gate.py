@@ -15,32 +15,45 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..shard.facts import PartitionFacts, ShardFacts
+from .names import GateName
 
 
 class GateOptions(NamedTuple):
     """What the operator may set about gates."""
 
-    now: float
-    """Seconds since 1970."""
     min_age: float
     """Seconds that must have passed since the newest part was registered."""
     max_parts: int
     """Parts that a replica may have in the partition."""
 
 
+class Case(NamedTuple):
+    """What a gate judges: one partition of a shard path, at a moment."""
+
+    shard: ShardFacts
+    partition: PartitionFacts
+    options: GateOptions
+    now: float
+    """The moment to judge for, in seconds since 1970."""
+
+
 class Refusal(NamedTuple):
     """Why a partition stays where it is, and what can be done about it."""
 
-    gate: str
+    gate: GateName
     reason: str
     remedy: str
+
+    def told(self) -> dict[str, str]:
+        """The refusal as results and reports have it."""
+        return {"gate": self.gate.value, "reason": self.reason, "remedy": self.remedy}
 
 
 @dataclass(frozen=True)
 class ShardGate:
     """A gate that stops every partition of a shard path."""
 
-    name: str
+    name: GateName
     protects: str
     remedy: str
     reason: Callable[[ShardFacts], str | None]
@@ -55,12 +68,12 @@ class ShardGate:
 class PartitionGate:
     """A gate that stops one partition."""
 
-    name: str
+    name: GateName
     protects: str
     remedy: str
-    reason: Callable[[ShardFacts, PartitionFacts, GateOptions], str | None]
+    reason: Callable[[Case], str | None]
 
-    def refusal(self, shard: ShardFacts, partition: PartitionFacts, options: GateOptions) -> Refusal | None:
+    def refusal(self, case: Case) -> Refusal | None:
         """The refusal, or None to let the partition pass."""
-        reason = self.reason(shard, partition, options)
+        reason = self.reason(case)
         return None if reason is None else Refusal(self.name, reason, self.remedy)

@@ -6,24 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..shard.facts import PartitionFacts, ShardFacts
-from .gate import GateOptions, PartitionGate, Refusal, ShardGate
+from ..tree.znodes import Op
+from .gate import Case, GateOptions, PartitionGate, Refusal, ShardGate
+from .names import GateName
 from .partition import PARTITION_GATES
 from .shard import SHARD_GATES
-
-__all__ = [
-    "MOVE_GATES",
-    "REHEAT_GATES",
-    "STRAY_COPIES",
-    "GateOptions",
-    "Gates",
-    "Refusal",
-    "refuse_partitions",
-    "refuse_shard",
-]
 
 
 class Gates(NamedTuple):
@@ -33,46 +24,55 @@ class Gates(NamedTuple):
     partition: tuple[PartitionGate, ...]
 
 
-MOVE_GATES = Gates(SHARD_GATES, PARTITION_GATES)
+class Judgement(NamedTuple):
+    """Which partitions are refused, and what a multi has to check for the others to stay as judged."""
+
+    refused: Mapping[str, Refusal]
+    """Partition id → why not; a partition that may go on is no key."""
+    checks: tuple[Op, ...] = ()
+
 
 # The others keep from cold what cannot be cold for long; they must not keep it there. A TTL that was
 # added to the table is even a reason to hurry.
-_NOT_IN_THE_WAY_BACK = "no_ttl"
-_IN_THE_WAY_BACK = ("queue_clear", "block_numbers_present", "payload_readable")
+_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)
+_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, GateName.BLOCK_NUMBERS_PRESENT, GateName.PAYLOAD_READABLE)
 
+MOVE_GATES = Gates(SHARD_GATES, PARTITION_GATES)
 REHEAT_GATES = Gates(
-    tuple(gate for gate in SHARD_GATES if gate.name != _NOT_IN_THE_WAY_BACK),
+    tuple(gate for gate in SHARD_GATES if gate.name not in _NOT_IN_THE_WAY_BACK),
     tuple(gate for gate in PARTITION_GATES if gate.name in _IN_THE_WAY_BACK),
 )
-STRAY_COPIES = Gates((), tuple(gate for gate in PARTITION_GATES if gate.name == "no_stray_copies"))
+STRAY_COPIES = Gates((), tuple(gate for gate in PARTITION_GATES if gate.name is GateName.NO_STRAY_COPIES))
+
+_ANY = GateOptions(min_age=0.0, max_parts=1)
 
 
 def refuse_shard(shard: ShardFacts, gates: Gates = MOVE_GATES) -> Refusal | None:
     """The first gate that stops the whole shard path."""
-    for gate in gates.shard:
-        refusal = gate.refusal(shard)
-        if refusal is not None:
-            return refusal
-    return None
+    refusals = (gate.refusal(shard) for gate in gates.shard)
+    return next((refusal for refusal in refusals if refusal is not None), None)
 
 
 def refuse_partitions(
     shard: ShardFacts,
     partitions: Sequence[PartitionFacts],
-    options: GateOptions,
+    now: float,
+    *,
+    options: GateOptions = _ANY,
     gates: Gates = MOVE_GATES,
 ) -> dict[str, Refusal]:
     """Partition id → the first gate that stops it; a partition that may be moved is no key.
 
-    A gate that stops the shard path stops every partition.
+    A gate that stops the shard path stops every partition. ``now`` is in seconds since 1970.
     """
     stopped = refuse_shard(shard, gates)
     if stopped is not None:
         return {partition.partition_id: stopped for partition in partitions}
     refused: dict[str, Refusal] = {}
     for partition in partitions:
+        case = Case(shard, partition, options, now)
         for gate in gates.partition:
-            refusal = gate.refusal(shard, partition, options)
+            refusal = gate.refusal(case)
             if refusal is not None:
                 refused[partition.partition_id] = refusal
                 break

@@ -6,37 +6,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ..formats.payload import parse_payload, payload_problem, same_content
-from ..shard.facts import PartitionFacts, RegisteredPart, ShardFacts
+from ..shard.facts import RegisteredPart
 from ..text import few
-from .gate import GateOptions, PartitionGate
+from .gate import Case, PartitionGate
+from .names import GateName
 
 
-def _queue_busy(shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
-    entries = shard.pending.get(partition.partition_id)
+def _queue_busy(case: Case) -> str | None:
+    entries = case.shard.pending.get(case.partition.partition_id)
     if not entries:
         return None
     return f"entries for the partition wait: {few(f'{e.kind.value} in {e.where}' for e in entries)}"
 
 
-def _no_block_numbers(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
-    return None if partition.exists else "the partition is not among the block numbers of the table"
+def _no_block_numbers(case: Case) -> str | None:
+    return None if case.partition.exists else "the partition is not among the block numbers of the table"
 
 
-def _insert_in_flight(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
-    locks = partition.inserts_in_flight
+def _insert_in_flight(case: Case) -> str | None:
+    locks = case.partition.inserts_in_flight
     return f"an insert holds a block number: {few(locks)}" if locks else None
 
 
-def _quorum_open(shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
-    paths = shard.quorum.get(partition.partition_id)
+def _quorum_open(case: Case) -> str | None:
+    paths = case.shard.quorum.get(case.partition.partition_id)
     return f"quorum inserts are open or have failed: {few(paths)}" if paths else None
 
 
-def _part_sets_differ(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
-    names = {replica: {p.name.text for p in parts} for replica, parts in partition.hot.items()}
+def _part_sets_differ(case: Case) -> str | None:
+    names = {replica: {p.name.text for p in parts} for replica, parts in case.partition.hot.items()}
     first, *others = names.values()
     if all(each == first for each in others):
         return None
@@ -48,17 +47,17 @@ def _part_sets_differ(_shard: ShardFacts, partition: PartitionFacts, _options: G
     return f"the replicas have different parts: {few(sorted(differing))}"
 
 
-def _too_many_parts(_shard: ShardFacts, partition: PartitionFacts, options: GateOptions) -> str | None:
-    for replica, parts in partition.hot.items():
-        if len(parts) > options.max_parts:
+def _too_many_parts(case: Case) -> str | None:
+    for replica, parts in case.partition.hot.items():
+        if len(parts) > case.options.max_parts:
             names = few(part.name.text for part in parts)
             return f"replica {replica} has {len(parts)} parts registered: {names}"
     return None
 
 
-def _payload_unreadable(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
+def _payload_unreadable(case: Case) -> str | None:
     # The replicas of a part mostly have the same payload, which is looked at once.
-    distinct = {part.payload: part for part in partition.hot_parts}
+    distinct = {part.payload: part for part in case.partition.hot_parts}
     for (data, children), part in distinct.items():
         problem = payload_problem(data, dict(children))
         if problem is not None:
@@ -66,9 +65,9 @@ def _payload_unreadable(_shard: ShardFacts, partition: PartitionFacts, _options:
     return None
 
 
-def _payloads_differ(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
+def _payloads_differ(case: Case) -> str | None:
     first: dict[str, RegisteredPart] = {}
-    for part in partition.hot_parts:
+    for part in case.partition.hot_parts:
         other = first.setdefault(part.name.text, part)
         if other.payload != part.payload and not _same_parsed(other, part):
             return f"{other.znode.path} and {part.znode.path} do not register the same data"
@@ -83,104 +82,94 @@ def _same_parsed(one: RegisteredPart, other: RegisteredPart) -> bool:
     return same_content(parsed[0], parsed[1]) is True
 
 
-def _mutation_unfinished(shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
-    for mutation in shard.mutations:
-        number = mutation.block_numbers.get(partition.partition_id)
+def _mutation_unfinished(case: Case) -> str | None:
+    for mutation in case.shard.mutations:
+        number = mutation.block_numbers.get(case.partition.partition_id)
         if number is None:
             continue
-        for part in partition.hot_parts:
+        for part in case.partition.hot_parts:
             if part.name.data_version < number:
                 return f"mutation {mutation.id} has not been applied to {part.name.text}"
     return None
 
 
-def _too_young(_shard: ShardFacts, partition: PartitionFacts, options: GateOptions) -> str | None:
-    newest = max((part.znode.stat.mtime for part in partition.hot_parts), default=0) / 1000
+def _too_young(case: Case) -> str | None:
+    newest = max((part.znode.stat.mtime for part in case.partition.hot_parts), default=0) / 1000
     # A part that was registered after the run began, or by a clock that is ahead, has no age at all.
-    age = max(0.0, options.now - newest)
-    if age >= options.min_age:
+    age = max(0.0, case.now - newest)
+    if age >= case.options.min_age:
         return None
-    return f"its newest part was registered {age:.0f} s ago, less than {options.min_age:.0f} s"
+    return f"its newest part was registered {age:.0f} s ago, less than {case.options.min_age:.0f} s"
 
 
-def _stray_copies(_shard: ShardFacts, partition: PartitionFacts, _options: GateOptions) -> str | None:
-    strays = [
-        part.znode.path
-        for replica, parts in partition.cold.items()
-        for part in parts
-        if not is_registered_or_replaced(part, partition.hot[replica])
-    ]
+def _stray_copies(case: Case) -> str | None:
+    strays = [part.znode.path for part in case.partition.only_in_cold]
     return f"the cold ensemble has parts that hot does not have: {few(strays)}" if strays else None
-
-
-def is_registered_or_replaced(copy: RegisteredPart, hot: Iterable[RegisteredPart]) -> bool:
-    """Whether hot registers the copied part itself, or one that was merged or mutated from it."""
-    return any(part.name.text == copy.name.text or part.name.covers(copy.name) for part in hot)
 
 
 PARTITION_GATES: tuple[PartitionGate, ...] = (
     PartitionGate(
-        "queue_clear",
+        GateName.QUEUE_CLEAR,
         "An entry that works on a part which is cold by then detaches it.",
         "Wait until the replication queues have no entry for the partition and run again",
         _queue_busy,
     ),
     PartitionGate(
-        "block_numbers_present",
+        GateName.BLOCK_NUMBERS_PRESENT,
         "State is a child of the znode that counts the partition's blocks, which only ClickHouse may create.",
         "Leave the partition out of the plan",
         _no_block_numbers,
     ),
     PartitionGate(
-        "no_insert_in_flight",
+        GateName.NO_INSERT_IN_FLIGHT,
         "A part inserted during the move makes the partition one of both ensembles.",
         "Wait until the insert has ended and run again",
         _insert_in_flight,
     ),
     PartitionGate(
-        "no_quorum_open",
+        GateName.NO_QUORUM_OPEN,
         "A quorum insert that fails later removes its part from the hot ensemble only.",
         "Let the quorum insert finish, or resolve the failed part, and run again",
         _quorum_open,
     ),
     PartitionGate(
-        "equal_parts",
+        GateName.EQUAL_PARTS,
         "A part that a replica still has to fetch cannot be found by it once it is cold.",
         "Wait until the replicas have the same parts (SYSTEM SYNC REPLICA) and run again",
         _part_sets_differ,
     ),
     PartitionGate(
-        "one_part",
+        GateName.ONE_PART,
         "Two cold parts that can be merged are detached as soon as a server tries to.",
         "OPTIMIZE TABLE … PARTITION … FINAL, wait until the old parts are cleaned up, and run again",
         _too_many_parts,
     ),
     PartitionGate(
-        "payload_readable",
+        GateName.PAYLOAD_READABLE,
         "A part whose registration is damaged would be copied damaged.",
         "CHECK TABLE while the partition is hot, so that ClickHouse repairs the part, and run again",
         _payload_unreadable,
     ),
     PartitionGate(
-        "equal_payloads",
+        GateName.EQUAL_PAYLOADS,
         "Replicas that disagree about a part have to fetch it, which they cannot once it is cold.",
         "CHECK TABLE while the partition is hot, so that ClickHouse repairs the part, and run again",
         _payloads_differ,
     ),
     PartitionGate(
-        "mutations_applied",
+        GateName.MUTATIONS_APPLIED,
         "A mutation that reaches a cold part detaches it.",
         "Wait until system.mutations says is_done for the mutation, or KILL MUTATION, and run again",
         _mutation_unfinished,
     ),
     PartitionGate(
-        "old_enough",
+        GateName.OLD_ENOUGH,
         "Inserts cannot be kept out of a partition, so it should be one that gets none any more.",
         "Run again later, or lower min_age",
         _too_young,
     ),
     PartitionGate(
-        "no_stray_copies",
+        GateName.NO_STRAY_COPIES,
         "A part that only the cold ensemble knows would be expected on disk at the next start.",
         "Audit the partition and repair what was left behind in the cold ensemble",
         _stray_copies,

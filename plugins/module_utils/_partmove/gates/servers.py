@@ -2,42 +2,20 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Gates that need more than ZooKeeper: what the servers run, and what they have on disk."""
+"""The gate that asks the servers: whether they have on disk what is registered."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ..errors import PartMoveError
 from ..formats.payload import hash_is, parse_payload
 from ..shard.facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts
 from ..tree.ports import ActivePart, ReplicaProbe
-from ..tree.znodes import Op
 from .gate import Refusal
-
-
-class Judgement(NamedTuple):
-    """Whether a shard path is ready, and what a multi has to check for that to be so still."""
-
-    refusal: Refusal | None
-    checks: tuple[Op, ...] = ()
-
-
-class Readiness(Protocol):
-    """Whether every replica of a shard path runs a server that knows the cold ensemble."""
-
-    def look(self, shard: ShardFacts) -> Judgement:
-        """No refusal only when it is certain, as long as the fence of the shard and the checks hold."""
-
-
-class AssumePatched:
-    """The operator vouches for the servers. A server that is not patched does not start any more."""
-
-    def look(self, shard: ShardFacts) -> Judgement:
-        """Never a refusal, and nothing to check."""
-        return Judgement(None)
+from .names import GateName
 
 
 class ServerCheck(Protocol):
@@ -60,11 +38,11 @@ class AssumeActive:
     asks = False
 
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
-        """Never a refusal."""
+        """No partition is refused, as the operator vouches for all of them."""
         return {}
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
-        """Nothing is known."""
+        """No replica is a key, as no server is asked."""
         return {}
 
 
@@ -76,14 +54,14 @@ class NoServers:
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """A refusal for every partition."""
         refusal = Refusal(
-            "active_on_disk",
+            GateName.ACTIVE_ON_DISK,
             "it is not known whether the replicas have the registered parts on disk",
             "Give the option clickhouse, so that the servers are asked, or assume_active",
         )
         return {partition.partition_id: refusal for partition in partitions}
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
-        """Nothing is known."""
+        """No replica is a key, as no server is asked."""
         return {}
 
 
@@ -140,7 +118,7 @@ def _naming(replica: ReplicaFacts) -> Iterator[None]:
 
 def server_silent(error: PartMoveError) -> Refusal:
     """What to say of a partition when a server cannot be asked."""
-    return Refusal("active_on_disk", error.message, error.remedy)
+    return Refusal(GateName.ACTIVE_ON_DISK, error.message, error.remedy)
 
 
 def _mismatch(replica: ReplicaFacts, reason: str, partition: PartitionFacts) -> Refusal:
@@ -151,7 +129,7 @@ def _mismatch(replica: ReplicaFacts, reason: str, partition: PartitionFacts) -> 
         else "let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
     )
     return Refusal(
-        "active_on_disk", f"replica {replica.name} {reason}", f"Run again; if it stays so, {way_out}"
+        GateName.ACTIVE_ON_DISK, f"replica {replica.name} {reason}", f"Run again; if it stays so, {way_out}"
     )
 
 

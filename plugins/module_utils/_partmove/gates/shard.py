@@ -10,6 +10,7 @@ from ..formats.table_metadata import columns_have_ttl
 from ..shard.facts import ReplicaFacts, ShardFacts
 from ..text import few
 from .gate import ShardGate
+from .names import GateName
 
 
 def _unknown_layout(shard: ShardFacts) -> str | None:
@@ -78,49 +79,49 @@ def _shared_storage(shard: ShardFacts) -> str | None:
 
 SHARD_GATES: tuple[ShardGate, ...] = (
     ShardGate(
-        "known_layout",
+        GateName.KNOWN_LAYOUT,
         "A later ClickHouse may keep references to parts where this version does not look.",
         "Use a version of olap.partmove that knows this version of ClickHouse",
         _unknown_layout,
     ),
     ShardGate(
-        "table_kept",
+        GateName.TABLE_KEPT,
         "DROP TABLE leaves whatever is in the cold ensemble behind.",
         "Let the DROP TABLE finish and leave the table out of the plan",
         _being_dropped,
     ),
     ShardGate(
-        "replicas_present",
+        GateName.REPLICAS_PRESENT,
         "Without a replica there is nobody who could have the data.",
         "Leave the table out of the plan",
         _no_replica,
     ),
     ShardGate(
-        "replicas_healthy",
+        GateName.REPLICAS_HEALTHY,
         "A replica that is down or lost may come back with parts of its own and detach them.",
         "Start the replica and wait until it has caught up, or drop it for good",
         _replicas_unhealthy,
     ),
     ShardGate(
-        "no_ttl",
+        GateName.NO_TTL,
         "A TTL merge of a cold part takes it out of the table.",
         "Remove the TTL from the table, or let DROP PARTITION do its work, and plan again",
         _ttl,
     ),
     ShardGate(
-        "no_alter_pending",
+        GateName.NO_ALTER_PENDING,
         "An ALTER that rewrites a cold part takes it out of the table.",
         "Wait until the ALTER has finished on every replica and run again",
         _alter_pending,
     ),
     ShardGate(
-        "same_table",
+        GateName.SAME_TABLE,
         "Names of parts start anew with a new table, so stale copies can pass for parts of it.",
         "Audit the shard path and remove or repair what the cold ensemble has of it",
         _another_table,
     ),
     ShardGate(
-        "no_shared_storage",
+        GateName.NO_SHARED_STORAGE,
         "Zero-copy locks, pins and moves between shards refer to parts in znodes of their own.",
         "Leave tables with zero-copy replication or part moves between shards out of the plan",
         _shared_storage,

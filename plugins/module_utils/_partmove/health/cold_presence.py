@@ -16,7 +16,7 @@ from ..formats.names import parse_part_name, uncovered
 from ..formats.table_metadata import parse_table_metadata
 from ..ledger.entry import ColdEnsemble
 from ..ledger.ledger import Ledger, not_ready
-from ..ledger.live_replica import LiveReplica
+from ..ledger.live_replica import live_replicas
 from ..shard.reader import marked_cold
 from ..tree.ports import ZnodeStore
 from .facts import ColdFacts, Disk, ReplicaPath, ReplicaStatus
@@ -76,7 +76,7 @@ class ColdPresence:
         return found
 
     def still_missing(self, facts: Sequence[ColdFacts], replicas: Sequence[ReplicaStatus]) -> list[ColdFacts]:
-        """The same without parts that were dropped in the meantime."""
+        """The facts without those missing parts that cold does not register any more: they were dropped."""
         if not any(each.missing for each in facts):
             return list(facts)
         names = {each.key: self.registered([each])[each.path] for each in replicas}
@@ -86,12 +86,11 @@ class ColdPresence:
         ]
 
     def _not_ready(self, layout: ShardLayout, name: str) -> str | None:
-        replica = layout.replica(name)
         entry = self._ledger.read(layout.path, [name])[name]
-        host, is_active = self._hot.read([replica.host, replica.is_active])
+        (replica,) = live_replicas(self._hot, [layout.replica(name)])
         if self._cold is None:
             return None if entry is not None else f"replica {name} is not in the ledger"
-        return not_ready(entry, LiveReplica(name, host, is_active), ColdEnsemble.of(self._cold))
+        return not_ready(entry, replica, ColdEnsemble.of(self._cold))
 
 
 def _missing(

@@ -9,12 +9,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import FormatError
+from ..records import COUNT, FLAG, TEXT, Record, list_of, mapping_of, or_none
 from .facts import Disk, DiskPartition, DiskTable, TableKey
+
+# A result of a later version may tell more.
+_PARTITION = Record({"rows": COUNT, "parts": list_of(TEXT)}, others=True)
+_TABLE = Record(
+    {
+        "database": TEXT,
+        "table": TEXT,
+        "engine": TEXT,
+        "ttl": FLAG,
+        "partitions": mapping_of(_PARTITION),
+    },
+    others=True,
+)
+_DETACHED = Record({"database": TEXT, "table": TEXT, "names": or_none(list_of(TEXT))}, others=True)
+_RECORD = Record(
+    {"parts": list_of(_TABLE), "detached": list_of(_DETACHED)},
+    remedy="Register a result of the module that did not fail, and give it whole",
+    others=True,
+)
 
 
 def parts_record(disk: Disk) -> list[dict[str, Any]]:
-    """One entry a table, sorted."""
+    """The active parts, as one mapping for each table, sorted."""
     return [
         {
             "database": key.database,
@@ -31,7 +50,7 @@ def parts_record(disk: Disk) -> list[dict[str, Any]]:
 
 
 def detached_record(disk: Disk) -> list[dict[str, Any]]:
-    """One entry a table, sorted; names is None where they are not known."""
+    """The detached folders, as one mapping for each table, sorted; names is None where they are not known."""
     return [
         {
             "database": key.database,
@@ -42,34 +61,29 @@ def detached_record(disk: Disk) -> list[dict[str, Any]]:
     ]
 
 
-def parse_record(record: Mapping[str, Any]) -> Disk:
+def parse_record(record: object) -> Disk:
     """What `parts_record` and `detached_record` gave, as ``parts`` and ``detached``, whatever is beside them.
 
     Raises FormatError for anything else.
     """
-    try:
-        return Disk(
-            {_key(entry): _table(entry) for entry in record["parts"]},
-            {_key(entry): _names(entry["names"]) for entry in record["detached"]},
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FormatError(
-            "before is no earlier result of replica_info",
-            remedy="Register a result of the module that did not fail, and give it whole",
-        ) from error
+    given = _RECORD.read(record, "before is no earlier result of replica_info")
+    return Disk(
+        {_key(entry): _table(entry) for entry in given["parts"]},
+        {_key(entry): _names(entry["names"]) for entry in given["detached"]},
+    )
 
 
 def _key(entry: Mapping[str, Any]) -> TableKey:
-    return TableKey(str(entry["database"]), str(entry["table"]))
+    return TableKey(entry["database"], entry["table"])
 
 
 def _table(entry: Mapping[str, Any]) -> DiskTable:
     partitions = {
-        str(name): DiskPartition(int(partition["rows"]), tuple(map(str, partition["parts"])))
+        name: DiskPartition(partition["rows"], tuple(partition["parts"]))
         for name, partition in entry["partitions"].items()
     }
-    return DiskTable(str(entry["engine"]), bool(entry["ttl"]), partitions)
+    return DiskTable(entry["engine"], entry["ttl"], partitions)
 
 
-def _names(names: Any) -> frozenset[str] | None:
-    return None if names is None else frozenset(map(str, names))
+def _names(names: list[str] | None) -> frozenset[str] | None:
+    return None if names is None else frozenset(names)

@@ -85,7 +85,7 @@ def _ledger_stale(facts: HealthFacts) -> Iterator[Seen]:
 
 def _old_process(facts: HealthFacts) -> Iterator[Seen]:
     changed, started = facts.limits.config_changed_at, facts.server.started
-    # What is known of the start is true to a second.
+    # The start is known to a second only, so less than that proves nothing.
     if changed is not None and changed >= started + 1:
         seconds = changed - started
         yield Seen(facts.server.address, f"its process started {seconds:.0f} s before the config changed")
@@ -160,4 +160,4 @@ DISK_SYMPTOMS = (
         _detached_parts,
     ),
 )
-"""In the order in which they are told."""
+"""All of these symptoms, in the order in which findings are told."""

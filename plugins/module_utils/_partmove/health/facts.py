@@ -22,14 +22,14 @@ class TableKey(NamedTuple):
 
 
 class ServerFacts(NamedTuple):
-    """One server."""
+    """What a server says of itself, and of its settings."""
 
     address: str
     version: str
     uptime: int
-    """Full seconds."""
+    """For how many full seconds its process has run."""
     now: int
-    """The server's clock, seconds since 1970."""
+    """What its clock said when it was asked, in seconds since 1970."""
     patched: bool | None = None
     """What the sign of the patch said; None without a sign."""
     zookeeper_problem: str | None = None
@@ -37,7 +37,7 @@ class ServerFacts(NamedTuple):
     parts_to_delay: int = 0
     """Active parts of a partition from which on inserts are slowed down; 0 for never."""
     parts_to_throw: int = 0
-    """The same from which on they are refused."""
+    """Active parts of a partition from which on inserts are refused; 0 for never."""
 
     @property
     def started(self) -> int:
@@ -62,7 +62,7 @@ class LogPosition(NamedTuple):
 
 
 class ReplicaPath(NamedTuple):
-    """A replica by its place in ZooKeeper."""
+    """A replica by its place in ZooKeeper; as text, the path of its znode."""
 
     shard_path: str
     replica: str
@@ -88,7 +88,7 @@ class ReplicaStatus(NamedTuple):
     queue_age: int
     """Age of the oldest of them; 0 for an empty queue."""
     log: LogPosition | None
-    """None when the server could not read it."""
+    """Where the replica is in the log; None when the server could not read that from ZooKeeper."""
 
     @property
     def path(self) -> ReplicaPath:
@@ -118,7 +118,7 @@ class FailingEntry(NamedTuple):
 
 
 class DdlTask(NamedTuple):
-    """A statement of ON CLUSTER.
+    """A statement that was given with ON CLUSTER, and what became of it on each host.
 
     finished: host → what it answered; empty text for success. A host that has not executed it is no key.
     """
@@ -175,14 +175,14 @@ class ColdFacts(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What the operator may set."""
+    """What an operator may set of a diagnosis; ages and delays are in seconds."""
 
     max_delay: int = 60
     max_queue_age: int = 60
     ddl_grace: int = 60
     """Age from which on a statement of ON CLUSTER should have been executed everywhere."""
     config_changed_at: float | None = None
-    """The process has to be younger; seconds since 1970."""
+    """When the configuration was changed, in seconds since 1970; the process has to be younger."""
 
 
 @dataclass(frozen=True)

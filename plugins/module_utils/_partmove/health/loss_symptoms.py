@@ -24,7 +24,7 @@ _COLLAPSING = ("Replacing", "Collapsing", "Summing", "Aggregating", "Graphite")
 
 
 class _Pair(NamedTuple):
-    """A table then and now."""
+    """A table at the earlier look and now."""
 
     key: TableKey
     then: DiskTable
@@ -110,7 +110,7 @@ def _detached_unknown(facts: HealthFacts) -> Iterator[Seen]:
 
 
 def _detached_before(facts: HealthFacts, key: TableKey) -> frozenset[str] | None:
-    """Names; None where they are not known. A table that was not there had none."""
+    """The names at the earlier look; None where they are not known. A table that was not there had none."""
     if facts.before is None:
         return None
     return facts.before.detached.get(key, None if key in facts.before.tables else frozenset())
@@ -191,4 +191,4 @@ LOSS_SYMPTOMS = (
         _rows_merged,
     ),
 )
-"""In the order in which they are told."""
+"""All of these symptoms, in the order in which findings are told."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..text import few
+from ..text import few, shortened
 from .facts import DdlTask, HealthFacts, Registration, ReplicaPath, ReplicaStatus
-from .symptom import Seen, Severity, Symptom, shortened
+from .symptom import Seen, Severity, Symptom
 
 _TRIES = 3
 """Attempts after which an entry of the queue counts as failing."""
@@ -271,4 +271,4 @@ REPLICA_SYMPTOMS = (
         _ddl_failed,
     ),
 )
-"""In the order in which they are told."""
+"""All of these symptoms, in the order in which findings are told."""

@@ -22,7 +22,7 @@ class Severity(Enum):
     WARNING = "warning"
     """It works, and somebody should look."""
     NOTICE = "notice"
-    """Good to know."""
+    """It works as it should, and is told because somebody may want to know."""
 
 
 class Seen(NamedTuple):
@@ -63,12 +63,3 @@ class Symptom:
             Finding(self.name, self.severity.value, where, what, self.see, self.remedy)
             for where, what in sorted(self.look(facts))
         ]
-
-
-_SHOWN_CHARACTERS = 200
-
-
-def shortened(text: str) -> str:
-    """The text on one line that is not too long."""
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_CHARACTERS else line[:_SHOWN_CHARACTERS] + "..."

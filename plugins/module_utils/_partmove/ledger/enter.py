@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple, Protocol
 
+from ..aligned import aligned
 from ..errors import NoSuchReplica, PartMoveError
 from ..formats.layout import ShardLayout
 from ..text import few, format_time
@@ -22,11 +23,11 @@ from ..tree.ports import Clock, ZnodeReader
 from ..tree.znodes import Znode
 from .entry import ColdEnsemble, LedgerEntry
 from .ledger import EntryChange, Ledger, ReplicaKey
-from .live_replica import LiveReplica, parse_address
+from .live_replica import LiveReplica, live_replicas, parse_address
 
 
 class NotReady(PartMoveError):
-    """The server, or one of its replicas, may not be entered."""
+    """A server, or one of its replicas, may not be entered in the ledger."""
 
 
 class ServedReplica(NamedTuple):
@@ -39,51 +40,54 @@ class ServedReplica(NamedTuple):
 
 
 class SeenActivation(NamedTuple):
-    """Transactions that wrote ``host`` and created ``is_active``, as a server sees them."""
+    """The activation of a replica, by its transactions, as a server sees it in its ZooKeeper."""
 
     host_mzxid: int | None
-    """None where it sees no such znode."""
+    """The one that wrote ``host`` last; None where the server sees no such znode."""
     active_czxid: int | None
-    """The same."""
+    """The one that created ``is_active``; None where the server sees no such znode."""
 
 
 class ServerProbe(Protocol):
-    """Asks one ClickHouse server by SQL; raises PartMoveError when it cannot."""
+    """Asks one ClickHouse server whether it may be entered; raises PartMoveError when it cannot be asked."""
 
     @property
     def label(self) -> str:
         """What messages call the server."""
 
     def replicas(self) -> Collection[ServedReplica]:
-        """All that it has."""
+        """All replicas that the server has."""
 
     def version(self) -> str:
-        """Of the server."""
+        """The version that the server says it has."""
 
     def started(self) -> int:
         """When the process started, in seconds since 1970 by its own clock."""
 
     def shows(self, sign: str) -> bool:
-        """Whether it answers the query with 1."""
+        """Whether the server answers the query, which is the sign of the patch, with 1."""
 
     def activation(self, key: ReplicaKey) -> SeenActivation:
-        """What it sees in ZooKeeper of a replica."""
+        """What the server sees of a replica in its own ZooKeeper."""
 
 
-class Wanted(NamedTuple):
-    """What has to be so, and who says so."""
+class Requirements(NamedTuple):
+    """What has to be so for an entry, and who enters it."""
 
     patched_sign: str
     config_changed_at: float | None
-    """Seconds since 1970; the process has to be younger. None where that is known otherwise."""
+    """When its configuration was changed, in seconds since 1970; the process has to be younger.
+
+    None where that is known otherwise.
+    """
     cold: ColdEnsemble
     verified_by: str
     only: Collection[ReplicaKey] | None
     """The replicas to enter; None for all that the server has."""
 
 
-class Verification:
-    """Verifies one server."""
+class Admission:
+    """Verifies one server, and enters its replicas in the ledger."""
 
     def __init__(self, hot: ZnodeReader, ledger: Ledger, probe: ServerProbe, clock: Clock) -> None:
         self._hot = hot
@@ -91,15 +95,15 @@ class Verification:
         self._probe = probe
         self._clock = clock
 
-    def enter(self, wanted: Wanted, changes: dict[ReplicaKey, EntryChange]) -> None:
-        """Enter all of the replicas, or raise NotReady with nothing written.
+    def enter(self, requirements: Requirements, changes: dict[ReplicaKey, EntryChange]) -> None:
+        """Enter all of the replicas that are required, or raise NotReady with nothing written.
 
         Fills ``changes`` also when a replica is activated anew on the way (ServerChanged). Raises
         NoSuchReplica, EnsembleError and kin, and PartMoveError when the server cannot be asked.
         """
-        keys = self._keys(wanted)
-        live = read_replicas(self._hot, keys)
-        version, started = self._verify_server(wanted)
+        keys = self._keys(requirements)
+        live = look_up_replicas(self._hot, keys)
+        version, started = self._verify_server(requirements)
         hosts = self._verify_replicas(live)
         verified_at = format_time(int(self._clock.now() * 1000))
         for key, host in hosts.items():
@@ -110,34 +114,34 @@ class Verification:
                 host_version=host.stat.version,
                 host_mzxid=host.stat.mzxid,
                 server_version=version,
-                patched_sign=wanted.patched_sign,
+                patched_sign=requirements.patched_sign,
                 started_at=format_time(started * 1000),
-                cold=wanted.cold,
-                verified_by=wanted.verified_by,
+                cold=requirements.cold,
+                verified_by=requirements.verified_by,
                 verified_at=verified_at,
             )
             changes[key] = self._ledger.enter(key, entry)
 
-    def _keys(self, wanted: Wanted) -> list[ReplicaKey]:
+    def _keys(self, requirements: Requirements) -> list[ReplicaKey]:
         served = {each.key for each in self._probe.replicas()}
-        if wanted.only is None:
+        if requirements.only is None:
             return sorted(served)
-        foreign = sorted(set(wanted.only) - served)
+        foreign = sorted(set(requirements.only) - served)
         if foreign:
             raise NoSuchReplica(
                 f"{self._probe.label} does not have {few(map(str, foreign))}",
                 remedy="See system.replicas of the server, and that it is the one that you mean",
             )
-        return sorted(set(wanted.only))
+        return sorted(set(requirements.only))
 
-    def _verify_server(self, wanted: Wanted) -> tuple[str, int]:
+    def _verify_server(self, requirements: Requirements) -> tuple[str, int]:
         version, started = self._probe.version(), self._probe.started()
-        if wanted.config_changed_at is not None and started < wanted.config_changed_at:
+        if requirements.config_changed_at is not None and started < requirements.config_changed_at:
             raise NotReady(
                 f"{self._probe.label} was started before its configuration was changed",
                 remedy="Restart it and run again",
             )
-        if not self._probe.shows(wanted.patched_sign):
+        if not self._probe.shows(requirements.patched_sign):
             raise NotReady(
                 f"{self._probe.label} (version {version}) does not show the sign of the patch",
                 remedy="Install the patched server, or correct patched_sign",
@@ -145,7 +149,7 @@ class Verification:
         return version, started
 
     def _verify_replicas(self, live: Mapping[ReplicaKey, LiveReplica]) -> dict[ReplicaKey, Znode]:
-        """The ``host`` znode of each replica."""
+        """The ``host`` znode of each replica; raises NotReady where one may not be entered."""
         served = {each.key: each for each in self._probe.replicas()}
         hosts: dict[ReplicaKey, Znode] = {}
         problems: list[str] = []
@@ -176,9 +180,8 @@ class Verification:
         return None
 
 
-def read_replicas(hot: ZnodeReader, keys: Iterable[ReplicaKey]) -> dict[ReplicaKey, LiveReplica]:
-    """The replicas as hot has them, also those that it has not."""
+def look_up_replicas(hot: ZnodeReader, keys: Iterable[ReplicaKey]) -> dict[ReplicaKey, LiveReplica]:
+    """What hot has of the replicas; of one that it does not know, no znode."""
     layouts = {key: ShardLayout(key.shard_path).replica(key.replica) for key in keys}
     hot.sync("/")
-    found = iter(hot.read([path for each in layouts.values() for path in (each.host, each.is_active)]))
-    return {key: LiveReplica(key.replica, next(found), next(found)) for key in layouts}
+    return dict(aligned([*layouts], live_replicas(hot, [*layouts.values()])))

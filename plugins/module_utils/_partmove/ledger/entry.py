@@ -13,15 +13,34 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ..errors import FormatError
+from ..records import TEXT, WHOLE_NUMBER, Envelope, Record, json_object, list_of, or_none
 from ..tree.ports import ZnodeStore
 from ..tree.znodes import Znode
 
 FORMAT = "olap.partmove/ledger"
 VERSION = 1
+
+_REMEDY = "Use the version of olap.partmove that wrote it, or withdraw it and verify the server again"
+_ENVELOPE = Envelope("entry of the ledger", FORMAT, VERSION, remedy=_REMEDY)
+_ENTRY = Record(
+    {
+        "host": TEXT,
+        "interserver_port": or_none(WHOLE_NUMBER),
+        "host_version": WHOLE_NUMBER,
+        "host_mzxid": WHOLE_NUMBER,
+        "server_version": TEXT,
+        "patched_sign": TEXT,
+        "started_at": TEXT,
+        "cold": Record({"hosts": list_of(TEXT), "chroot": TEXT}),
+        "verified_by": TEXT,
+        "verified_at": TEXT,
+    },
+    remedy=_REMEDY,
+)
 
 _ZOOKEEPER_PORT = 2181
 
@@ -42,7 +61,7 @@ class ColdEnsemble(NamedTuple):
 
 
 def _canonical(address: str) -> str:
-    """The address in its one way of writing: in lower case, and with the port."""
+    """The address as two equal ones are written alike: in lower case, and with the port."""
     parts = urlsplit(f"//{address}")
     host = parts.hostname or ""
     return f"{f'[{host}]' if ':' in host else host}:{parts.port or _ZOOKEEPER_PORT}"
@@ -66,9 +85,9 @@ class LedgerEntry:
     verified_at: str
 
     def encode(self) -> bytes:
-        """As the znode holds it."""
+        """The data of the znode that holds the entry."""
         fields = asdict(self) | {"cold": self.cold._asdict()}
-        return json.dumps({"format": FORMAT, "version": VERSION, **fields}).encode()
+        return json.dumps(_ENVELOPE.around(fields)).encode()
 
     def says_as_much_as(self, other: LedgerEntry) -> bool:
         """Whether the two differ in nothing but when, and by whom, the same was found out."""
@@ -82,53 +101,12 @@ class LedgerEntry:
 
 
 def parse_entry(znode: Znode) -> LedgerEntry:
-    """Raises FormatError for anything but an entry of this version."""
+    """The entry in a znode of the ledger; raises FormatError for anything but one of this version."""
+    where = f"The ledger entry {znode.path}"
     try:
-        fields = json.loads(znode.data)
+        value = json_object(znode.data)
     except ValueError as error:
-        raise _not_understood(znode, "is not JSON") from error
-    if not isinstance(fields, dict) or fields.pop("format", None) != FORMAT:
-        raise _not_understood(znode, "is not an entry of the ledger")
-    version = fields.pop("version", None)
-    if version != VERSION or isinstance(version, bool):
-        raise _not_understood(znode, f"has the format version {version!r}, and {VERSION} is known")
-    cold = fields.pop("cold", None)
-    if fields.keys() != _TYPES.keys() or any(not _has_type(fields[name], name) for name in _TYPES):
-        raise _not_understood(znode, "has not the fields of an entry")
-    return LedgerEntry(**fields, cold=_parse_cold(znode, cold))
-
-
-_TYPES: dict[str, tuple[type, ...]] = {
-    "host": (str,),
-    "interserver_port": (int, type(None)),
-    "host_version": (int,),
-    "host_mzxid": (int,),
-    "server_version": (str,),
-    "patched_sign": (str,),
-    "started_at": (str,),
-    "verified_by": (str,),
-    "verified_at": (str,),
-}
-
-
-def _has_type(value: Any, name: str) -> bool:
-    return isinstance(value, _TYPES[name]) and not isinstance(value, bool)
-
-
-def _parse_cold(znode: Znode, cold: Any) -> ColdEnsemble:
-    if isinstance(cold, dict) and cold.keys() == {"hosts", "chroot"}:
-        hosts, chroot = cold["hosts"], cold["chroot"]
-        if (
-            isinstance(hosts, list)
-            and all(isinstance(each, str) for each in hosts)
-            and isinstance(chroot, str)
-        ):
-            return ColdEnsemble(tuple(hosts), chroot)
-    raise _not_understood(znode, "does not say which cold ensemble it is about")
-
-
-def _not_understood(znode: Znode, problem: str) -> FormatError:
-    return FormatError(
-        f"The ledger entry {znode.path} {problem}",
-        remedy="Use the version of olap.partmove that wrote it, or withdraw it and verify the server again",
-    )
+        raise FormatError(f"{where} is no JSON object: {error}", remedy=_REMEDY) from error
+    fields = _ENTRY.read(_ENVELOPE.opened(value, where), where)
+    cold = fields.pop("cold")
+    return LedgerEntry(**fields, cold=ColdEnsemble(tuple(cold["hosts"]), cold["chroot"]))

@@ -17,7 +17,7 @@ restarts, makes the switch fail.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
@@ -25,7 +25,8 @@ from ..aligned import aligned
 from ..errors import EnsembleError, FormatError, PartMoveError
 from ..formats.layout import ShardLayout
 from ..gates.gate import Refusal
-from ..gates.servers import Judgement
+from ..gates.judge import Judgement
+from ..gates.names import GateName
 from ..shard.facts import ShardFacts
 from ..text import few
 from ..tree.paths import DEFAULT_ROOT, ensure_path, refuse_unwritable
@@ -45,7 +46,7 @@ class ServerChanged(PartMoveError):
 
 
 class ReplicaKey(NamedTuple):
-    """A replica of a table."""
+    """A replica by the table that it is of and its name there; as text, what messages call it."""
 
     shard_path: str
     replica: str
@@ -97,7 +98,7 @@ class Ledger:
         path, data = self.path(key), entry.encode()
         first: EntryChange | None = None
         for found in self._attempts(key):
-            change = EntryChange(found, _wanted(found, entry))
+            change = EntryChange(found, _data_for(entry, found))
             if not change.changed:
                 return first or change
             first = first or change
@@ -150,16 +151,17 @@ class LedgerReadiness:
         self._ledger = ledger
         self._cold = cold
 
-    def look(self, shard: ShardFacts) -> Judgement:
-        """The checks are those of the entries; the host znodes are part of the shard's fence."""
+    def judge(self, shard: ShardFacts, partition_ids: Collection[str]) -> Judgement:
+        """Judge by the entries, whose versions are checked; the fence of the shard checks the host znodes."""
         replicas = [LiveReplica(each.name, each.host, each.is_active) for each in shard.replicas]
         entries = self._ledger.read(shard.layout.path, (each.name for each in replicas))
         reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas]
         found = [reason for reason in reasons if reason is not None]
         if found:
-            return Judgement(Refusal("patched_replicas", few(found), VERIFY))
+            refusal = Refusal(GateName.PATCHED_REPLICAS, few(found), VERIFY)
+            return Judgement(dict.fromkeys(partition_ids, refusal))
         checks = [Check(each.path, each.stat.version) for each in entries.values() if each is not None]
-        return Judgement(None, tuple(checks))
+        return Judgement({}, tuple(checks))
 
 
 def not_ready(entry: Znode | None, replica: LiveReplica, cold: ColdEnsemble) -> str | None:
@@ -188,8 +190,8 @@ def server_changed(key: ReplicaKey) -> ServerChanged:
     )
 
 
-def _wanted(found: Znode | None, entry: LedgerEntry) -> bytes:
-    """What the znode is to hold: what it does hold, where that says as much."""
+def _data_for(entry: LedgerEntry, found: Znode | None) -> bytes:
+    """What the znode of the entry is to hold: what it does hold already, where that says as much."""
     if found is not None and parse_entry(found).says_as_much_as(entry):
         return found.data
     return entry.encode()

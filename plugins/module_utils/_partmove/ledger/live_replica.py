@@ -2,13 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A replica as its own znodes show it: the address its server wrote when it was activated, and its life."""
+"""A replica as its own znodes show it: the server that activated it last, and whether that is alive."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..formats.layout import ShardLayout
+from ..errors import NoSuchReplica
+from ..formats.layout import ReplicaLayout, ShardLayout
 from ..formats.znode_text import ZnodeText, unescape
 from ..tree.ports import ZnodeReader
 from ..tree.znodes import Znode
@@ -38,6 +40,13 @@ class ServerName(NamedTuple):
         if address is None or address.host.lower() != self.host.lower():
             return False
         return self.interserver_port in (None, address.interserver_port)
+
+    def unknown(self, where: str) -> NoSuchReplica:
+        """The error for a server that has registered no replica ``where`` it was looked for."""
+        return NoSuchReplica(
+            f"No replica {where} in hot is registered by {self}",
+            remedy="Give host as the znode host of a replica has it, which may be its full name",
+        )
 
     def __str__(self) -> str:
         return self.host if self.interserver_port is None else f"{self.host}:{self.interserver_port}"
@@ -73,6 +82,16 @@ def parse_address(host: Znode) -> ReplicaAddress:
 def read_live_replicas(hot: ZnodeReader, layout: ShardLayout) -> tuple[LiveReplica, ...]:
     """The replicas of a shard path, sorted by name; none where there is no table."""
     names = hot.children([layout.replicas])[0] or ()
-    layouts = [layout.replica(name) for name in names]
+    return tuple(live_replicas(hot, [layout.replica(name) for name in names]))
+
+
+def live_replicas(hot: ZnodeReader, layouts: Sequence[ReplicaLayout]) -> list[LiveReplica]:
+    """What hot has of the replicas, in order; of one that it does not know, no znode."""
     found = iter(hot.read([path for each in layouts for path in (each.host, each.is_active)]))
-    return tuple(LiveReplica(each.name, next(found), next(found)) for each in layouts)
+    return [LiveReplica(each.name, next(found), next(found)) for each in layouts]
+
+
+def table_of(replicas: Iterable[LiveReplica]) -> str:
+    """``database.table`` as the first replica that tells it; empty where none does. Raises FormatError."""
+    addresses = (each.address for each in replicas)
+    return next((each.table for each in addresses if each is not None and each.table), "")

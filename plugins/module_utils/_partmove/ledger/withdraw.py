@@ -13,21 +13,20 @@ stay as it is keeps its entry.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..aligned import aligned
 from ..errors import NoSuchReplica, PartMoveError
 from ..formats.layout import ShardLayout
-from ..formats.names import PartName, parse_part_name
 from ..formats.table_metadata import parse_table_metadata
+from ..shard.location import partitions_only_in_cold
+from ..shard.parts import PartNames
 from ..shard.reader import marked_cold
 from ..text import few
 from ..tree.ports import ZnodeReader
 from .ledger import EntryChange, Ledger, ReplicaKey
-from .live_replica import read_live_replicas
+from .live_replica import read_live_replicas, table_of
 
 BACK_TO_HOT = (
     "Register them in hot again first: ansible-playbook olap.partmove.reheat with part_move_shard_paths of"
@@ -56,14 +55,14 @@ class StillCold(PartMoveError):
 
 @dataclass
 class Withdrawal:
-    """What was done, also when it ended with an error."""
+    """What a withdrawal has done, also when it ended with an error."""
 
     changes: dict[ReplicaKey, EntryChange] = field(default_factory=dict)
     cold_partitions: list[ColdPartition] = field(default_factory=list)
-    """Those that are in the way."""
+    """The cold partitions that are in the way of a downgrade."""
 
 
-class Guard:
+class DowngradeGuard:
     """Looks for cold partitions in one pair of ensembles."""
 
     def __init__(self, hot: ZnodeReader, cold: ZnodeReader) -> None:
@@ -82,40 +81,19 @@ class Guard:
         metadata = self._hot.read([layout.metadata])[0]
         if metadata is None:
             return []
-        version = parse_table_metadata(metadata.data, layout.metadata).format_version
+        names = PartNames(layout, parse_table_metadata(metadata.data, layout.metadata).format_version)
         if self._cold.read([layout.path])[0] is None:
             self._refuse_unknown_cold(layout)
             return []
         # Hot first: a part that goes over to cold meanwhile is then seen in one of the two.
-        hot, cold = (self._parts(each, layout, version) for each in (self._hot, self._cold))
-        ids = {
-            partition_id
-            for (replica, partition_id), parts in cold.items()
-            if not all(_is_registered(part, hot.get((replica, partition_id), ())) for part in parts)
-        }
-        table = self._table_name(layout) if ids else ""
+        hot, cold = (names.by_partition(each, _replicas(each, layout)) for each in (self._hot, self._cold))
+        ids = partitions_only_in_cold(hot, cold)
+        table = table_of(read_live_replicas(self._hot, layout)) if ids else ""
         return [ColdPartition(shard_path, table, each) for each in sorted(ids)]
 
     def replicas(self, shard_path: str) -> Collection[str]:
         """The replicas of a shard path; none without a table."""
-        return self._hot.children([ShardLayout(shard_path).replicas])[0] or ()
-
-    def _parts(
-        self, reader: ZnodeReader, layout: ShardLayout, format_version: int
-    ) -> Mapping[tuple[str, str], Sequence[PartName]]:
-        """Replica and partition id → parts that the ensemble registers."""
-        names = reader.children([layout.replicas])[0] or ()
-        folders = [layout.replica(name).parts for name in names]
-        found: defaultdict[tuple[str, str], list[PartName]] = defaultdict(list)
-        for replica, folder, listed in aligned(names, folders, reader.children(folders)):
-            for each in listed or ():
-                part = parse_part_name(each, format_version, f"{folder}/{each}")
-                found[replica, part.partition_id].append(part)
-        return found
-
-    def _table_name(self, layout: ShardLayout) -> str:
-        addresses = (each.address for each in read_live_replicas(self._hot, layout))
-        return next((each.table for each in addresses if each is not None and each.table), "")
+        return _replicas(self._hot, ShardLayout(shard_path))
 
     def _refuse_unknown_cold(self, layout: ShardLayout) -> None:
         """With the wrong ensemble for cold, every cold partition would look like a dropped one."""
@@ -128,8 +106,10 @@ class Guard:
             )
 
 
-def withdraw(guard: Guard, ledger: Ledger, replicas: Collection[ReplicaKey], withdrawal: Withdrawal) -> None:
-    """Withdraw the replicas, so that their servers may be replaced by some that do not know cold.
+def withdraw_replicas(
+    guard: DowngradeGuard, ledger: Ledger, replicas: Collection[ReplicaKey], withdrawal: Withdrawal
+) -> None:
+    """Withdraw replicas from the ledger: their servers may then be replaced by some that do not know cold.
 
     Fills ``withdrawal``. Raises StillCold with nothing written, or else with the entries withdrawn: then a
     move was faster. Raises also when an ensemble cannot be used; running again goes on.
@@ -153,7 +133,9 @@ def _refuse_unknown(keys: Sequence[ReplicaKey]) -> None:
         )
 
 
-def _refuse_cold(guard: Guard, shard_paths: Iterable[str], withdrawal: Withdrawal, done: str) -> None:
+def _refuse_cold(
+    guard: DowngradeGuard, shard_paths: Iterable[str], withdrawal: Withdrawal, done: str
+) -> None:
     found = [each for shard_path in shard_paths for each in guard.cold_partitions(shard_path)]
     withdrawal.cold_partitions = found
     if found:
@@ -165,6 +147,6 @@ def _refuse_cold(guard: Guard, shard_paths: Iterable[str], withdrawal: Withdrawa
         )
 
 
-def _is_registered(part: PartName, hot: Iterable[PartName]) -> bool:
-    """Whether hot has the part, or what it was merged or mutated into."""
-    return any(each.covers(part) for each in hot)
+def _replicas(reader: ZnodeReader, layout: ShardLayout) -> Sequence[str]:
+    """The replicas that an ensemble knows; cold may have parts of some that are gone from hot."""
+    return reader.children([layout.replicas])[0] or ()

@@ -14,21 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..formats.layout import ShardLayout
 from ..formats.log_entry import EntryKind
+from ..formats.names import is_covered
 from ..gates.gate import Refusal
-from ..gates.partition import is_registered_or_replaced
+from ..gates.names import GateName
 from ..gates.servers import ServerCheck
-from ..lease.lease import Lease, confirm_lease, raise_if_lease_lost
 from ..shard.facts import PartitionFacts, ShardFacts
-from ..shard.reader import ShardReader
 from ..text import few
-from ..tree.batches import fits
-from ..tree.paths import refuse_unwritable
-from ..tree.ports import ZnodeStore
-from ..tree.znodes import Committed, Rejected
-from .copies import restoring
 from .detached import detached_since
+from .leased_shard import LeasedShard
+from .operations import returning_to_hot
 from .report import ShardReport
 
 _ATTEMPTS = 100
@@ -36,20 +31,10 @@ _ATTEMPTS = 100
 
 
 class Aftermath:
-    """Looks at the partitions that one run switched, under the lease of that run."""
+    """Looks at the partitions that one run switched to cold, under the lease of that run."""
 
-    def __init__(
-        self,
-        hot: ZnodeStore,
-        reader: ShardReader,
-        layout: ShardLayout,
-        lease: Lease,
-        servers: ServerCheck,
-    ) -> None:
-        self._hot = hot
-        self._reader = reader
-        self._layout = layout
-        self._lease = lease
+    def __init__(self, leased: LeasedShard, servers: ServerCheck) -> None:
+        self._leased = leased
         self._servers = servers
 
     def check(
@@ -63,33 +48,29 @@ class Aftermath:
         ``switched`` holds the facts as of before the switch. Looks at what is in ``report.moved`` only,
         so that it can be called again. Raises LeaseLost, EnsembleError.
         """
-        self._hot.sync(self._layout.path)
         moved = [switched[each] for each in sorted(switched.keys() & report.moved.keys())]
         # Before hot is read: a part that a server has made active is in hot by then, and so is found late.
-        failures = self._server_failures(self._reader.shard(), moved, detached_before)
-        self._hot.sync(self._layout.path)
-        shard = self._reader.shard()
+        failures = self._server_failures(self._leased.shard(), moved, detached_before)
+        shard = self._leased.shard()
         late = self._late(shard, switched)
         gone = self._gone(shard, switched)
-        confirm_lease(self._hot, self._lease, self._layout.path)
+        self._leased.confirm()
         for each in sorted(switched.keys() & report.moved.keys() & late.keys()):
             undone = self._undo(each, switched[each])
-            del report.moved[each]
             if undone:
+                del report.moved[each]
                 report.deferred[each] = _late_insert(late[each])
             else:
-                report.failed[each] = _not_undone(late[each])
+                report.fail(each, _not_undone(late[each]))
         for each in sorted(report.moved.keys() & gone.keys()):
-            del report.moved[each]
-            report.failed[each] = _copies_gone(gone[each])
+            report.fail(each, _copies_gone(gone[each]))
         for each in sorted(report.moved.keys() & failures.keys()):
-            del report.moved[each]
-            report.failed[each] = failures[each]
+            report.fail(each, failures[each])
 
     def _late(self, shard: ShardFacts, switched: Mapping[str, PartitionFacts]) -> dict[str, str]:
         """Partition id → what is in hot, or on its way there, although the partition is cold."""
         late: dict[str, str] = {}
-        for replica, parts in self._reader.names_in_hot(shard).items():
+        for replica, parts in self._leased.names_in_hot(shard).items():
             for each in parts.keys() & switched.keys():
                 late.setdefault(each, f"replica {replica} registered {few(parts[each])}")
         for each in shard.pending.keys() & switched.keys():
@@ -103,7 +84,7 @@ class Aftermath:
 
     def _gone(self, shard: ShardFacts, switched: Mapping[str, PartitionFacts]) -> dict[str, list[str]]:
         """Partition id → paths of copies that are not there any more, of replicas that still are."""
-        cold = self._reader.names_in_cold(shard)
+        cold = self._leased.names_in_cold(shard)
         gone = {
             each: [
                 part.znode.path
@@ -122,31 +103,22 @@ class Aftermath:
         gone either: a DROP PARTITION that has been carried out took them away, and the parts with them.
         """
         for _attempt in range(_ATTEMPTS):
-            self._hot.sync(self._layout.path)
-            shard = self._reader.shard()
-            # After the fence was read: whatever was taken from cold before that is seen to be gone.
-            self._reader.sync_cold()
+            shard, found = self._leased.look([partition_id])
+            now = found[partition_id]
             pending = shard.pending.get(partition_id, ())
-            if any(entry.kind is not EntryKind.GET for entry in pending):
-                return False
-            now = self._reader.partitions(shard, [partition_id])[partition_id]
-            if now.state is None:
+            if now.state is None or any(entry.kind is not EntryKind.GET for entry in pending):
                 return False
             parts = [part for part in before.hot_parts if part.replica in now.hot]
             if not now.is_cold:
-                return all(is_registered_or_replaced(part, now.hot[part.replica]) for part in parts)
-            checks = (*self._lease.hot_checks, *shard.fence)
-            ops = restoring(parts, now.state)
+                return all(
+                    is_covered(part.name, [each.name for each in now.hot[part.replica]]) for part in parts
+                )
+            ops = returning_to_hot(parts, now.state)
             gone = {part.znode.path for part in parts} - {part.znode.path for part in now.cold_parts}
-            if gone or not fits(checks, ops):
+            if gone or not self._leased.hot.fits(ops, shard.fence):
                 return False
-            multi = (*checks, *ops)
-            outcome = self._hot.commit([multi])[0]
-            if isinstance(outcome, Committed):
+            if self._leased.hot.commit([(partition_id, ops)], shard.fence).is_whole():
                 return True
-            if isinstance(outcome, Rejected):
-                raise_if_lease_lost(outcome, len(self._lease.hot_checks), self._layout.path)
-                refuse_unwritable(self._hot, multi[outcome.op_index].path, outcome)
         return False
 
     def _server_failures(
@@ -163,7 +135,7 @@ class Aftermath:
 
 def _copies_gone(paths: Sequence[str]) -> Refusal:
     return Refusal(
-        "copies_kept",
+        GateName.COPIES_KEPT,
         f"copies that were verified are gone from the cold ensemble: {few(paths)}",
         "Find out what deleted them and repair the partition now, before a server restarts",
     )
@@ -171,7 +143,7 @@ def _copies_gone(paths: Sequence[str]) -> Refusal:
 
 def _late_insert(reason: str) -> Refusal:
     return Refusal(
-        "late_insert",
+        GateName.LATE_INSERT,
         f"while it was switched, {reason}; it is registered in hot again",
         "Run again once the partition gets no inserts any more and every replica has its parts",
     )
@@ -179,7 +151,7 @@ def _late_insert(reason: str) -> Refusal:
 
 def _not_undone(reason: str) -> Refusal:
     return Refusal(
-        "late_insert",
+        GateName.LATE_INSERT,
         f"it was switched, but {reason}, and the switch could not be undone",
         "Audit the partition now and repair it before anything merges it",
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ..errors import PartMoveError
 from ..formats.names import PartName
 from ..gates.gate import Refusal
+from ..gates.names import GateName
 from ..gates.servers import ServerCheck, server_silent
 from ..shard.facts import ShardFacts
 
@@ -55,7 +56,7 @@ def _part_of(folder: str) -> str:
 
 def _detached(replica: str, name: str) -> Refusal:
     return Refusal(
-        "active_on_disk",
+        GateName.ACTIVE_ON_DISK,
         f"replica {replica} detached {name} during the run",
         "Audit the partition now and repair it before the server restarts",
     )

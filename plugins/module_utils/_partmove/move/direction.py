@@ -2,92 +2,106 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The two ways to switch a partition: to the cold ensemble, and back to hot."""
+"""What a run to cold and a run to hot have apart; `run` is what they have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple, Protocol
 
-from ..gates.judge import REHEAT_GATES, GateOptions, refuse_partitions
-from ..gates.partition import is_registered_or_replaced
-from ..gates.servers import Readiness
-from ..shard.facts import COLD, HOT, PartitionFacts, RegisteredPart, ShardFacts
-from ..tree.znodes import Delete, Op, SetData, Znode
-from .copies import restoring
-from .switch import Verdict
+from ..formats.state import State
+from ..gates.gate import Refusal
+from ..gates.judge import Judgement
+from ..shard.facts import PartitionFacts, ShardFacts
+from ..shard.location import Location
+from ..shard.reader import Look
+from ..tree.znodes import Op, Znode
+from .leased_shard import LeasedShard
+from .report import MovedPartition, ShardReport
 
 
-class ToCold:
-    """Implements Direction: hot gives up a partition of which cold has verified copies."""
+class Stage(Enum):
+    """What a run has to do for a partition, by its location."""
 
-    state = COLD
-    needs_cold = False
-    too_large = "Merge the partition into fewer parts and run again"
+    DONE = "done"
+    """Nothing: it is as the run would leave it."""
+    SWITCH = "switch"
+    """Judge, prepare and switch it."""
+    CLEAN = "clean"
+    """Remove its copies, or wait until they may be removed."""
+    ELSEWHERE = "elsewhere"
+    """Nothing can be done for it by this run."""
 
-    def __init__(self, readiness: Readiness, options: GateOptions) -> None:
-        self._readiness = readiness
-        self._options = options
 
-    def judge(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Verdict:
-        """All gates, and whether the servers are still those that know cold."""
-        ready = self._readiness.look(shard)
-        if ready.refusal is not None:
-            return Verdict({each.partition_id: ready.refusal for each in partitions})
-        return Verdict(refuse_partitions(shard, partitions, self._options), ready.checks)
+class Refusals(NamedTuple):
+    """What a direction says of partitions that a run could not finish with."""
 
-    def is_changed(self, verified: PartitionFacts, now: PartitionFacts) -> bool:
-        """Whether hot registers something else than what was copied."""
-        return now.is_cold or now.hot != verified.hot
+    keeps_changing: Refusal
+    """It changed again and again after it had been prepared."""
+    not_found_out: Refusal
+    """The answer to its switch was lost for good."""
+    not_looked_at_again: Refusal
+    """It was switched, and the run ended before it was looked at again."""
+    too_large: str
+    """The way out for a partition whose operations do not fit one multi."""
+
+
+class Direction(Protocol):
+    """One direction of a run over one shard path; it lives as long as the run, over all its leases."""
+
+    event: str
+    """What a journal calls a partition that was switched."""
+    state: State
+    """The State of a partition that was switched; one that was not has another."""
+    needs_cold: bool
+    """Whether the look before the switch reads what cold has once more."""
+    stages: Mapping[Location, Stage]
+    """What to do with a partition where it is; ELSEWHERE for a location that is no key."""
+    refusals: Refusals
+
+    def judge_early(self, shard: ShardFacts, partition_ids: Collection[str]) -> Mapping[str, Refusal]:
+        """What the shard path as a whole refuses at a look without the lease."""
+
+    def judge(self, look: Look, partition_ids: Sequence[str], now: float) -> Judgement:
+        """What the gates say of partitions that are to be switched; servers are not asked."""
+
+    def expected(self, partition: PartitionFacts) -> PartitionFacts:
+        """The partition with those parts as registered in hot that servers have to have on disk."""
+
+    def prepare(
+        self, leased: LeasedShard, shard: ShardFacts, partitions: Mapping[str, PartitionFacts]
+    ) -> dict[str, Refusal]:
+        """Do what has to be done before the switch; returns those that it failed for."""
+
+    def is_changed(self, prepared: PartitionFacts, now: PartitionFacts) -> bool:
+        """Whether the partition is not what was prepared."""
 
     def ops(self, partition: PartitionFacts, state: Znode) -> list[Op]:
-        """State first, then every part of every replica, children before their parent."""
-        ops: list[Op] = [SetData(state.path, COLD, state.stat.version)]
-        for part in partition.hot_parts:
-            ops += [Delete(each.path, each.stat.version) for each in (*part.children, part.znode)]
-        return ops
+        """What switches the partition; ``state`` is its marker."""
 
+    def row(self, partition: PartitionFacts) -> MovedPartition:
+        """What to record of a partition that was switched and was like this before."""
 
-class ToHot:
-    """Implements Direction: hot registers again what only cold has. Cold keeps it for now."""
+    def waits(self, shard: ShardFacts, state: Znode | None, now: float) -> Refusal | None:
+        """Why the copies of a partition at the stage CLEAN have to stay; None where they may go."""
 
-    state = HOT
-    # A DROP PARTITION that was carried out since takes the copies away, and they must not come back.
-    needs_cold = True
-    too_large = "This collection moves no partition of that size; what moved it has to bring it back"
+    def clean(
+        self, leased: LeasedShard, look: Look, partition_ids: Sequence[str], report: ShardReport
+    ) -> None:
+        """Remove the copies of the partitions at the stage CLEAN, and tell the report."""
 
-    def __init__(self, options: GateOptions) -> None:
-        self._options = options
+    def discard(self, leased: LeasedShard, partition_ids: Collection[str]) -> bool:
+        """Remove what was prepared for partitions that are not switched; whether there was anything."""
 
-    def judge(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Verdict:
-        """The gates that also the way back has."""
-        returned = [as_returned(each) for each in partitions]
-        return Verdict(refuse_partitions(shard, returned, self._options, REHEAT_GATES))
+    def abandon(self, leased: LeasedShard, moved: Collection[str]) -> None:
+        """Remove what was prepared for all but the moved, where the shard path cannot be read any more."""
 
-    def is_changed(self, verified: PartitionFacts, now: PartitionFacts) -> bool:
-        """Whether either ensemble registers something else than what the servers were asked about."""
-        return not now.is_cold or (now.hot, now.cold) != (verified.hot, verified.cold)
-
-    def ops(self, partition: PartitionFacts, state: Znode) -> list[Op]:
-        """Every part that hot has to have again, the parent before its children, then State."""
-        return restoring(returning_parts(partition), state)
-
-
-def returning_parts(partition: PartitionFacts) -> list[RegisteredPart]:
-    """The parts that cold registers, and hot neither registers nor has replaced."""
-    return [
-        part
-        for replica, parts in partition.cold.items()
-        for part in parts
-        if not is_registered_or_replaced(part, partition.hot[replica])
-    ]
-
-
-def as_returned(partition: PartitionFacts) -> PartitionFacts:
-    """The partition as it will be: hot registers its parts again."""
-    returning = returning_parts(partition)
-    hot = {
-        replica: (*parts, *(part for part in returning if part.replica == replica))
-        for replica, parts in partition.hot.items()
-    }
-    return replace(partition, hot=hot)
+    def look_after(
+        self,
+        leased: LeasedShard,
+        switched: Mapping[str, PartitionFacts],
+        detached_before: Mapping[str, frozenset[str]],
+        report: ShardReport,
+    ) -> None:
+        """Look at the switched partitions again; take from ``report.moved`` what is not as it must be."""

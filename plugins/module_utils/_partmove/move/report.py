@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..formats.state import State
 from ..gates.gate import Refusal
-from ..shard.facts import PartitionFacts, RegisteredPart
+from ..shard.facts import PartitionFacts, RegisteredPart, state_text
 
 
 class MovedPartition(NamedTuple):
@@ -27,14 +28,15 @@ class MovedPartition(NamedTuple):
     data_bytes: int
 
     @classmethod
-    def to_cold(cls, partition: PartitionFacts, state_before: str) -> MovedPartition:
+    def to_cold(cls, partition: PartitionFacts) -> MovedPartition:
         """The row of a partition that was registered in hot as ``partition`` says."""
-        return cls._of(partition.partition_id, (state_before, "COLD"), partition.hot_parts)
+        states = state_text(partition.state), State.COLD.value
+        return cls._of(partition.partition_id, states, partition.hot_parts)
 
     @classmethod
     def to_hot(cls, partition_id: str, returned: Sequence[RegisteredPart]) -> MovedPartition:
         """The row of a partition whose parts are registered in hot again."""
-        return cls._of(partition_id, ("COLD", "HOT"), returned)
+        return cls._of(partition_id, (State.COLD.value, State.HOT.value), returned)
 
     def event(self, shard_path: str) -> dict[str, str | int]:
         """What a journal keeps of it."""
@@ -72,6 +74,11 @@ class ShardReport:
     """Not moved, for a reason that a gate gives; as they were."""
     failed: dict[str, Refusal] = field(default_factory=dict)
     """Something is not as it must be; a person has to look."""
+
+    def fail(self, partition_id: str, refusal: Refusal) -> None:
+        """Take a partition from the moved ones to those that a person has to look at."""
+        del self.moved[partition_id]
+        self.failed[partition_id] = refusal
 
     def open(self, wanted: Sequence[str]) -> list[str]:
         """Those of the wanted partitions that nothing has been said about yet."""

@@ -2,72 +2,59 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run over one shard path: a look, then work under a lease, which is taken again where it is lost."""
+"""One run over one shard path, in either direction: what takes a partition from state to state.
+
+States of a partition, and what takes it to the next one::
+
+    open      → unchanged  it is where the run would leave it
+              → deferred   it is where no run starts from; or a gate refuses it; or it changed too often
+              → cleaned    (to hot) hot registers it already, and its copies were removed
+              → passed     the gates, and then the servers, let it pass
+    passed    → prepared   (to cold) its copies were made and compared on every member
+              → failed     they are not equal
+    prepared  → switched   one multi changed registration and State at one instant
+              → open       something else was registered by then
+              → deferred   a gate refuses it by then, or the table was too busy
+              → failed     the answer was lost, and the run ended before it was found out
+    switched  → moved      a look at both ensembles and at the servers found it as it must be
+              → deferred   (to cold) a part arrived meanwhile, and the switch was undone
+              → failed     something is not as it must be, or the run ended before the look
+
+What a run knows outlives its lease: where the lease is lost, it is taken again and the run goes on with what
+is open. The truth is in the two ensembles alone: a run that is killed leaves each partition as it was, with
+copies, or switched, and another run starts from there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..errors import FormatError, LeaseHeld, LeaseLost
+from ..errors import FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
+from ..formats.layout import ShardLayout
+from ..gates.drift import refuse_location
 from ..gates.gate import Refusal
-from ..gates.servers import Readiness, ServerCheck
-from ..lease.lease import Lease, LeaseKeeper
+from ..gates.names import GateName
+from ..gates.readiness import Readiness
+from ..gates.servers import ServerCheck, server_silent
+from ..lease.lease import LeaseKeeper
+from ..shard.facts import PartitionFacts, RegisteredNames, ShardFacts
+from ..shard.location import locate
+from ..shard.reader import Look, ShardReader
 from ..tree.ports import Clock, Journal, ZnodeStore
+from .direction import Direction, Stage
+from .leased_shard import LeasedShard
 from .report import ShardReport
+from .switch import Switch, SwitchResult
 
+ROUNDS = 3
+"""How often partitions that changed after they were prepared are prepared again."""
 _LEASES = 3
 """How often a run takes a shard path up again after its session ended."""
 
 
-def work_on_shard(
-    leases: LeaseKeeper,
-    wanted: Sequence[str],
-    report: ShardReport,
-    look: Callable[[], None],
-    work: Callable[[Lease, list[str]], None],
-) -> None:
-    """Look, and do under a lease what the look leaves open; defer all that is, where something is unreadable.
-
-    A look that leaves nothing open takes no lease, so that a run with nothing to do writes nothing.
-    """
-    try:
-        look()
-        if report.open(wanted):
-            _work_under_lease(leases, wanted, report, work)
-    except FormatError as error:
-        refusal = Refusal("readable", error.message, error.remedy)
-        report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
-
-
-def _work_under_lease(
-    leases: LeaseKeeper,
-    wanted: Sequence[str],
-    report: ShardReport,
-    work: Callable[[Lease, list[str]], None],
-) -> None:
-    """Take the lease, again where it was lost, and do what is open; defer what is left after the last one."""
-    for _lease in range(_LEASES):
-        try:
-            lease = leases.acquire(report.shard_path)
-        except LeaseHeld as error:
-            refusal = Refusal("lock_free", error.message, error.remedy)
-            break
-        except LeaseLost as error:
-            refusal = Refusal("lock_kept", error.message, error.remedy)
-            continue
-        try:
-            work(lease, report.open(wanted))
-            return
-        except LeaseLost as error:
-            refusal = Refusal("lock_kept", error.message, error.remedy)
-        finally:
-            leases.release(lease)
-    report.deferred.update(dict.fromkeys(report.open(wanted), refusal))
-
-
 class World(NamedTuple):
-    """All that a move works with."""
+    """The ensembles, the servers and all else that a run works with."""
 
     hot: ZnodeStore
     cold: ZnodeStore
@@ -76,3 +63,171 @@ class World(NamedTuple):
     leases: LeaseKeeper
     readiness: Readiness
     servers: ServerCheck
+
+
+class ShardRun:
+    """One run; what it finds out and does is in ``report``, also where it ends with an error."""
+
+    def __init__(self, world: World, direction: Direction, report: ShardReport) -> None:
+        self._world = world
+        self._direction = direction
+        self._report = report
+        self._layout = ShardLayout(report.shard_path)
+        self._reader = ShardReader(world.hot, world.cold, self._layout)
+        self._switched: dict[str, PartitionFacts] = {}
+        """Partitions that were switched and not looked at again, as they were before."""
+        self._detached: dict[str, frozenset[str]] = {}
+        """Replica → names in its ``detached`` folder before anything was switched."""
+
+    def carry_out(self, partition_ids: Sequence[str]) -> None:
+        """Take each partition to one of its ends. Raises NoSuchTable, EnsembleError and kin.
+
+        Where it raises, nothing is half done, and running again goes on.
+        """
+        wanted = sorted(set(partition_ids))
+        try:
+            self._look_first(wanted)
+            if self._report.open(wanted):
+                self._work(wanted)
+        except FormatError as error:
+            refusal = Refusal(GateName.READABLE, error.message, error.remedy)
+            self._report.deferred.update(dict.fromkeys(self._report.open(wanted), refusal))
+        finally:
+            for each in sorted(self._switched.keys() & self._report.moved.keys()):
+                self._report.fail(each, self._direction.refusals.not_looked_at_again)
+
+    def _look_first(self, wanted: Sequence[str]) -> None:
+        """Sort out what can be told by reading alone, so that a run with nothing to do writes nothing."""
+        shard = self._reader.shard()
+        for each, names in self._reader.registered_names(shard, wanted).items():
+            stage = self._stage(names)
+            if stage is Stage.DONE:
+                self._report.unchanged.add(each)
+            elif stage is Stage.ELSEWHERE:
+                self._report.deferred[each] = refuse_location(names)
+            elif stage is Stage.CLEAN:
+                waits = self._direction.waits(shard, names.state, self._world.clock.now())
+                if waits is not None:
+                    self._report.deferred[each] = waits
+        self._report.deferred.update(self._direction.judge_early(shard, self._report.open(wanted)))
+
+    def _stage(self, names: RegisteredNames) -> Stage:
+        return self._direction.stages.get(locate(names), Stage.ELSEWHERE)
+
+    def _work(self, wanted: Sequence[str]) -> None:
+        """Take the lease, again where it was lost, and do what is open; defer what the last one leaves."""
+        leases = self._world.leases
+        for _lease in range(_LEASES):
+            try:
+                lease = leases.acquire(self._layout.path)
+            except LeaseHeld as error:
+                refusal = Refusal(GateName.LOCK_FREE, error.message, error.remedy)
+                break
+            except LeaseLost as error:
+                refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
+                continue
+            leased = LeasedShard(self._world.hot, self._world.cold, self._reader, self._layout, lease)
+            try:
+                self._work_under_lease(leased, self._report.open(wanted))
+                return
+            except LeaseLost as error:
+                refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
+            finally:
+                leases.release(lease)
+        self._report.deferred.update(dict.fromkeys(self._report.open(wanted), refusal))
+
+    def _work_under_lease(self, leased: LeasedShard, partition_ids: Sequence[str]) -> None:
+        now = self._world.clock.now()
+        try:
+            pending = partition_ids
+            for _round in range(ROUNDS):
+                if not pending:
+                    break
+                pending = self._round(leased, pending, now)
+            self._defer(leased, dict.fromkeys(pending, self._direction.refusals.keeps_changing))
+        except (FormatError, NoSuchTable):
+            self._direction.abandon(leased, self._report.moved)
+            raise
+        if self._switched:
+            self._direction.look_after(leased, self._switched, self._detached, self._report)
+            self._switched.clear()
+
+    def _round(self, leased: LeasedShard, partition_ids: Sequence[str], now: float) -> list[str]:
+        """Gates, servers, preparation, switch; returns the partitions that changed in between."""
+        look = leased.look(partition_ids)
+        by_stage: dict[Stage, list[str]] = {stage: [] for stage in Stage}
+        for each in sorted(look.partitions):
+            by_stage[self._stage(look.partitions[each].names)].append(each)
+        self._report.unchanged.update(by_stage[Stage.DONE])
+        for each in by_stage[Stage.ELSEWHERE]:
+            was_prepared = self._direction.discard(leased, [each])
+            names = look.partitions[each].names
+            self._report.deferred[each] = _dropped() if was_prepared else refuse_location(names)
+        if by_stage[Stage.CLEAN]:
+            self._direction.clean(leased, look, by_stage[Stage.CLEAN], self._report)
+        passed = self._passed(leased, look, by_stage[Stage.SWITCH], now)
+        failed = self._direction.prepare(leased, look.shard, passed) if passed else {}
+        self._report.failed.update(failed)
+        prepared = {each: passed[each] for each in passed if each not in failed}
+        return self._switch(leased, prepared, now) if prepared else []
+
+    def _passed(
+        self, leased: LeasedShard, look: Look, partition_ids: Sequence[str], now: float
+    ) -> dict[str, PartitionFacts]:
+        """Those that the gates and the servers let pass; the others are deferred."""
+        if not partition_ids:
+            return {}
+        refused = dict(self._direction.judge(look, partition_ids, now).refused)
+        passed = {each: look.partitions[each] for each in partition_ids if each not in refused}
+        if passed:
+            expected = [self._direction.expected(each) for each in passed.values()]
+            refused.update(self._world.servers.refusals(look.shard, expected))
+            passed = {each: facts for each, facts in passed.items() if each not in refused}
+        if passed:
+            try:
+                self._note_detached(look.shard)
+            except PartMoveError as error:
+                refused.update(dict.fromkeys(passed, server_silent(error)))
+                passed = {}
+        with_copies = [each for each in refused if look.partitions[each].cold_parts]
+        self._defer(leased, refused, with_copies)
+        return passed
+
+    def _note_detached(self, shard: ShardFacts) -> None:
+        if not self._detached:
+            self._detached.update(self._world.servers.detached(shard))
+
+    def _switch(self, leased: LeasedShard, prepared: Mapping[str, PartitionFacts], now: float) -> list[str]:
+        switch = Switch(leased, self._world.clock, self._direction, now)
+        result = SwitchResult()
+        try:
+            switch.run(prepared, result)
+        finally:
+            # What was switched is known even where the lease or the ensemble was lost on the way.
+            lost = dict.fromkeys(sorted(result.unclear), self._direction.refusals.not_found_out)
+            self._report.failed.update(lost)
+            self._record([prepared[each] for each in sorted(result.switched)])
+        self._defer(leased, result.refused)
+        return sorted(result.changed)
+
+    def _record(self, partitions: Sequence[PartitionFacts]) -> None:
+        rows = [self._direction.row(each) for each in partitions]
+        # All of them in the report first: writing the journal may fail.
+        self._report.moved.update({row.partition: row for row in rows})
+        self._switched.update({each.partition_id: each for each in partitions})
+        self._world.journal.record(self._direction.event, [row.event(self._layout.path) for row in rows])
+
+    def _defer(
+        self, leased: LeasedShard, refused: Mapping[str, Refusal], with_copies: Sequence[str] | None = None
+    ) -> None:
+        """Report the refusals, and remove what was prepared for these partitions."""
+        self._direction.discard(leased, list(refused) if with_copies is None else with_copies)
+        self._report.deferred.update(refused)
+
+
+def _dropped() -> Refusal:
+    return Refusal(
+        GateName.PARTITION_EXISTS,
+        "its parts left the hot ensemble while they were copied; the copies were removed",
+        "Leave the partition out of the plan if it was dropped, or else run again",
+    )

@@ -14,13 +14,15 @@ from typing import NamedTuple
 
 from ..errors import EnsembleError, PartMoveError
 from ..formats.layout import ShardLayout
-from ..lease.lease import Lease, LeaseKeeper, raise_if_lease_lost
-from ..shard.facts import COLD, PartitionFacts, ShardFacts, Whereabouts
-from ..shard.reader import ShardReader
+from ..formats.state import State
+from ..lease.lease import LeaseKeeper
+from ..shard.facts import PartitionFacts, RegisteredNames, state_text
+from ..shard.location import Location, locate
+from ..shard.reader import Look, ShardReader
 from ..text import few
-from ..tree.paths import refuse_unwritable
 from ..tree.ports import ZnodeStore
-from ..tree.znodes import Create, Op, Rejected, SetData
+from ..tree.znodes import Create, Op, SetData
+from .leased_shard import LeasedShard
 
 _ATTEMPTS = 10
 
@@ -59,114 +61,107 @@ class StateSetter:
         self._layout = layout
         self._reader = ShardReader(hot, cold, layout)
 
-    def set(self, partition_id: str, wanted: bytes) -> StateChange:
-        """Make the marker say ``COLD`` or ``HOT``; nothing is written when it does already.
+    def set(self, partition_id: str, wanted: State) -> StateChange:
+        """Make the marker say what is wanted; nothing is written when it does already.
 
         Raises NoSuchTable, NoSuchPartition, StateRefused, LeaseHeld, LeaseLost, EnsembleError and kin.
         """
-        _shard, before = self._look(partition_id, wanted)
+        before = self._checked(self._reader.look([partition_id]), partition_id, wanted)
         if _says(before, wanted):
-            return StateChange(before.state_text, before.state_text)
+            return StateChange(state_text(before.state), state_text(before.state))
         lease = self._leases.acquire(self._layout.path)
         try:
-            after = self._write(partition_id, wanted, lease)
+            leased = LeasedShard(self._hot, self._cold, self._reader, self._layout, lease)
+            after = self._write(leased, partition_id, wanted)
         finally:
             self._leases.release(lease)
-        return StateChange(before.state_text, after.state_text)
+        return StateChange(state_text(before.state), state_text(after.state))
 
-    def _write(self, partition_id: str, wanted: bytes, lease: Lease) -> PartitionFacts:
+    def _write(self, leased: LeasedShard, partition_id: str, wanted: State) -> PartitionFacts:
         """Write until a look shows that the marker is as wanted, and that it is still true."""
         for _attempt in range(_ATTEMPTS):
-            shard, partition = self._look(partition_id, wanted)
+            look = leased.look([partition_id])
+            partition = self._checked(look, partition_id, wanted)
             if _says(partition, wanted):
                 return partition
             path = self._layout.state(partition_id)
             op: Op = (
-                Create(path, wanted)
+                Create(path, wanted.data)
                 if partition.state is None
-                else SetData(path, wanted, partition.state.stat.version)
+                else SetData(path, wanted.data, partition.state.stat.version)
             )
-            checks = lease.hot_checks
-            multi = (*checks, *shard.fence, op)
-            outcome = self._hot.commit([multi])[0]
-            if isinstance(outcome, Rejected):
-                raise_if_lease_lost(outcome, len(checks), self._layout.path)
-                refuse_unwritable(self._hot, multi[outcome.op_index].path, outcome)
+            leased.hot.commit([(partition_id, [op])], look.shard.fence).raise_problem()
         raise EnsembleError(
             f"The table at {self._layout.path} changed {_ATTEMPTS} times while State was to be set",
             remedy="Run again at a quieter time",
         )
 
-    def _look(self, partition_id: str, wanted: bytes) -> tuple[ShardFacts, PartitionFacts]:
-        """What is so now. Raises StateRefused when the marker wanted would not be true."""
-        self._hot.sync(self._layout.path)
-        self._cold.sync(self._layout.path)
-        shard = self._reader.shard()
-        partition = self._reader.partitions(shard, [partition_id])[partition_id]
+    def _checked(self, look: Look, partition_id: str, wanted: State) -> PartitionFacts:
+        """The partition as it is now. Raises StateRefused when the marker wanted would not be true."""
+        partition = look.partitions[partition_id]
         if not partition.exists:
             raise NoSuchPartition(
                 f"The table at {self._layout.path} has no partition {partition_id}",
                 remedy="Give the id as system.parts has it in partition_id",
             )
-        if wanted == COLD:
-            self._refuse_cold(partition_id, partition.whereabouts)
+        if wanted is State.COLD:
+            self._refuse_cold(partition_id, partition.names)
         else:
-            self._refuse_hot(partition_id, partition.whereabouts)
-        return shard, partition
+            self._refuse_hot(partition_id, partition.names)
+        return partition
 
-    def _refuse_cold(self, partition_id: str, where: Whereabouts) -> None:
-        in_hot = [f"{replica}: {few(names)}" for replica, names in sorted(where.hot.items()) if names]
+    def _refuse_cold(self, partition_id: str, names: RegisteredNames) -> None:
+        in_hot = [f"{replica}: {few(parts)}" for replica, parts in sorted(names.hot.items()) if parts]
         if in_hot:
             raise self._refused(
                 partition_id,
-                "COLD",
+                State.COLD,
                 f"parts of it are registered in hot ({few(in_hot)})",
                 "Move it with part_move, which sets State at the same instant",
             )
-        names_of_replicas = {frozenset(names) for names in where.cold.values()}
-        if names_of_replicas == {frozenset()}:
+        if locate(names) is Location.ABSENT:
             raise self._refused(
                 partition_id,
-                "COLD",
+                State.COLD,
                 "no part of it is registered in cold",
                 "Check that cold is the ensemble that its parts were moved to",
             )
-        if len(names_of_replicas) > 1:
+        if not names.are_even_in_cold:
             raise self._refused(
                 partition_id,
-                "COLD",
+                State.COLD,
                 "the replicas have different parts of it in cold",
                 "Audit the partition and repair it first",
             )
 
-    def _refuse_hot(self, partition_id: str, where: Whereabouts) -> None:
+    def _refuse_hot(self, partition_id: str, names: RegisteredNames) -> None:
         only_cold = [
             f"{replica}: {few(sorted(missing))}"
-            for replica, names in sorted(where.cold.items())
-            if (missing := set(names) - set(where.hot[replica]))
+            for replica, parts in sorted(names.cold.items())
+            if (missing := set(parts) - set(names.hot[replica]))
         ]
         if only_cold:
             raise self._refused(
                 partition_id,
-                "HOT",
+                State.HOT,
                 f"parts of it are registered in cold only ({few(only_cold)})",
                 "Register them in hot again first",
             )
-        if where.is_cold and self._cold.read([self._layout.path])[0] is None:
+        if names.is_cold and self._cold.read([self._layout.path])[0] is None:
             # With the wrong ensemble for cold, every cold partition would look like an empty one.
             raise self._refused(
                 partition_id,
-                "HOT",
+                State.HOT,
                 "it is COLD, and the ensemble given as cold knows nothing of the table",
                 "Check the hosts and the chroot of cold",
             )
 
-    def _refused(self, partition_id: str, state: str, reason: str, remedy: str) -> StateRefused:
+    def _refused(self, partition_id: str, state: State, reason: str, remedy: str) -> StateRefused:
         return StateRefused(
-            f"State of partition {partition_id} of {self._layout.path} cannot be {state}: {reason}",
+            f"State of partition {partition_id} of {self._layout.path} cannot be {state.value}: {reason}",
             remedy=remedy,
         )
 
 
-def _says(partition: PartitionFacts, wanted: bytes) -> bool:
-    return partition.state is not None and partition.state.data == wanted
+def _says(partition: PartitionFacts, wanted: State) -> bool:
+    return partition.state is not None and partition.state.data == wanted.data

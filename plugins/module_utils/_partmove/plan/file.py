@@ -15,29 +15,25 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from ..errors import PlanError
+from ..formats.state import State
 from .lines import (
-    COLD,
-    HOT,
     OtherVersion,
     PlanHeader,
     PlanRow,
     encode_header,
     encode_row,
     parse_header,
+    parse_item,
     parse_row,
-    partition_field,
-    shard_path_field,
 )
 
 __all__ = [
-    "COLD",
-    "HOT",
     "Plan",
     "PlanHeader",
     "PlanRow",
@@ -49,7 +45,6 @@ __all__ = [
 ]
 
 BY_NAME = "given by name"
-_LIST_KEYS = frozenset({"shard_path", "partition"})
 
 
 class _FileId(NamedTuple):
@@ -179,7 +174,7 @@ def write_plan(
     return header
 
 
-def rows_from_list(items: Iterable[object], state: str) -> list[PlanRow]:
+def rows_from_list(items: Iterable[object], state: State) -> list[PlanRow]:
     """Rows for partitions that a person names, sorted: ``items`` are {shard_path, partition} mappings.
 
     What a classification would have measured is None in these rows. Raises PlanError for anything
@@ -188,13 +183,7 @@ def rows_from_list(items: Iterable[object], state: str) -> list[PlanRow]:
     rows = []
     for number, item in enumerate(items, start=1):
         where = f"Item {number} of the list of partitions"
-        if not isinstance(item, Mapping) or set(item) != _LIST_KEYS:
-            raise PlanError(
-                f"{where} is {item!r}, not a mapping with the keys shard_path and partition",
-                remedy="Give both keys and no other",
-            )
-        shard_path = shard_path_field(item["shard_path"], where)
-        partition = partition_field(item["partition"], where)
+        shard_path, partition = parse_item(item, where)
         rows.append(PlanRow(shard_path, partition, state, BY_NAME, None, None, None, None))
     rows.sort(key=_place)
     for last, row in zip(rows, rows[1:]):

@@ -14,7 +14,8 @@ from typing import NamedTuple
 from ..formats.layout import ShardLayout
 from ..formats.log_entry import LogEntry
 from ..formats.mutation_entry import MutationEntry
-from ..formats.names import PartName
+from ..formats.names import PartName, is_covered
+from ..formats.state import is_cold, marker_text
 from ..formats.table_metadata import TableMetadata
 from ..tree.znodes import Op, Znode
 
@@ -103,17 +104,28 @@ class ShardFacts:
         return json.dumps(content, sort_keys=True).encode()
 
 
-class Whereabouts(NamedTuple):
-    """Where the parts of a partition are registered, by name only; every replica is a key of both."""
+class RegisteredNames(NamedTuple):
+    """Which parts of a partition each ensemble registers, by name only; every replica is a key of both."""
 
     state: Znode | None
+    """The State marker; None where there is none."""
     hot: Mapping[str, Collection[str]]
     cold: Mapping[str, Collection[str]]
 
     @property
     def is_cold(self) -> bool:
-        """Whether a server takes the partition for cold: exactly the bytes ``COLD``."""
-        return self.state is not None and self.state.data == COLD
+        """Whether a server takes the partition for cold."""
+        return self.state is not None and is_cold(self.state.data)
+
+    @property
+    def are_even_in_cold(self) -> bool:
+        """Whether cold registers the same parts for every replica."""
+        return len({frozenset(parts) for parts in self.cold.values()}) == 1
+
+
+def state_text(state: Znode | None) -> str:
+    """The State marker as rows and messages have it; empty where there is none."""
+    return marker_text(None if state is None else state.data)
 
 
 @dataclass(frozen=True)
@@ -128,26 +140,31 @@ class PartitionFacts:
     hot: Mapping[str, tuple[RegisteredPart, ...]]
     """Replica → parts registered in the hot ensemble; every replica is a key, in order, as are the parts."""
     cold: Mapping[str, tuple[RegisteredPart, ...]]
-    """The same of the cold ensemble; without keys where it was not read."""
+    """Replica → parts registered in the cold ensemble; without keys where it was not read."""
 
     @property
-    def state_text(self) -> str:
-        """The marker as people read it; empty where there is none."""
-        return "" if self.state is None else self.state.data.decode(errors="backslashreplace")
+    def is_cold(self) -> bool:
+        """Whether a server takes the partition for cold."""
+        return self.state is not None and is_cold(self.state.data)
 
     @property
-    def whereabouts(self) -> Whereabouts:
-        """The same without payloads."""
+    def names(self) -> RegisteredNames:
+        """The partition without payloads."""
         hot, cold = (
             {replica: [part.name.text for part in parts] for replica, parts in found.items()}
             for found in (self.hot, self.cold)
         )
-        return Whereabouts(self.state, hot, cold)
+        return RegisteredNames(self.state, hot, cold)
 
     @property
-    def is_cold(self) -> bool:
-        """Whether a server takes the partition for cold: exactly the bytes ``COLD``."""
-        return self.state is not None and self.state.data == COLD
+    def only_in_cold(self) -> list[RegisteredPart]:
+        """Parts that cold registers, and that hot neither registers nor has merged or mutated."""
+        return [
+            part
+            for replica, parts in self.cold.items()
+            for part in parts
+            if not is_covered(part.name, [each.name for each in self.hot[replica]])
+        ]
 
     @property
     def hot_parts(self) -> list[RegisteredPart]:
@@ -158,7 +175,3 @@ class PartitionFacts:
     def cold_parts(self) -> list[RegisteredPart]:
         """Parts in cold of all replicas."""
         return [part for parts in self.cold.values() for part in parts]
-
-
-COLD = b"COLD"
-HOT = b"HOT"

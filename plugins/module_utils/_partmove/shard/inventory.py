@@ -22,6 +22,7 @@ from ..formats.table_metadata import parse_table_metadata
 from ..text import few
 from ..tree.paths import DEFAULT_ROOT
 from ..tree.ports import ZnodeReader
+from .facts import state_text
 from .parts import read_parts
 
 HOT = "hot"
@@ -50,7 +51,7 @@ class InventoryRow(NamedTuple):
     znodes: int
     """The part znode and its children."""
     ensemble: str
-    """`hot` or `cold`."""
+    """The ensemble that registers it, `hot` or `cold`."""
     state: str
     """Data of the partition's State znode as it is, empty where there is none."""
 
@@ -156,12 +157,7 @@ class _ShardWalk:
         new = sorted(set(partition_ids) - self._states.keys())
         found = self._hot.read([self._layout.state(each) for each in new]) if new else []
         for partition_id, znode in aligned(new, found):
-            self._states[partition_id] = "" if znode is None else state_text(znode.data)
-
-
-def state_text(data: bytes) -> str:
-    """Data of a State znode as rows have it."""
-    return data.decode(errors="backslashreplace")
+            self._states[partition_id] = state_text(znode)
 
 
 def _batches(items: Sequence[_T]) -> Iterator[Sequence[_T]]:

@@ -14,7 +14,7 @@ from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..tree.ports import ZnodeReader
 from ..tree.znodes import Znode
-from .facts import Whereabouts
+from .facts import RegisteredNames
 from .inventory import COLD, HOT, InventoryRow, read_inventory
 from .location import Location, locate
 
@@ -27,7 +27,7 @@ class Registered(NamedTuple):
     data_bytes: int = 0
 
     def plus(self, row: InventoryRow) -> Registered:
-        """The same with one more part."""
+        """These amounts and those of one more part."""
         return Registered(self.parts + 1, self.znodes + row.znodes, self.data_bytes + row.bytes)
 
 
@@ -38,7 +38,7 @@ class PartitionOverview:
     partition_id: str
     state: Znode | None = None
     replicas: frozenset[str] = frozenset()
-    """Of the table, as hot has them."""
+    """Names of the replicas that the table has in hot."""
     rows: list[InventoryRow] = field(default_factory=list)
 
     def registered(self, ensemble: str) -> Registered:
@@ -52,12 +52,7 @@ class PartitionOverview:
     @property
     def location(self) -> Location:
         """Where the partition is, if both ensembles were read."""
-        return locate(Whereabouts(self.state, self._names(HOT), self._names(COLD)))
-
-    @property
-    def state_text(self) -> str:
-        """The marker as people read it; empty where there is none."""
-        return "" if self.state is None else self.state.data.decode(errors="backslashreplace")
+        return locate(RegisteredNames(self.state, self._names(HOT), self._names(COLD)))
 
     @property
     def last_modified(self) -> int | None:

@@ -10,13 +10,47 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from ..aligned import aligned
-from ..formats.names import PartName
+from ..formats.layout import ShardLayout
+from ..formats.names import PartName, parse_part_name
 from ..formats.payload import CHECKSUMS, COLUMNS
 from ..tree.ports import ZnodeReader
 from ..tree.znodes import Znode
 from .facts import RegisteredPart
 
 _LEGACY_CHILDREN = (CHECKSUMS, COLUMNS)
+
+
+class PartNames:
+    """Lists the parts of one table, by name, from whatever ensemble; each name is taken apart once."""
+
+    def __init__(self, layout: ShardLayout, format_version: int) -> None:
+        self._layout = layout
+        self._format_version = format_version
+        self._known: dict[str, PartName] = {}
+
+    def listed(self, reader: ZnodeReader, replicas: Sequence[str]) -> list[list[tuple[str, PartName]]]:
+        """Path and name of every part, a list a replica. Raises FormatError for what is no part."""
+        folders = [self._layout.replica(name).parts for name in replicas]
+        return [
+            [(f"{folder}/{text}", self._parsed(text, folder)) for text in names or ()]
+            for folder, names in aligned(folders, reader.children(folders))
+        ]
+
+    def by_partition(
+        self, reader: ZnodeReader, replicas: Sequence[str]
+    ) -> dict[str, dict[str, list[PartName]]]:
+        """Replica → partition id → names of its parts; every replica is a key. Raises FormatError."""
+        found: dict[str, dict[str, list[PartName]]] = {replica: {} for replica in replicas}
+        for replica, parts in aligned(replicas, self.listed(reader, replicas)):
+            for _path, name in parts:
+                found[replica].setdefault(name.partition_id, []).append(name)
+        return found
+
+    def _parsed(self, text: str, folder: str) -> PartName:
+        name = self._known.get(text)
+        if name is None:
+            name = self._known[text] = parse_part_name(text, self._format_version, f"{folder}/{text}")
+        return name
 
 
 def read_parts(reader: ZnodeReader, parts: Sequence[tuple[str, PartName]]) -> list[RegisteredPart]:

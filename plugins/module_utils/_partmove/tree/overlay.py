@@ -48,7 +48,7 @@ class Changes:
         self._zxid = _FIRST_ZXID
 
     def clear(self) -> None:
-        """Forget every write."""
+        """Forget every write that was remembered."""
         self.znodes.clear()
         self.children.clear()
 

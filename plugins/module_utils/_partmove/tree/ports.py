@@ -70,10 +70,10 @@ class Clock(Protocol):
     """Time, so that tests need not wait."""
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """The time in seconds since 1970."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for so many seconds."""
 
 
 class Journal(Protocol):

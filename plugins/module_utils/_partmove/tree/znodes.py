@@ -82,7 +82,7 @@ class Reason(Enum):
 
 
 class Committed(NamedTuple):
-    """The multi was applied."""
+    """The multi was applied, with all its operations."""
 
 
 class Rejected(NamedTuple):

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 
-from .live_source import DEFAULT_SESSIONS, FORMAT as LIVE
-from .snapshot_source import FORMAT as SNAPSHOT
-from .sources import SOURCES
+from .sources.choice import SOURCES
+from .sources.live import DEFAULT_SESSIONS, FORMAT as LIVE
+from .sources.snapshot import FORMAT as SNAPSHOT
 
 
 def parser() -> argparse.ArgumentParser:

@@ -19,7 +19,7 @@ from olap_partmove._partmove.plan.file import read_header
 
 from .hand_over import PLAN, HandOver
 from .progress import tell
-from .report_output import report_place
+from .report.files import report_place
 from .summary import is_change
 
 
@@ -50,7 +50,7 @@ def fetch(arguments: argparse.Namespace) -> dict[str, Any]:
     hand_over = HandOver(arguments.hand_over)
     try:
         before = read_header(arguments.previous) if arguments.previous.exists() else None
-        # Beside its place, so that it can be renamed.
+        # The folder is made beside the plan, so that the new plan can be renamed to its place.
         with tempfile.TemporaryDirectory(prefix=".partition_classify.", dir=arguments.plan.parent) as name:
             folder = Path(name)
             summary = hand_over.take_summary(folder, arguments.told)

@@ -4,9 +4,8 @@
 
 """A folder on storage that a driver in a cluster shares with the host that waits for it.
 
-The driver leaves the outcome there, and plan and report if there are any; the host takes them and removes
-the folder.
-Any storage will do that Spark has a Hadoop file system for.
+The driver leaves the outcome there, and plan and report if there are any; the host takes them and removes the
+folder. Any storage will do that Spark has a Hadoop file system for.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pyspark import SparkContext
 
 from olap_partmove._partmove.errors import PlanError
 
-from .report_output import REPORT_FILES
+from .report.files import REPORT_FILES
 
 PLAN = "plan.jsonl"
 _OUTCOME = "outcome.json"

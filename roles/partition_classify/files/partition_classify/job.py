@@ -24,16 +24,16 @@ from olap_partmove._partmove.plan.file import PlanHeader, read_header
 from .arguments import parser
 from .hand_over import PLAN, HandOver
 from .plan_output import write_parquet, write_plan_file
-from .policy import Policy, read_policy
+from .policy.file import Policy, read_policy
+from .policy.transforms import plan_rows
 from .progress import Progress, tell
-from .report_figures import figures_of
-from .report_output import prepare_report, report_place, write_report
+from .report.files import prepare_report, report_place, write_report
+from .report.sums import figures_of
 from .session import make_session
-from .signal_source import read_signal
-from .sources import Source, servers_of, source_of
+from .sources.choice import Source, servers_of, source_of
+from .sources.signals import read_signal
 from .spark_errors import sentence_of
 from .summary import findings_of, summary_of
-from .transforms import plan_rows
 
 
 def main(argv: Sequence[str]) -> int:
@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _classify_for_another_host(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Hand over whatever comes of it. Nobody there sees the output of a driver in a cluster."""
+    """Classify, and hand over a plan or an error: nobody sees the output of a driver in a cluster."""
     with tempfile.TemporaryDirectory(prefix="partition_classify.") as folder:
         arguments.plan = Path(folder, PLAN)
         arguments.report = Path(folder) if arguments.report else None
@@ -119,7 +119,7 @@ def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.
 
 
 def _check_folder(plan: Path) -> None:
-    """Now, rather than after everything was read."""
+    """Refuse, before anything is read, a folder that the plan cannot be written to."""
     if not os.access(plan.parent, os.W_OK | os.X_OK):
         raise PlanError(
             f"{plan}: the plan cannot be written, this user cannot write to {plan.parent}",

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone calls it
+from pyspark.sql import DataFrame, Row, functions as F  # noqa: N812 - what everyone calls it
 
+from olap_partmove._partmove.formats.state import State
+from olap_partmove._partmove.gates.names import GateName
 from olap_partmove._partmove.plan.file import PlanHeader, PlanRow, write_plan
 
-from .decisions import LEAVE
+from .policy.decisions import LEAVE
 
 
 def write_plan_file(
@@ -21,7 +23,7 @@ def write_plan_file(
 ) -> PlanHeader:
     """Write the plan file, with the rows of one Spark partition in memory at a time.
 
-    Of a table that the policy leaves alone there is no row in it.
+    Tables that the policy leaves alone have no row in it.
     """
     return write_plan(path, _sorted(rows), policy_digest=policy_digest, source=source, as_of=as_of)
 
@@ -41,4 +43,10 @@ def _sorted(rows: DataFrame) -> Iterator[PlanRow]:
     # Spark sorts text by its UTF-8 bytes, which is the order that plan files are in.
     planned = rows.where(F.col("action") != LEAVE).select(*PlanRow._fields)
     ordered = planned.orderBy("shard_path", "partition")
-    return (PlanRow(*row) for row in ordered.toLocalIterator())
+    return (_plan_row(row) for row in ordered.toLocalIterator())
+
+
+def _plan_row(row: Row) -> PlanRow:
+    found = PlanRow(*row)
+    gate = None if found.gate is None else GateName(found.gate)
+    return found._replace(state=State(found.state), gate=gate)

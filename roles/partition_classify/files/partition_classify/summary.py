@@ -12,10 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone calls it
 
-from olap_partmove._partmove.plan.file import COLD, HOT, PlanHeader
-from olap_partmove._partmove.plan.lines import ONE_PART
+from olap_partmove._partmove.plan.file import PlanHeader
 
-from .decisions import DEFER, LEAVE, MOVE, REHEAT
+from .policy.decisions import BUSY, COLD, HOT, LEAVE, MOVE, ONE_PART, REHEAT
 
 _MERGES_LISTED = 20
 
@@ -82,7 +81,7 @@ def summary_of(
         "to_move": total_of(MOVE),
         "to_merge": needs_merge._asdict() | {"statements": findings.merges},
         "to_reheat": total_of(REHEAT),
-        "deferred": total_of(DEFER),
+        "busy": total_of(BUSY),
         "left_alone": total_of(LEAVE),
     }
 

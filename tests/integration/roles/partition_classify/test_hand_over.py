@@ -2,94 +2,51 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a driver leaves on shared storage, and who takes it, through Spark's file systems."""
+"""What a driver leaves on shared storage, and who takes it, with the file systems of Spark."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from olap_partmove._partmove.errors import PlanError
-from olap_partmove._partmove.plan.file import COLD, PlanRow, read_plan, write_plan
-from partition_classify import fetch
 from partition_classify.hand_over import HandOver
-from partition_classify.report_output import REPORT_FILES
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-ROW = PlanRow("/t", "202611", COLD, "old", 0, 1, 1, 1)
+
+def test_what_was_put_is_taken_until_it_is_removed(tmp_path: Path) -> None:
+    folder, plan = tmp_path / "shared" / "run", tmp_path / "plan.jsonl"
+    plan.write_bytes(b"the plan\n")
+    there = HandOver(f"file://{folder}")
+    there.put_plan(plan)
+    there.put_summary({"plan": "é"})
+
+    here = HandOver(there.url)
+    assert here.take_summary(tmp_path, "") == {"plan": "é"}
+    here.take_plan(tmp_path / "taken.jsonl")
+    assert (tmp_path / "taken.jsonl").read_bytes() == b"the plan\n"
+    assert plan.exists()
+    here.remove()
+    assert not folder.exists()
+    with pytest.raises(PlanError, match=f"The driver has left nothing in file://{folder}; spark-submit said"):
+        here.take_summary(tmp_path, "bad luck")
 
 
-def make_plan(path: Path, digest: str = "0") -> Path:
-    write_plan(path, [ROW], policy_digest=digest * 64, source="test", as_of=0)
-    return path
+def test_outcome_that_is_an_error_is_raised(tmp_path: Path) -> None:
+    there = HandOver(f"file://{tmp_path}/shared")
+    there.put_error("There is no table. Give another root.")
+    with pytest.raises(PlanError, match=r"^There is no table\. Give another root\.$"):
+        there.take_summary(tmp_path, "")
 
 
-def run_fetch(url: str, plan: Path, *options: str) -> int:
-    given = ["--hand-over", url, "--plan", str(plan), "--previous", str(plan), "--told=bad luck"]
-    return fetch.main([*given, *options])
+def test_plan_that_is_not_there_is_told_in_a_sentence(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/shared"
+    with pytest.raises(PlanError, match=f"^{url}: the shared storage cannot be used: "):
+        HandOver(url).take_plan(tmp_path / "plan.jsonl")
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"file://{tmp_path}/shared/run"
-
-
-def test_plan_and_summary_arrive_and_nothing_stays(
-    tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    plan = tmp_path / "plan.jsonl"
-    for digest, changed in (("0", True), ("0", False), ("1", True)):
-        there = HandOver(url)
-        there.put_plan(make_plan(tmp_path / "there.jsonl", digest))
-        there.put_summary({"plan": "elsewhere", "changed": True, "rows": 1})
-
-        assert run_fetch(url, plan) == 0
-
-        assert json.loads(capsys.readouterr().out) == {
-            "plan": str(plan),
-            "report": None,
-            "changed": changed,
-            "rows": 1,
-        }
-        assert list(read_plan(plan).rows()) == [ROW]
-        assert sorted(each.name for each in tmp_path.iterdir()) == ["plan.jsonl", "shared", "there.jsonl"]
-        assert list((tmp_path / "shared").iterdir()) == []
-
-
-def test_report_arrives(tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    made, report = tmp_path / "made", tmp_path / "reports" / "newest"
-    made.mkdir()
-    for name in REPORT_FILES:
-        made.joinpath(name).write_text(name)
-    there = HandOver(url)
-    there.put_plan(make_plan(tmp_path / "there.jsonl"))
-    there.put_report(made)
-    there.put_summary({"plan": "elsewhere", "report": "elsewhere", "changed": True, "rows": 1})
-    assert run_fetch(url, tmp_path / "plan.jsonl", f"--report={report}") == 0
-    assert json.loads(capsys.readouterr().out)["report"] == str(report / "report.html")
-    assert {each.name: each.read_text() for each in report.iterdir()} == {name: name for name in REPORT_FILES}
-
-
-def test_sentence_of_the_driver_is_told(tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    HandOver(url).put_error("There is no table. Give another root.")
-    assert run_fetch(url, tmp_path / "plan.jsonl") == 1
-    assert capsys.readouterr().err == "partition_classify: There is no table. Give another root.\n"
-    assert not (tmp_path / "plan.jsonl").exists()
-
-
-def test_driver_that_left_nothing_is_told_with_what_spark_submit_said(
-    tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_fetch(url, tmp_path / "plan.jsonl") == 1
-    assert capsys.readouterr().err == (
-        f"partition_classify: The driver has left nothing in {url}; spark-submit said: bad luck. "
-        "Read the log of the driver in the cluster.\n"
-    )
-
-
-def test_storage_that_spark_does_not_know_is_refused_in_a_sentence(url: str) -> None:
+def test_storage_that_spark_does_not_know_is_refused_in_a_sentence() -> None:
     with pytest.raises(PlanError, match=r'^nope:///x: the shared storage cannot be used: .*"nope"'):
         HandOver("nope:///x")

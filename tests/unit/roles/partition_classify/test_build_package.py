@@ -22,8 +22,8 @@ MODULES = (
     "olap_partmove._zookeeper.store",
     "olap_partmove._partmove.plan.file",
     "partition_classify.job",
-    "partition_classify.live_source",
-    "partition_classify.snapshot_source",
+    "partition_classify.sources.live",
+    "partition_classify.sources.snapshot",
 )
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import TimestampType
 
+from olap_partmove._partmove.formats.state import State
+from olap_partmove._partmove.gates.names import GateName
 from olap_partmove._partmove.plan.file import PlanRow, read_plan
 from partition_classify.plan_output import write_parquet, write_plan_file
 
@@ -21,14 +23,20 @@ SCHEMA = (
 # As Java compares text, U+1D11E would come before U+FFEE: plan files have them by code point.
 PATHS = ["/ch/a", "/ch/a-b", "/ch/a/b", "/ch/Z", "/ch/é", "/ch/\uffee", "/ch/\U0001d11e"]
 ROWS = [
-    PlanRow(path, partition, "COLD", "old", 1_790_000_000_123, 1, 3, 10**12, "one_part")
+    PlanRow(path, partition, State.COLD, "old", 1_790_000_000_123, 1, 3, 10**12, GateName.ONE_PART)
     for path in PATHS
     for partition in ("10", "9", "2019--1", "all")
 ]
 
 
 def frame(spark: SparkSession, rows: list[PlanRow], action: str = "move") -> DataFrame:
-    return spark.createDataFrame([(*row, action, 7) for row in rows], SCHEMA)
+    return spark.createDataFrame([(*columns(row), action, 7) for row in rows], SCHEMA)
+
+
+def columns(row: PlanRow) -> tuple[object, ...]:
+    """The row as the classification has it, with texts for words of the domain."""
+    gate = None if row.gate is None else row.gate.value
+    return (*row[:2], row.state.value, *row[3:-1], gate)
 
 
 def write(rows: DataFrame, path: Path) -> bytes:
@@ -68,5 +76,5 @@ def test_parquet_has_all_rows_and_columns(spark: SparkSession, tmp_path: Path) -
         *(f"unix_millis({name})" if name == "last_modified" else name for name in found.columns)
     )
     assert sorted(tuple(row) for row in in_milliseconds.collect()) == [
-        (*row, "leave", 7) for row in sorted(ROWS)
+        (*columns(row), "leave", 7) for row in sorted(ROWS)
     ]

@@ -12,7 +12,7 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -77,8 +77,10 @@ class RangedContent:
         self._file: IO[bytes]
         self._copied: list[tuple[int, int, int]] = []
         if path.suffix in (".gz", ".snappy"):
-            self._file = tempfile.TemporaryFile(prefix="partition_classify.")  # noqa: SIM115 - see close
-            self._copy(sorted(ranges))
+            with ExitStack() as stack:
+                self._file = stack.enter_context(tempfile.TemporaryFile(prefix="partition_classify."))
+                self._copy(sorted(ranges))
+                stack.pop_all()
         else:
             self._file = _opened(path)
 
@@ -87,7 +89,7 @@ class RangedContent:
         self._file.close()
 
     def at(self, start: int) -> IO[bytes]:
-        """The one stream, set to ``start``, which has to be in a range; used until the next call."""
+        """The content from ``start`` on, which has to be in a range; every call sets the same stream anew."""
         self._file.seek(self._place(start))
         return self._file
 

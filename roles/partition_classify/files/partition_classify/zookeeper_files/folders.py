@@ -7,17 +7,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from olap_partmove._partmove.errors import EnsembleError
+from olap_partmove._partmove.records import TEXT, Settings
 
 from .damage import unreadable
 
 _VERSION = "version-2"
-_KEYS = ("data_dir", "data_log_dir", "chroot")
+_FOLDER = Settings(dict.fromkeys(("data_dir", "data_log_dir", "chroot"), TEXT), error=EnsembleError)
 _SNAPSHOT = re.compile(r"snapshot\.([0-9a-f]{1,16})(?:\.gz|\.snappy)?")
 _LOG = re.compile(r"log\.([0-9a-f]{1,16})")
 # How a file is called while it is being written.
@@ -102,21 +102,7 @@ def list_files(folder: DataFolder) -> Listing:
 
 
 def _folder(name: str, settings: object) -> DataFolder:
-    if not isinstance(settings, Mapping):
-        raise EnsembleError(
-            f"The folder of ensemble {name} is no mapping", remedy=f"Give some of {', '.join(_KEYS)}"
-        )
-    given = {key: value for key, value in settings.items() if value is not None}
-    for key, value in given.items():
-        if key not in _KEYS:
-            raise EnsembleError(
-                f"Unknown setting {key} of the folder of ensemble {name}", remedy=f"Use {', '.join(_KEYS)}"
-            )
-        if not isinstance(value, str):
-            raise EnsembleError(
-                f"Setting {key} of the folder of ensemble {name} is of type {type(value).__name__}",
-                remedy="Give text in quotes",
-            )
+    given = _FOLDER.read(settings, f"The folder of ensemble {name}")
     return DataFolder(name, **({"data_dir": ""} | given))
 
 

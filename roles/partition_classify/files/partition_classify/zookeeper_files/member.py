@@ -118,7 +118,7 @@ class Tree:
         self._content = RangedContent(member.snapshot, ranges)
 
     def __enter__(self) -> Self:
-        """Ready at once."""
+        """Give the tree, which can be read at once."""
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -126,7 +126,7 @@ class Tree:
         self._content.close()
 
     def path(self, below_chroot: str) -> bytes:
-        """The path as files have it."""
+        """The path of a znode as the files have it, with the chroot in front."""
         return f"{self._member.folder.chroot}{below_chroot}".encode()
 
     def changes(self, group: bytes) -> Mapping[bytes, Change]:

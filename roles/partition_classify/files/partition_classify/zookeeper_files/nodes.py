@@ -23,6 +23,9 @@ from .damage import DamagedFile
 END = b"/"
 """The path that stands after the last record."""
 
+RECORD_BYTES = 4 + 4 + 8 + 60
+"""What a znode takes up in a snapshot besides path and data: their lengths, the id of the ACL, the stat."""
+
 _INT = struct.Struct(">i")
 _STORED = struct.Struct(">qqqqqiiiqq")
 _PIECE = 1 << 20
@@ -50,11 +53,11 @@ class Stored(NamedTuple):
 
     @classmethod
     def unpacked(cls, stored: bytes) -> Stored:
-        """Of the bytes of a record."""
+        """Unpack the last 68 bytes of a record."""
         return cls(*_STORED.unpack(stored))
 
     def packed(self) -> bytes:
-        """As a record has it."""
+        """The bytes that stand for it at the end of a record."""
         return _STORED.pack(*self)
 
 

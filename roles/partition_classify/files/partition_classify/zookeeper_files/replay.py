@@ -57,7 +57,7 @@ class NodeData(NamedTuple):
 
 
 class Change:
-    """The net effect on one znode.
+    """The net effect that the transactions so far have on one znode.
 
     replaced: whatever the snapshot has, it is gone.
     created: what there is where the snapshot has nothing, or nothing any more; None for nothing.
@@ -79,23 +79,23 @@ class Change:
         return _with_acl(_with_data(node, self.set_data), self.aversion)
 
     def create(self, node: NodeData) -> None:
-        """It is created, unless it is there."""
+        """Add that the znode is created, unless it is there."""
         if self.created is None:
             self.created = node
 
     def delete(self) -> None:
-        """It is deleted."""
+        """Add that the znode is deleted."""
         self.replaced = True
         self.created = self.set_data = self.aversion = None
 
     def set(self, data: _SetData) -> None:
-        """Its data is replaced, if it is there."""
+        """Add that the data of the znode is replaced, if it is there."""
         self.set_data = data
         if self.created is not None:
             self.created = _with_data(self.created, data)
 
     def set_acl(self, aversion: int) -> None:
-        """Its ACL is replaced, if it is there."""
+        """Add that the ACL of the znode is replaced, if it is there."""
         self.aversion = aversion
         if self.created is not None:
             self.created = _with_acl(self.created, aversion)
@@ -119,9 +119,9 @@ class Replay:
         self._wanted = wanted
         self._owned: dict[int, set[bytes]] = {}
         self.changes: dict[bytes, Change] = {}
-        """By path."""
+        """The net effect on each znode that is wanted and was changed, by its path."""
         self.closed: set[int] = set()
-        """Sessions that ended: their ephemeral znodes in the snapshot are gone."""
+        """The sessions that ended: their ephemeral znodes in the snapshot are gone."""
 
     def apply(self, path: Path, txn: Txn) -> None:
         """Take one transaction; ``path`` is its file. Raises DamagedFile for one that is not understood."""
@@ -191,7 +191,10 @@ class Replay:
             self._owned.setdefault(owner, set()).add(path)
 
     def _close(self, session: int, paths: Iterable[bytes]) -> None:
-        """What the snapshot has of this session's is found by its owner, when the snapshot is read."""
+        """Delete the ephemeral znodes of a session that ends, those that the log created and those it lists.
+
+        Those that only the snapshot has are found by their owner, when the snapshot is read.
+        """
         self.closed.add(session)
         for path in paths:
             if self._wanted(path):
@@ -281,7 +284,7 @@ class _Body:
             self.buffer()
 
     def end(self) -> None:
-        """Nothing but maybe a digest may follow."""
+        """Raise _NotUnderstood where anything but a digest follows."""
         left = len(self._data) - self._at
         if left not in (0, _DIGEST_SIZE):
             raise _NotUnderstood(f"{left} bytes more than it has")

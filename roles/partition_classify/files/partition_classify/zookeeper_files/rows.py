@@ -10,23 +10,23 @@ import struct
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
-from olap_partmove._partmove.formats.block_lock import STATE
 from olap_partmove._partmove.formats.layout import ShardLayout
 from olap_partmove._partmove.formats.names import partition_id_of
+from olap_partmove._partmove.formats.state import STATE, marker_text
 from olap_partmove._partmove.formats.table_metadata import parse_table_metadata
-from olap_partmove._partmove.shard.inventory import COLD, HOT, InventoryRow, state_text
+from olap_partmove._partmove.shard.inventory import COLD, HOT, InventoryRow
 
 from .member import Tree, Znode
 from .tables import Place
 
 _MTIME_AT = 32
-# Some 30 MB of names.
+# How many names of parts are remembered, some 30 MB of them.
 _REMEMBERED = 100_000
 _LONG = struct.Struct(">q")
 _METADATA_END = b"/metadata"
 _STATE_END = f"/{STATE}".encode()
 _PARTS_WITHIN = b"/parts/"
-# No path has it.
+# No path begins with it.
 _NO_FOLDER = b"\0"
 
 
@@ -90,7 +90,7 @@ def _states(layout: ShardLayout, hot: Tree, place: Place) -> Iterator[tuple[str,
         if path.endswith(_STATE_END):
             partition_id, _slash, rest = path[len(top) + 1 :].partition(b"/")
             if rest == STATE.encode():
-                yield partition_id.decode(), state_text(data)
+                yield partition_id.decode(), marker_text(data)
 
 
 def _parts(layout: ShardLayout, tree: Tree, place: Place) -> Iterator[_Part]:

@@ -44,9 +44,9 @@ class SnapshotScan:
         self._reader = reader
         self._path = path
         self.end_of_records = 0
-        """Where the records end; known afterwards."""
+        """The byte of the content at which the records end; known once all of them were read."""
         self.newest_zxid = 0
-        """The newest transaction that the trailers tell of; known afterwards."""
+        """The newest transaction that the trailers tell of; known once all records were read."""
 
     def records(self) -> Iterator[Record]:
         """Every znode, parents first, what is below a znode directly after it, in no order else."""
@@ -90,7 +90,7 @@ class SnapshotScan:
             raise DamagedFile(self._path, offset, "the content is corrupt: it does not match its checksum")
 
     def _trailers(self) -> None:
-        """Which of the two there are shows only in how much is left."""
+        """Read the trailers. Which of the two there are shows only in how much is left."""
         offset, left = self._reader.offset, self._reader.left(_DIGEST + _LAST_ZXID + 1)
         if left not in {0, _DIGEST, _LAST_ZXID, _DIGEST + _LAST_ZXID}:
             raise DamagedFile(self._path, offset, "something follows the checksum that is not known")

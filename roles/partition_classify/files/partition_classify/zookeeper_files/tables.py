@@ -26,14 +26,14 @@ _MARKS = tuple(f"/{name}".encode() for name in sorted(MARKS_OF_A_SHARD))
 
 
 class Origin(NamedTuple):
-    """What a znode was created by; two ensembles cannot have given one path the same of both."""
+    """When a znode was created, by transaction and by clock; no two ensembles agree in both on one path."""
 
     czxid: int
     ctime: int
 
     @classmethod
     def of(cls, stored: bytes) -> Origin:
-        """Of what is stored of the znode."""
+        """The origin of a znode, from what is stored of it."""
         znode = Stored.unpacked(stored)
         return cls(znode.czxid, znode.ctime)
 
@@ -49,7 +49,7 @@ class Place:
 
     @property
     def range(self) -> tuple[int, int]:
-        """From the first of them to the end; empty when none is there."""
+        """Where the first of the records begins, and where all end; the same twice when none is there."""
         there = [each for each in (self.metadata, self.block_numbers, self.replicas) if each != NOT_THERE]
         return min(there, default=self.end), self.end
 
@@ -162,12 +162,15 @@ def _candidates(scan: SnapshotScan) -> Iterator[_Candidate]:
 
 
 def _is_interesting(candidate: _Candidate, changes: Mapping[bytes, Change]) -> bool:
-    """Not so for most: replicas and parts have some of the children that a shard path has."""
+    """Whether a candidate may be a shard path once the log is applied.
+
+    Most are none: replicas and parts have some of the children that a shard path has.
+    """
     return len(candidate.starts) == len(_MARKS) or any(candidate.path + mark in changes for mark in _MARKS)
 
 
 def _children(candidate: _Candidate, changes: Mapping[bytes, Change]) -> set[str]:
-    """The marks that are there after the log."""
+    """Which marks of a shard path the candidate has once the log is applied."""
     names = set()
     for mark in _MARKS:
         change = changes.get(candidate.path + mark)

@@ -2,16 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The transaction log of a member, replayed.
+"""The transaction log of a member, read file by file as one sequence of transactions.
 
 A log file is a header, then records: an Adler-32 sum, a length, so many bytes, and the letter B. The bytes
 are the header of a transaction, what it did, and from 3.6 on maybe a digest of the tree. Servers allocate
 a file ahead and fill it with zeros.
 
-What ends a file. A server that dies, or writes while its files are copied, leaves a record that is not
-finished, as the last one of a file: nobody was told that its transaction is committed. As in
-ZooKeeper the file then ends with the record before, but only if nothing but zeros follows. A record that
-is finished and does not match its sum is corrupt, and so is a file in whose middle there are zeros.
+A server that dies, or writes while its files are copied, leaves a record that is not finished, as the last
+one of a file: nobody was told that its transaction is committed. As in ZooKeeper the file then ends with
+the record before, but only if nothing but zeros follows. A record that is finished and does not match its
+sum is corrupt, and so is a file in whose middle there are zeros.
 """
 
 from __future__ import annotations

@@ -2,14 +2,65 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Durations as people write them."""
+"""Words for people, and durations as people write them."""
 
 from __future__ import annotations
 
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.text import parse_duration
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.text import (
+    cut,
+    few,
+    format_time,
+    parse_duration,
+    shortened,
+    shown,
+)
+
+
+@pytest.mark.parametrize(
+    ("items", "most", "sentence"),
+    [
+        ([], 3, ""),
+        (["r1"], 3, "r1"),
+        (["r1", "r2", "r3"], 3, "r1, r2, r3"),
+        (["r1", "r2", "r3", "r4"], 3, "r1, r2, r3 and 1 more"),
+        (["r1", "r2", "r3"], 1, "r1 and 2 more"),
+    ],
+)
+def test_the_first_few_and_how_many_more(items: list[str], most: int, sentence: str) -> None:
+    assert few(iter(items), most) == sentence
+
+
+def test_three_are_few() -> None:
+    assert few("abcd") == "a, b, c and 1 more"
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("", "''"),
+        ("it's\n", '"it\'s\\n"'),
+        ("x" * 80, f"'{'x' * 80}'"),
+        ("x" * 81, f"'{'x' * 80}...'"),
+    ],
+)
+def test_text_is_quoted_and_cut_short(text: str, quoted: str) -> None:
+    assert shown(text) == quoted
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (7, "1970-01-01T00:00:00.007Z"),
+        (1_795_212_900_999, "2026-11-20T22:15:00.999Z"),
+        (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+    ],
+)
+def test_times_are_told_in_utc_to_the_millisecond(milliseconds: int, text: str) -> None:
+    assert format_time(milliseconds) == text
 
 
 @pytest.mark.parametrize(
@@ -53,3 +104,23 @@ def test_other_text_is_refused(text: str) -> None:
     ) as found:
         parse_duration(text, "min_age")
     assert repr(text) in found.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "kept"),
+    [("", 0, ""), ("abc", 3, "abc"), ("abcd", 3, "abc..."), ("a\nb", 2, "a\n...")],
+)
+def test_text_is_cut_where_it_is_too_long(text: str, most: int, kept: str) -> None:
+    assert cut(text, most) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (" Code: 60,\n\te.what() = x \n", "Code: 60, e.what() = x"),
+        ("x" * 200, "x" * 200),
+        ("x\n" * 101, "x " * 100 + "..."),
+    ],
+)
+def test_text_of_several_lines_is_told_on_one(text: str, line: str) -> None:
+    assert shortened(text) == line

@@ -7,14 +7,15 @@
 from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import (
     MovedPartition,
     ShardReport,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move_result import MoveTally
 
-BUSY = Refusal("queue_clear", "entries wait", "Wait")
-LATE = Refusal("late_insert", "it was switched, but r1 registered 1_2_2_0", "Audit the partition now")
+BUSY = Refusal(GateName.QUEUE_CLEAR, "entries wait", "Wait")
+LATE = Refusal(GateName.LATE_INSERT, "it was switched, but r1 registered 1_2_2_0", "Audit the partition now")
 
 
 def report(path: str, moved: int = 0, deferred: int = 0, failed: int = 0, unchanged: int = 0) -> ShardReport:

@@ -53,24 +53,24 @@ def test_empty_tls_asks_for_tls() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ("zk1:2181", "The connection settings of ensemble hot are no mapping"),
-        ({"hosts": "zk1:2181"}, "Setting hosts of ensemble hot is of type str"),
-        ({"hosts": [2181]}, "The hosts of ensemble hot are not a list of text"),
+        ("zk1:2181", "Ensemble hot is of type str"),
+        ({"hosts": "zk1:2181"}, "Ensemble hot: hosts is of type str"),
+        ({"hosts": [2181]}, "Ensemble hot: hosts[0] is of type int"),
         ({}, "Ensemble hot has no hosts"),
-        ({"hosts": ["zk1"], "port": 2181}, "Unknown setting port of ensemble hot"),
-        ({"hosts": ["zk1"], "chroot": 1}, "Setting chroot of ensemble hot is of type int"),
+        ({"hosts": ["zk1"], "port": 2181}, "Ensemble hot: port is not a known key"),
+        ({"hosts": ["zk1"], "chroot": 1}, "Ensemble hot: chroot is of type int"),
         (
             {"hosts": ["zk1"], "session_timeout": True},
-            "Setting session_timeout of ensemble hot is of type bool",
+            "Ensemble hot: session_timeout is of type bool",
         ),
         (
             {"hosts": ["zk1"], "session_timeout": "30"},
-            "Setting session_timeout of ensemble hot is of type str",
+            "Ensemble hot: session_timeout is of type str",
         ),
-        ({"hosts": ["zk1"], "auth": "digest"}, "Setting auth of ensemble hot is of type str"),
-        ({"hosts": ["zk1"], "auth": {"user": "x"}}, "Unknown setting auth.user of ensemble hot"),
-        ({"hosts": ["zk1"], "tls": {"verify": "no"}}, "Setting tls.verify of ensemble hot is of type str"),
-        ({"hosts": ["zk1"], "tls": {"verify": 0}}, "Setting tls.verify of ensemble hot is of type int"),
+        ({"hosts": ["zk1"], "auth": "digest"}, "Ensemble hot: auth is of type str"),
+        ({"hosts": ["zk1"], "auth": {"user": "x"}}, "Ensemble hot: auth.user is not a known key"),
+        ({"hosts": ["zk1"], "tls": {"verify": "no"}}, "Ensemble hot: tls.verify is of type str"),
+        ({"hosts": ["zk1"], "tls": {"verify": 0}}, "Ensemble hot: tls.verify is of type int"),
     ],
 )
 def test_other_settings_are_refused(settings: object, message: str) -> None:
@@ -82,6 +82,6 @@ def test_other_settings_are_refused(settings: object, message: str) -> None:
 
 def test_no_message_shows_a_credential() -> None:
     settings = {"hosts": ["zk1"], "auth": {"scheme": "digest", "credential": ["mover:hunter2"]}}
-    with pytest.raises(EnsembleError, match=r"Setting auth\.credential") as refusal:
+    with pytest.raises(EnsembleError, match=r"^Ensemble hot: auth\.credential is of type list") as refusal:
         options_of("hot", settings)
     assert "hunter2" not in str(refusal.value)

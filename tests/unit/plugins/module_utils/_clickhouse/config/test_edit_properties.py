@@ -13,14 +13,14 @@ from hypothesis import given, settings, strategies as st
 from lxml import etree
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import (
-    Outcome,
+    ConfigChange,
     Style,
     ensure_absent,
     ensure_present,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import (
+    ElementContent,
     Node,
-    Wanted,
 )
 from support.files.configs import ENCODED, MAIN, METRIKA, MemoryConfig
 
@@ -76,7 +76,7 @@ NODES = st.builds(
     Node, st.sampled_from(["c1", "c2", "c3", "[::1]"]), st.sampled_from(["2181", "2182"]), st.booleans()
 )
 WANTED = st.builds(
-    Wanted,
+    ElementContent,
     st.lists(NODES, min_size=1, max_size=4, unique_by=lambda node: node.address).map(tuple),
     st.fixed_dictionaries(
         {},
@@ -116,7 +116,7 @@ def other_children(data: bytes, *ours: str) -> list[str]:
     return [root.tag, *said, *(etree.tostring(each, encoding="unicode", with_tail=False) for each in around)]
 
 
-def stopped_early(source: MemoryConfig, outcome: Outcome) -> list[MemoryConfig]:
+def stopped_early(source: MemoryConfig, outcome: ConfigChange) -> list[MemoryConfig]:
     """What a run leaves behind that ends between two files."""
     return [
         source.after(outcome._replace(edits=outcome.edits[:count])) for count in range(1, len(outcome.edits))
@@ -126,7 +126,7 @@ def stopped_early(source: MemoryConfig, outcome: Outcome) -> list[MemoryConfig]:
 @given(documents(st.just("")), st.none() | documents(st.just("")), ENCODINGS, STYLES, WANTED)
 @settings(max_examples=100)
 def test_present_can_be_undone(
-    config: str, metrika: str | None, encode: Callable[[str], bytes], style: Style, wanted: Wanted
+    config: str, metrika: str | None, encode: Callable[[str], bytes], style: Style, wanted: ElementContent
 ) -> None:
     before = MemoryConfig({MAIN: encode(config)})
     if metrika is not None:
@@ -190,7 +190,7 @@ def nodes_and_rest(data: bytes) -> tuple[Counter[tuple[str, str, bool]], dict[st
 @given(documents(elements()), ENCODINGS, STYLES, WANTED)
 @settings(max_examples=100)
 def test_element_that_is_there_is_corrected(
-    config: str, encode: Callable[[str], bytes], style: Style, wanted: Wanted
+    config: str, encode: Callable[[str], bytes], style: Style, wanted: ElementContent
 ) -> None:
     before = MemoryConfig({MAIN: encode(config)})
     _nodes, rest = nodes_and_rest(before.files[MAIN])

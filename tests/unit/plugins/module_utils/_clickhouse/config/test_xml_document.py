@@ -8,8 +8,6 @@ from __future__ import annotations
 import pytest
 from lxml import etree
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.diff import shown
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import FileEdit
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.xml_document import (
     Splice,
     XmlFile,
@@ -61,14 +59,3 @@ def test_splices_in_one_element_are_made_in_any_order() -> None:
         [Splice(ours.end, ours.end, b"\n  <ours/>"), Splice(ours.open_end, ours.close_start, b"d")], "ours"
     )
     assert after.data == TEXT.replace(b"<ours>c</ours>", b"<ours>d</ours>\n  <ours/>")
-
-
-def test_secrets_are_hidden_but_not_that_they_change() -> None:
-    before = "<yandex><identity>a:b</identity><x><password_sha256_hex>1</password_sha256_hex></x></yandex>"
-    after = before.replace("a:b", "a:c").replace("</x>", "</x><secret/>")
-    edit = FileEdit(MAIN, before.encode("utf-16"), None)
-    kept = "<x><password_sha256_hex>(hidden)</password_sha256_hex></x>"
-    assert shown(edit) == (MAIN, f"<yandex><identity>(hidden)</identity>{kept}</yandex>", "")
-    assert shown(FileEdit(MAIN, before.encode(), after.encode())).after == (
-        f"<yandex><identity>(hidden, changed)</identity>{kept}<secret/></yandex>"
-    )

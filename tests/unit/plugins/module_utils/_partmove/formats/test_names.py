@@ -15,6 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import (
     PartName,
     check_partition_id,
+    is_covered,
     parse_part_name,
     partition_id_of,
 )
@@ -255,3 +256,21 @@ def test_covers_is_a_partial_order(first: PartName, second: PartName, third: Par
         assert first == second
     if first.covers(second) and second.covers(third):
         assert first.covers(third)
+
+
+@pytest.mark.parametrize(
+    ("others", "covered"),
+    [
+        ((), False),
+        (("all_1_2_1",), True),
+        (("all_0_0_0", "all_1_2_1"), True),
+        (("all_1_2_2",), True),
+        (("all_0_4_2",), True),
+        (("all_1_2_1_7",), True),
+        (("all_1_1_0", "all_2_2_0"), False),
+        (("all_0_1_9",), False),
+        (("1_1_2_2",), False),
+    ],
+)
+def test_a_part_is_covered_by_itself_or_by_what_it_became(others: tuple[str, ...], covered: bool) -> None:
+    assert is_covered(v1("all_1_2_1"), map(v1, others)) is covered

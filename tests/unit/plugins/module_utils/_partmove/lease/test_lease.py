@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -22,10 +22,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.leas
     confirm_lease,
     raise_if_lease_lost,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import (
-    ensure_path,
-    refuse_unwritable,
-)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Committed,
     Create,
@@ -38,7 +34,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Unknown,
 )
 from support.memory.bench import HookedStore
-from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.memory import ManualClock, MemoryEnsemble, MemoryStore
 
 PATH = "/clickhouse/tables/01/hits"
 LOCK = "/partmove/locks/%2Fclickhouse%2Ftables%2F01%2Fhits"
@@ -257,75 +253,16 @@ def test_a_cold_ensemble_that_cannot_be_written_to_is_found_before_hot_is_touche
     assert pair.hot.tree().keys() == {"/"}
 
 
-@pytest.mark.parametrize(
-    ("rejected", "error", "sentence"),
-    [
-        (Rejected(0, Reason.NO_AUTH, -102), AccessDenied, "Writing /a is denied to this identity by the hot"),
-        (
-            Rejected(0, Reason.READ_ONLY, -119),
-            EnsembleError,
-            "/a cannot be written, the hot ensemble is read-",
-        ),
-        (
-            Rejected(0, Reason.OTHER, -8),
-            EnsembleError,
-            "Writing /a was rejected by the hot ensemble with error -8",
-        ),
-    ],
-    ids=lambda value: str(value)[:20],
-)
-def test_writes_that_are_not_possible_at_all(
-    pair: Pair, rejected: Rejected, error: type[Exception], sentence: str
-) -> None:
-    with pytest.raises(error, match=sentence):
-        refuse_unwritable(pair.hot.open(), "/a", rejected)
-    # Not a lost lease either, although it was the check of the lease that was refused.
-    raise_if_lease_lost(rejected, 2, PATH)
+@pytest.mark.parametrize("reason", [Reason.NO_AUTH, Reason.READ_ONLY, Reason.OTHER])
+def test_a_check_of_the_lease_that_cannot_be_made_is_no_lost_lease(reason: Reason) -> None:
+    raise_if_lease_lost(Rejected(0, reason, -8), 2, PATH)
 
 
 @pytest.mark.parametrize("reason", [Reason.NO_NODE, Reason.BAD_VERSION])
-def test_a_check_of_the_lease_that_fails(pair: Pair, reason: Reason) -> None:
+def test_a_check_of_the_lease_that_fails(reason: Reason) -> None:
     with pytest.raises(LeaseLost):
         raise_if_lease_lost(Rejected(1, reason, 0), 2, PATH)
     raise_if_lease_lost(Rejected(2, reason, 0), 2, PATH)
-    refuse_unwritable(pair.hot.open(), "/a", Rejected(2, reason, 0))
-
-
-def test_a_path_is_made_with_its_parents(pair: Pair) -> None:
-    store = pair.hot.open()
-    ensure_path(store, "/a/b/c")
-    before = pair.hot.tree()
-
-    ensure_path(store, "/a/b/c")
-
-    assert pair.hot.tree() == before
-    assert before.keys() == {"/", "/a", "/a/b", "/a/b/c"}
-
-
-@pytest.mark.parametrize(
-    "disturb",
-    [
-        lambda client: client.ensure_path("/a/b"),
-        lambda client: client.create("/a") if client.exists("/a") is None else client.delete("/a"),
-    ],
-    ids=["somebody makes it first", "somebody deletes the parent"],
-)
-def test_a_path_that_somebody_else_writes_to(pair: Pair, disturb: Callable[[MemoryClient], object]) -> None:
-    store, client = HookedStore(pair.hot), MemoryClient(pair.hot.open())
-    left = [disturb, disturb]
-    store.before = lambda _multi: left.pop()(client) if left else None
-
-    ensure_path(store, "/a/b/c")
-
-    assert pair.hot.read(["/a/b/c"])[0] is not None
-
-
-def test_a_path_that_does_not_stay(pair: Pair) -> None:
-    store, client = HookedStore(pair.hot), MemoryClient(pair.hot.open())
-    store.after = lambda _multi: client.delete("/a")
-
-    with pytest.raises(EnsembleError, match="/a does not stay in the hot ensemble after it was created"):
-        ensure_path(store, "/a")
 
 
 def test_the_checks_of_a_lease() -> None:

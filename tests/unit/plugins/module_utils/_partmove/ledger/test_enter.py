@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchReplica
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.enter import (
+    Admission,
     NotReady,
-    Verification,
-    Wanted,
+    Requirements,
+    look_up_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import (
     ColdEnsemble,
@@ -28,11 +28,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.led
     Ledger,
     ReplicaKey,
     ServerChanged,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.live_replica import (
-    LiveReplica,
-    ServerName,
-    read_live_replicas,
 )
 from support.memory.bench import PATH, Bench
 from support.memory.ledger import SIGN, SimulatedServer
@@ -48,12 +43,12 @@ class Case:
         self.bench = Bench()
         self.server = SimulatedServer(self.bench.hot_store, R1)
         self.ledger = Ledger(self.bench.hot_store)
-        self.wanted = Wanted(SIGN, None, ColdEnsemble.of(self.bench.cold_store), "a test", None)
+        self.requirements = Requirements(SIGN, None, ColdEnsemble.of(self.bench.cold_store), "a test", None)
         self.changes: dict[ReplicaKey, EntryChange] = {}
 
-    def enter(self, **wanted: Any) -> None:
-        verification = Verification(self.bench.hot_store, self.ledger, self.server, self.bench.clock)
-        verification.enter(self.wanted._replace(**wanted), self.changes)
+    def enter(self, **changed: Any) -> None:
+        admission = Admission(self.bench.hot_store, self.ledger, self.server, self.bench.clock)
+        admission.enter(self.requirements._replace(**changed), self.changes)
 
     def before(self, question: str, act: Callable[[], object], number: int = 0) -> None:
         """Do something right before the server is asked a question for the nth time."""
@@ -169,26 +164,10 @@ def test_a_restart_after_the_server_was_asked() -> None:
     assert case.entered == []
 
 
-def replica_of(case: Case, text: bytes) -> LiveReplica:
-    case.bench.hot.set(f"{PATH}/replicas/r1/host", text)
-    return read_live_replicas(case.bench.hot_store, ShardLayout(PATH))[0]
-
-
-@pytest.mark.parametrize(
-    ("text", "table"),
-    [
-        (b"host: Ch1.example\nport: 9009\ntcp_port: 9000\ndatabase: d\ntable: t\nscheme: http\n", "d.t"),
-        (b"host: ch1.example\nport: 9009\n", None),
-    ],
-)
-def test_the_name_of_a_server_is_the_one_it_registers_under(text: bytes, table: str | None) -> None:
-    replica = replica_of(Case(), text)
-    assert replica.address is not None
-    assert replica.address.table == table
-    assert ServerName("CH1.example", None).is_of(replica)
-    assert ServerName("ch1.example", 9009).is_of(replica)
-    assert not ServerName("ch1.example", 9010).is_of(replica)
-    assert not ServerName("ch1", None).is_of(replica)
-    assert not ServerName("ch1.example", None).is_of(LiveReplica("r1", None, None))
-    assert not ServerName("ch1.example", None).is_of(replica_of(Case(), b""))
-    assert str(ServerName("ch1.example", 9010)) == "ch1.example:9010"
+def test_replicas_are_looked_up_by_their_keys() -> None:
+    case = Case()
+    found = look_up_replicas(case.bench.hot_store, [R2, OTHER, R2])
+    assert list(found) == [R2, OTHER]
+    assert found[R2].name == "r2"
+    assert found[R2].is_active is not None
+    assert (found[OTHER].host, found[OTHER].is_active) == (None, None)

@@ -65,43 +65,41 @@ def test_an_entry_is_json_with_a_format_and_a_version() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"format": "olap.partmove/plan"}, "is not an entry of the ledger"),
-        ({"version": 2}, "has the format version 2, and 1 is known"),
-        ({"version": True}, "has the format version True, and 1 is known"),
-        ({"version": "1"}, "has the format version '1', and 1 is known"),
-        ({"host": None}, "has not the fields of an entry"),
-        ({"host_mzxid": "7"}, "has not the fields of an entry"),
-        ({"host_version": True}, "has not the fields of an entry"),
-        ({"more": 1}, "has not the fields of an entry"),
-        ({"cold": None}, "does not say which cold ensemble it is about"),
-        ({"cold": {"hosts": "c1:2181", "chroot": ""}}, "does not say which cold ensemble it is about"),
-        ({"cold": {"hosts": [1], "chroot": ""}}, "does not say which cold ensemble it is about"),
-        ({"cold": {"hosts": ["c1:2181"]}}, "does not say which cold ensemble it is about"),
+        (
+            {"format": "olap.partmove/plan"},
+            "this is no entry of the ledger, its format is not olap.partmove/ledger",
+        ),
+        ({"version": 2}, "its version is 2, this collection reads version 1"),
+        ({"version": True}, "its version is True, this collection reads version 1"),
+        ({"version": "1"}, "its version is '1', this collection reads version 1"),
+        ({"host": None}, "host is None. It has to be text in quotes"),
+        ({"host_mzxid": "7"}, "host_mzxid is '7'. It has to be a whole number"),
+        ({"host_version": True}, "host_version is True. It has to be a whole number"),
+        ({"interserver_port": "9009"}, "interserver_port is '9009'. It has to be null or a whole number"),
+        ({"more": 1}, "more is not a known key. Known are host, interserver_port, host_version, "),
+        ({"cold": None}, "cold is None. It has to be a mapping of hosts, chroot"),
+        ({"cold": {"hosts": "c1:2181", "chroot": ""}}, "cold.hosts is 'c1:2181'. It has to be a list"),
+        ({"cold": {"hosts": [1], "chroot": ""}}, "cold.hosts[0] is 1. It has to be text in quotes"),
+        ({"cold": {"hosts": ["c1:2181"]}}, "cold.chroot is missing. It has to be text in quotes"),
     ],
 )
 def test_anything_else_is_refused(change: dict[str, Any], problem: str) -> None:
-    with pytest.raises(FormatError, match=rf"^The ledger entry /partmove/ledger/x/r1 {problem}\."):
+    with pytest.raises(FormatError) as refusal:
         parse_entry(znode(json.dumps(FIELDS | change).encode()))
+    assert str(refusal.value).startswith(f"The ledger entry /partmove/ledger/x/r1: {problem}")
+    assert str(refusal.value).endswith("or withdraw it and verify the server again.")
 
 
-@pytest.mark.parametrize(
-    ("data", "problem"),
-    [
-        (b"", "is not JSON"),
-        (b"\xff", "is not JSON"),
-        (b"[]", "is not an entry of the ledger"),
-        (b"1", "is not an entry of the ledger"),
-    ],
-)
-def test_what_is_no_object_is_refused(data: bytes, problem: str) -> None:
-    with pytest.raises(FormatError, match=rf" {problem}\."):
+@pytest.mark.parametrize("data", [b"", b"\xff", b"[]", b"1", b'{"format": 1, "format": 2}'])
+def test_what_is_no_object_is_refused(data: bytes) -> None:
+    with pytest.raises(FormatError, match="^The ledger entry /partmove/ledger/x/r1 is no JSON object: "):
         parse_entry(znode(data))
 
 
-@pytest.mark.parametrize("name", sorted(set(FIELDS) - {"format", "version", "cold"}))
+@pytest.mark.parametrize("name", sorted(set(FIELDS) - {"format", "version"}))
 def test_a_field_that_is_missing_is_refused(name: str) -> None:
     fields = {each: value for each, value in FIELDS.items() if each != name}
-    with pytest.raises(FormatError, match="has not the fields of an entry"):
+    with pytest.raises(FormatError, match=f": {name} is missing. It has to be "):
         parse_entry(znode(json.dumps(fields).encode()))
 
 

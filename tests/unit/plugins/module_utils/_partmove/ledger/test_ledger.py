@@ -15,6 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     FormatError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import (
+    FORMAT,
     ColdEnsemble,
     parse_entry,
 )
@@ -39,6 +40,7 @@ from support.memory.ledger import enter, entry_of, readiness
 
 REPLICAS = ("r1", "r2")
 R1, R2 = (ReplicaKey(PATH, each) for each in REPLICAS)
+NO_ENTRY = f"this is no entry of the ledger, its format is not {FORMAT}"
 ENTRY = "/partmove/ledger/%2Fclickhouse%2Ftables%2F01%2Fhits/r2"
 
 
@@ -89,7 +91,7 @@ def test_a_path_below_the_coordination_root() -> None:
         (lambda bench: bench.servers.add_replica("r3"), "replica r3 is not in the ledger"),
         (
             lambda bench: bench.hot.set(ENTRY, b"{}"),
-            f"replica r2: The ledger entry {ENTRY} is not an entry of the ledger",
+            f"replica r2: The ledger entry {ENTRY}: {NO_ENTRY}",
         ),
         (
             # With the same data version, which a table that is made again starts at too.
@@ -179,7 +181,7 @@ def test_an_entry_of_a_later_version_is_not_overwritten_but_withdrawn(bench: Ben
     ledger = Ledger(bench.hot_store)
     enter_both(bench)
     bench.hot.set(ENTRY, b'{"format": "olap.partmove/ledger", "version": 2}')
-    with pytest.raises(FormatError, match="has the format version 2, and 1 is known"):
+    with pytest.raises(FormatError, match="its version is 2, this collection reads version 1"):
         ledger.enter(R2, entry_of(bench.hot_store, bench.cold_store, R2))
     assert ledger.withdraw(R2).changed
     assert ledger.read(PATH, ["r2"]) == {"r2": None}

@@ -18,10 +18,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.led
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import (
     BACK_TO_HOT,
     ColdPartition,
-    Guard,
+    DowngradeGuard,
     StillCold,
     Withdrawal,
-    withdraw,
+    withdraw_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete, Multi
@@ -44,8 +44,8 @@ def bench() -> Bench:
     return bench
 
 
-def guard_of(bench: Bench) -> Guard:
-    return Guard(bench.hot_store, bench.cold_store)
+def guard_of(bench: Bench) -> DowngradeGuard:
+    return DowngradeGuard(bench.hot_store, bench.cold_store)
 
 
 def found(bench: Bench) -> list[str]:
@@ -114,7 +114,7 @@ def test_what_only_cold_has_is_in_the_way_whatever_state_says(
 
 def test_a_cold_ensemble_that_knows_nothing_of_a_cold_partition(bench: Bench) -> None:
     bench.move()
-    guard = Guard(bench.hot_store, MemoryEnsemble("cold").open())
+    guard = DowngradeGuard(bench.hot_store, MemoryEnsemble("cold").open())
     with pytest.raises(PartMoveError) as caught:
         guard.cold_partitions(PATH)
     assert caught.value.message == (
@@ -126,11 +126,11 @@ def test_a_cold_ensemble_that_knows_nothing_of_a_cold_partition(bench: Bench) ->
 
 def test_replicas_are_withdrawn_while_nothing_is_cold(bench: Bench) -> None:
     withdrawal = Withdrawal()
-    withdraw(guard_of(bench), Ledger(bench.hot_store), [R2, R2], withdrawal)
+    withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [R2, R2], withdrawal)
     assert {key: change.changed for key, change in withdrawal.changes.items()} == {R2: True}
     assert entered(bench) == ["r1"]
     again = Withdrawal()
-    withdraw(guard_of(bench), Ledger(bench.hot_store), [R2], again)
+    withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [R2], again)
     assert {key: change.changed for key, change in again.changes.items()} == {R2: False}
 
 
@@ -138,7 +138,7 @@ def test_nothing_is_withdrawn_while_something_is_cold(bench: Bench) -> None:
     bench.move(DAY, OTHER)
     withdrawal = Withdrawal()
     with pytest.raises(StillCold) as caught:
-        withdraw(guard_of(bench), Ledger(bench.hot_store), [R2], withdrawal)
+        withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [R2], withdrawal)
     assert caught.value.message == (
         "2 partitions are registered in cold only, where a server without the patch does not look;"
         f" nothing was withdrawn: {DAY} of my\nshop.hits ({PATH}), {OTHER} of my\nshop.hits ({PATH})"
@@ -159,7 +159,7 @@ def test_a_move_that_is_faster_is_seen_and_the_entries_stay_withdrawn(bench: Ben
     bench.hot_store.before = move_first
     withdrawal = Withdrawal()
     with pytest.raises(StillCold) as caught:
-        withdraw(guard_of(bench), Ledger(bench.hot_store), [R1, R2], withdrawal)
+        withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [R1, R2], withdrawal)
     assert caught.value.message.startswith(
         "1 partition is registered in cold only, where a server without the patch does not look;"
         f" the entries were withdrawn by then, and stay so: {DAY} of"
@@ -170,17 +170,19 @@ def test_a_move_that_is_faster_is_seen_and_the_entries_stay_withdrawn(bench: Ben
 
 def test_a_replica_that_nobody_knows_is_refused(bench: Bench) -> None:
     with pytest.raises(NoSuchReplica, match=f"There is no replica r3 of {PATH} in hot"):
-        withdraw(guard_of(bench), Ledger(bench.hot_store), [R1, ReplicaKey(PATH, "r3")], Withdrawal())
+        withdraw_replicas(
+            guard_of(bench), Ledger(bench.hot_store), [R1, ReplicaKey(PATH, "r3")], Withdrawal()
+        )
     with pytest.raises(NoSuchReplica, match="There is no replica r1 of /a in hot"):
-        withdraw(guard_of(bench), Ledger(bench.hot_store), [ReplicaKey("/a", "r1")], Withdrawal())
+        withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [ReplicaKey("/a", "r1")], Withdrawal())
     assert entered(bench) == ["r1", "r2"]
 
 
 def test_an_entry_that_outlived_its_replica_can_be_withdrawn(bench: Bench) -> None:
     bench.servers.remove_replica("r2")
-    withdraw(guard_of(bench), Ledger(bench.hot_store), [R2], Withdrawal())
+    withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [R2], Withdrawal())
     bench.servers.drop_table()
-    withdraw(guard_of(bench), Ledger(bench.hot_store), [R1], Withdrawal())
+    withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [R1], Withdrawal())
     assert entered(bench) == []
 
 
@@ -188,6 +190,6 @@ def test_check_mode_tells_what_would_be_withdrawn(bench: Bench) -> None:
     before = bench.hot_ensemble.data()
     hot, cold = OverlayStore(bench.hot_store), OverlayStore(bench.cold_store)
     withdrawal = Withdrawal()
-    withdraw(Guard(hot, cold), Ledger(hot), [R1], withdrawal)
+    withdraw_replicas(DowngradeGuard(hot, cold), Ledger(hot), [R1], withdrawal)
     assert withdrawal.changes[R1].changed
     assert bench.hot_ensemble.data() == before

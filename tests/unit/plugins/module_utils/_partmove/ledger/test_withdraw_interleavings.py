@@ -17,15 +17,15 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import (
-    Guard,
+    DowngradeGuard,
     StillCold,
     Withdrawal,
-    withdraw,
+    withdraw_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from support.memory.interleaving import Died, Lost, Script, WatchedStore
 from support.memory.ledger import enter
-from support.memory.scene import COLD, MODERN, OLD, OTHER, PATH, TARGET, Kind, Scene
+from support.memory.scene import COLD, MODERN, OLD, OTHER, PATH, TARGET, Kind, Scene, copy_of
 
 R1, R2 = ReplicaKey(PATH, "r1"), ReplicaKey(PATH, "r2")
 
@@ -48,7 +48,7 @@ class Downgrade:
             WatchedStore(each.open(), given, self.scene.watch) for each in (self.scene.hot, self.scene.cold)
         )
         try:
-            withdraw(Guard(hot, cold), Ledger(hot), [R2], Withdrawal())
+            withdraw_replicas(DowngradeGuard(hot, cold), Ledger(hot), [R2], Withdrawal())
         except StillCold:
             return
         self.passed = True
@@ -59,7 +59,7 @@ class Downgrade:
 
     def look(self) -> None:
         """The step of it that decides."""
-        self.passed = not Guard(self.scene.hot.open(), self.scene.cold.open()).cold_partitions(PATH)
+        self.passed = not DowngradeGuard(self.scene.hot.open(), self.scene.cold.open()).cold_partitions(PATH)
 
     def withdraw_and_look(self) -> None:
         """Both, with nothing in between."""
@@ -82,7 +82,7 @@ class Downgrade:
 
 def trace(kind: Kind, run: Callable[[Downgrade, Script], object]) -> list[str]:
     script = Script()
-    run(Downgrade(kind), script)
+    run(copy_of(Downgrade, kind), script)
     return script.trace
 
 
@@ -90,7 +90,7 @@ def trace(kind: Kind, run: Callable[[Downgrade, Script], object]) -> list[str]:
 def test_a_downgrade_between_any_two_steps_of_a_move(kind: Kind) -> None:
     outcomes = set()
     for number, _operation in enumerate(trace(kind, lambda each, script: each.scene.run(script))):
-        downgrade, script = Downgrade(kind), Script()
+        downgrade, script = copy_of(Downgrade, kind), Script()
         script.actions[number] = downgrade.run
         downgrade.judge(downgrade.scene.run(script))
         outcomes.add(downgrade.passed)
@@ -101,7 +101,7 @@ def test_a_downgrade_between_any_two_steps_of_a_move(kind: Kind) -> None:
 def test_a_move_between_any_two_steps_of_a_downgrade(kind: Kind) -> None:
     outcomes = set()
     for number, _operation in enumerate(trace(kind, lambda each, script: each.run(script))):
-        downgrade, script = Downgrade(kind), Script()
+        downgrade, script = copy_of(Downgrade, kind), Script()
         reports: list[ShardReport] = []
 
         script.actions[number] = partial(_report_move, downgrade.scene, reports)
@@ -117,7 +117,7 @@ def test_the_withdrawal_and_the_look_between_any_steps_of_a_move() -> None:
     looks = [number for number, operation in enumerate(operations) if operation.startswith("hot commit")]
     for first, second in product(range(len(operations)), [*looks, len(operations)]):
         if first <= second:
-            downgrade, script = Downgrade(MODERN), Script()
+            downgrade, script = copy_of(Downgrade, MODERN), Script()
             script.actions[second] = downgrade.look
             script.actions[first] = downgrade.withdraw_and_look if first == second else downgrade.withdraw
             report = downgrade.scene.run(script)
@@ -135,7 +135,7 @@ def test_a_downgrade_whose_answer_is_lost(lost: Lost) -> None:
     ]
     assert writes
     for number in writes:
-        downgrade = Downgrade(MODERN)
+        downgrade = copy_of(Downgrade, MODERN)
         downgrade.run(Script(lost={number: lost}))
         assert downgrade.passed
         downgrade.judge(None)
@@ -143,7 +143,7 @@ def test_a_downgrade_whose_answer_is_lost(lost: Lost) -> None:
 
 def test_a_downgrade_that_dies_is_run_again() -> None:
     for number, _operation in enumerate(trace(MODERN, lambda each, script: each.run(script))):
-        downgrade, script = Downgrade(MODERN), Script()
+        downgrade, script = copy_of(Downgrade, MODERN), Script()
         script.actions[number] = script.die
         with pytest.raises(Died):
             downgrade.run(script)
@@ -156,7 +156,7 @@ def test_a_downgrade_that_dies_is_run_again() -> None:
 def test_a_restart_between_any_two_steps_of_a_move(kind: Kind) -> None:
     """What is switched was switched before the restart, because the entry is about the time before it."""
     for number, _operation in enumerate(trace(kind, lambda each, script: each.scene.run(script))):
-        downgrade, script = Downgrade(kind), Script()
+        downgrade, script = copy_of(Downgrade, kind), Script()
         cold_before: list[str] = []
 
         script.actions[number] = partial(_restart_noting_cold, downgrade.scene, cold_before)

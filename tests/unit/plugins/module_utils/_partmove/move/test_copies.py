@@ -7,71 +7,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import EnsembleError, LeaseLost
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import PartName
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.compare import (
-    Comparison,
-    compare_copies,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.copies import ColdCopies
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import (
-    PartitionFacts,
-    ShardFacts,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from support.memory.arrange import Arrange, create, create_cold
-from support.memory.bench import DAY, OTHER, PART, PATH, Bench
-from support.memory.memory import MemoryStore
+from support.memory.bench import DAY, OTHER, PART, PATH
+from support.memory.copying import Copying
 from support.memory.tables import TableOptions
-
-LAYOUT = ShardLayout(PATH)
-
-
-class Copying:
-    """A bench with the copies that a run makes under a lease."""
-
-    def __init__(self, options: TableOptions | None = None) -> None:
-        self.bench = Bench(options)
-        self.lease: Lease = self.bench.world.leases.acquire(PATH)
-        self.created: dict[str, PartName] = {}
-        self.copies = ColdCopies(self.bench.cold_store, LAYOUT, self.lease, self.created)
-
-    def make(self, *partitions: str) -> None:
-        shard, found = self.read(partitions)
-        self.copies.make(shard, list(found.values()))
-
-    def take_back(self, *partitions: str) -> set[str]:
-        shard, found = self.read(partitions)
-        copied, gone = self.copies.take_back(shard, found.values(), self.bench.clock.now())
-        assert gone
-        return copied
-
-    def read(self, partitions: Iterable[str]) -> tuple[ShardFacts, dict[str, PartitionFacts]]:
-        reader = ShardReader(self.bench.hot_store, self.bench.cold_store, LAYOUT)
-        shard = reader.shard()
-        return shard, reader.partitions(shard, sorted(partitions))
-
-    def parts(self) -> dict[str, bytes]:
-        """Path below the replicas → data of the copies."""
-        root = f"{PATH}/replicas"
-        found = self.bench.cold_ensemble.data(root)
-        return {path.removeprefix(f"{root}/"): data for path, data in found.items() if "/parts/" in path}
-
-    def originals(self, *partitions: str) -> dict[str, bytes]:
-        root = f"{PATH}/replicas"
-        found = self.bench.hot_ensemble.data(root)
-        wanted = tuple(f"/parts/{each}_" for each in partitions)
-        return {
-            path.removeprefix(f"{root}/"): data
-            for path, data in found.items()
-            if any(each in path for each in wanted)
-        }
 
 
 @pytest.mark.parametrize("legacy", [False, True])
@@ -124,27 +67,27 @@ def test_hot_is_authoritative(arrange: Arrange) -> None:
     assert copying.parts() == copying.originals(DAY)
 
 
-def test_copies_are_taken_back_where_hot_registers_the_parts() -> None:
+def test_copies_are_removed_where_hot_registers_the_parts() -> None:
     copying = Copying()
     copying.make(DAY, OTHER)
 
-    assert copying.take_back(DAY) == {DAY}
+    assert copying.remove(DAY) == {DAY}
     assert copying.parts() == copying.originals(OTHER)
-    assert copying.take_back(DAY) == set()
+    assert copying.remove(DAY) == set()
 
 
-def test_copies_of_parts_that_were_replaced_are_taken_back() -> None:
+def test_copies_of_parts_that_were_replaced_are_removed() -> None:
     copying = Copying()
     copying.make(DAY)
     copying.bench.servers.assign_merge(DAY)
     copying.bench.servers.catch_up()
     copying.created.clear()
 
-    assert copying.take_back(DAY) == {DAY}
+    assert copying.remove(DAY) == {DAY}
     assert copying.parts() == {}
 
 
-def test_what_hot_knows_nothing_of_is_taken_back_by_its_maker_only() -> None:
+def test_what_hot_knows_nothing_of_is_removed_by_its_maker_only() -> None:
     copying = Copying()
     copying.make(DAY, OTHER)
     copying.bench.servers.drop(DAY)
@@ -152,24 +95,24 @@ def test_what_hot_knows_nothing_of_is_taken_back_by_its_maker_only() -> None:
     for path in [path for path, name in copying.created.items() if name.partition_id == OTHER]:
         del copying.created[path]
 
-    assert copying.take_back(DAY, OTHER) == {DAY}
+    assert copying.remove(DAY, OTHER) == {DAY}
     assert {path.split("/")[2] for path in copying.parts()} == {f"{OTHER}_0_0_0"}
 
 
-def test_nothing_of_a_cold_partition_is_taken_back() -> None:
+def test_nothing_of_a_cold_partition_is_removed() -> None:
     copying = Copying()
     copying.make(DAY)
     create(f"block_numbers/{DAY}/State", b"COLD")(copying.bench)
 
-    assert copying.take_back(DAY) == set()
+    assert copying.remove(DAY) == set()
     assert copying.parts() == copying.originals(DAY)
 
 
 @pytest.mark.parametrize(
-    ("seconds", "stopped", "taken_back"), [(599, False, set()), (600, False, {DAY}), (600, True, set())]
+    ("seconds", "stopped", "removed"), [(599, False, set()), (600, False, {DAY}), (600, True, set())]
 )
 def test_copies_of_a_partition_that_was_cold_wait_for_servers_that_start(
-    seconds: int, stopped: bool, taken_back: set[str]
+    seconds: int, stopped: bool, removed: set[str]
 ) -> None:
     copying = Copying()
     copying.make(DAY)
@@ -179,7 +122,7 @@ def test_copies_of_a_partition_that_was_cold_wait_for_servers_that_start(
     if stopped:
         copying.bench.servers.stop()
 
-    assert copying.take_back(DAY) == taken_back
+    assert copying.remove(DAY) == removed
 
 
 def test_a_run_that_lost_its_lease_writes_and_deletes_nothing() -> None:
@@ -191,19 +134,18 @@ def test_a_run_that_lost_its_lease_writes_and_deletes_nothing() -> None:
     with pytest.raises(LeaseLost):
         copying.make(OTHER)
     with pytest.raises(LeaseLost):
-        copying.take_back(DAY)
+        copying.remove(DAY)
     with pytest.raises(LeaseLost):
-        copying.copies.withdraw([DAY])
+        copying.copies.remove_own([DAY])
     assert copying.parts() == before
 
 
-def test_what_a_run_created_is_withdrawn() -> None:
+def test_what_a_run_created_is_removed() -> None:
     copying = Copying()
     create_cold(f"replicas/r1/parts/{PART}")(copying.bench)
     copying.make(DAY, OTHER)
 
-    assert copying.copies.created_partitions == [DAY, OTHER]
-    copying.copies.withdraw([DAY])
+    copying.copies.remove_own([DAY])
 
     assert copying.parts().keys() == {
         f"r1/parts/{PART}",
@@ -221,66 +163,3 @@ def test_a_marker_that_does_not_stay() -> None:
     with pytest.raises(EnsembleError, match=f"{PATH} in the cold ensemble could not be marked"):
         copying.make(DAY)
     assert copying.parts() == {}
-
-
-class TestComparison:
-    """What is compared on every member."""
-
-    def compare(self, copying: Copying, members: Sequence[MemoryStore] = ()) -> Comparison:
-        _shard, found = copying.read([DAY, OTHER])
-        originals = [part for partition in found.values() for part in partition.hot_parts]
-        return compare_copies(members or [copying.bench.cold_store], originals, LAYOUT, 1)
-
-    @pytest.fixture
-    def copying(self) -> Copying:
-        copying = Copying(TableOptions(partitions=(DAY, OTHER), legacy=True))
-        copying.make(DAY, OTHER)
-        return copying
-
-    def test_equal_copies(self, copying: Copying) -> None:
-        members = [copying.bench.cold_store] * 3
-
-        assert self.compare(copying, members) == Comparison(12, 0, 0, 0, (), frozenset())
-
-    def test_a_copy_that_is_missing(self, copying: Copying) -> None:
-        copying.bench.cold.delete(f"{PATH}/replicas/r2/parts/{PART}", recursive=True)
-
-        assert self.compare(copying) == Comparison(
-            3, 0, 1, 0, (f"{PATH}/replicas/r2/parts/{PART} is missing on cold",), frozenset({DAY})
-        )
-
-    def test_a_copy_without_a_child(self, copying: Copying) -> None:
-        copying.bench.cold.delete(f"{PATH}/replicas/r2/parts/{PART}/columns")
-
-        assert self.compare(copying) == Comparison(
-            3, 1, 0, 0, (f"{PATH}/replicas/r2/parts/{PART} differs on cold",), frozenset({DAY})
-        )
-
-    @pytest.mark.parametrize("child", ["", "/columns", "/checksums"])
-    def test_a_copy_that_differs(self, copying: Copying, child: str) -> None:
-        copying.bench.cold.set(f"{PATH}/replicas/r1/parts/{PART}{child}", b"other")
-
-        assert self.compare(copying) == Comparison(
-            3, 1, 0, 0, (f"{PATH}/replicas/r1/parts/{PART} differs on cold",), frozenset({DAY})
-        )
-
-    def test_a_part_without_an_original(self, copying: Copying) -> None:
-        create_cold(f"replicas/r1/parts/{OTHER}_7_7_0")(copying.bench)
-        create_cold("replicas/r1/parts/20300101_7_7_0")(copying.bench)
-
-        assert self.compare(copying) == Comparison(
-            4,
-            0,
-            0,
-            1,
-            (f"{PATH}/replicas/r1/parts/{OTHER}_7_7_0 has no original on cold",),
-            frozenset({OTHER}),
-        )
-
-    def test_no_more_than_ten_samples(self, copying: Copying) -> None:
-        for name in ("r1", "r2"):
-            copying.bench.cold.delete(f"{PATH}/replicas/{name}/parts", recursive=True)
-
-        found = self.compare(copying, [copying.bench.cold_store] * 3)
-
-        assert (found.missing, len(found.samples)) == (12, 10)

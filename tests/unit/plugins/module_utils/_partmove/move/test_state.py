@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import EnsembleError, LeaseLost
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.state import (
     StateChange,
@@ -45,7 +46,7 @@ class Scene:
             for name in self.table.part_names(PARTITION):
                 self.client.delete(f"{self.table.parts_path(replica)}/{name}")
 
-    def set(self, store: MemoryStore | None = None, wanted: bytes = b"COLD") -> StateChange:
+    def set(self, store: MemoryStore | None = None, wanted: State = State.COLD) -> StateChange:
         """Set State of the partition in a run of its own."""
         hot, cold = store or self.hot.open(), self.cold.open()
         leases = LeaseKeeper(hot, cold, self.clock, owner="a test")
@@ -134,7 +135,7 @@ def test_another_run_that_took_over_keeps_this_one_from_writing() -> None:
 
     def take_over() -> None:
         store.expire()
-        scene.set(wanted=b"COLD")
+        scene.set(wanted=State.COLD)
         scene.client.set(scene.table.state_path(PARTITION), b"MOVING")
 
     store._act = take_over

@@ -18,8 +18,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.direction import ToCold
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import LeasedShard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.switch import Switch, SwitchResult
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import ToCold
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import PartitionFacts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree import batches
@@ -36,7 +37,7 @@ from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStor
 from support.memory.tables import TableOptions, days
 
 WEEK = days(9)
-OPTIONS = GateOptions(now=0.0, min_age=-1e12, max_parts=1)
+OPTIONS = GateOptions(min_age=0.0, max_parts=1)
 
 
 class Switching:
@@ -49,20 +50,15 @@ class Switching:
         self.lease = bench.world.leases.acquire(PATH)
         layout = ShardLayout(PATH)
         self._reader = ShardReader(bench.hot_store, bench.cold_store, layout)
-        self._switch = Switch(
-            bench.hot_store,
-            self._reader,
-            layout,
-            self.lease,
-            bench.clock,
-            ToCold(bench.world.readiness, OPTIONS),
-        )
-        self.verified = self._read()
+        leased = LeasedShard(bench.hot_store, bench.cold_store, self._reader, layout, self.lease)
+        direction = ToCold(bench.world, OPTIONS)
+        self._switch = Switch(leased, bench.clock, direction, bench.clock.now())
+        self.prepared = self._read()
         self.multis.clear()
 
     def run(self, result: SwitchResult | None = None) -> SwitchResult:
         result = SwitchResult() if result is None else result
-        self._switch.run(self.verified, result)
+        self._switch.run(self.prepared, result)
         return result
 
     def colliding(self, times: int) -> None:
@@ -86,7 +82,7 @@ class Switching:
 
     def _read(self) -> dict[str, PartitionFacts]:
         partitions = self.bench.servers.table.options.partitions
-        return self._reader.partitions(self._reader.shard(), partitions)
+        return self._reader.look(partitions).partitions
 
 
 def switched_by(multi: Multi) -> list[str]:

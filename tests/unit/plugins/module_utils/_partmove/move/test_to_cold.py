@@ -16,6 +16,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judge import MOVE_GATES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
     AskServers,
     NoServers,
@@ -30,7 +32,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.memory.arrange import Arrange, allow, both, create, create_cold, delete, entry, mark
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
-from support.memory.gate_names import literal_gates
 from support.memory.simulated import SimulatedProbe
 from support.memory.tables import TableOptions
 
@@ -334,7 +335,7 @@ def test_why_a_partition_was_not_moved(case: Case) -> None:
 
     report = bench.move()
 
-    assert getattr(report, case.word) == {DAY: Refusal(case.gate, case.reason, case.remedy)}
+    assert getattr(report, case.word) == {DAY: Refusal(GateName(case.gate), case.reason, case.remedy)}
     assert report.moved == {}
     assert len(report.deferred) + len(report.failed) == 1
 
@@ -347,7 +348,7 @@ def test_a_partition_that_no_multi_can_carry() -> None:
 
     assert report.deferred == {
         DAY: Refusal(
-            "fits_one_multi",
+            GateName.FITS_ONE_MULTI,
             "its 1001 operations do not fit one multi, so it cannot be switched and back at one instant",
             "Merge the partition into fewer parts and run again",
         )
@@ -368,4 +369,6 @@ def test_a_switch_that_could_not_be_undone_is_refused() -> None:
 def test_every_gate_that_is_no_row_of_a_table_has_a_case() -> None:
     elsewhere = {"fits_one_multi", "aftermath"}
     of_the_way_back = {"copies_needed", "hot_members"}
-    assert {case.gate for case in CASES} | elsewhere | of_the_way_back == literal_gates()
+    in_tables = {gate.name.value for kind in MOVE_GATES for gate in kind}
+    others = {each.value for each in GateName} - in_tables
+    assert {case.gate for case in CASES} | elsewhere | of_the_way_back == others

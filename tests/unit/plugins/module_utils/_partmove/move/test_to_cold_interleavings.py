@@ -20,7 +20,19 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from support.memory.acts import ON_THE_PARTITION, ON_THE_TABLE, Act, perform
 from support.memory.interleaving import Died, Lost, Script
-from support.memory.scene import MODERN, OLD, OTHER, PATH, TARGET, TWO_PARTS, WANTED, Kind, Scene, trace_of
+from support.memory.scene import (
+    MODERN,
+    OLD,
+    OTHER,
+    PATH,
+    TARGET,
+    TWO_PARTS,
+    WANTED,
+    Kind,
+    Scene,
+    copy_of,
+    trace_of,
+)
 from support.memory.simulated import SimulatedServers
 
 every_kind = pytest.mark.parametrize("kind", [MODERN, OLD], ids=["modern", "old"])
@@ -56,10 +68,10 @@ def judge(scene: Scene, report: ShardReport) -> None:
 @every_kind
 def test_a_process_that_dies(kind: Kind) -> None:
     """Another run comes to the same end as if it had not."""
-    clean = Scene(kind)
+    clean = copy_of(Scene, kind)
     clean.run()
     for number, operation in enumerate(trace_of(kind)):
-        scene, script = Scene(kind), Script()
+        scene, script = copy_of(Scene, kind), Script()
         script.actions[number] = script.die
         with pytest.raises(Died):
             scene.run(script)
@@ -74,11 +86,11 @@ def test_a_process_that_dies(kind: Kind) -> None:
 @every_kind
 @pytest.mark.parametrize("lost", Lost)
 def test_an_answer_that_is_lost(kind: Kind, lost: Lost) -> None:
-    clean = Scene(kind)
+    clean = copy_of(Scene, kind)
     clean.run()
     for number, operation in enumerate(trace_of(kind)):
         if " commit " in operation:
-            scene = Scene(kind)
+            scene = copy_of(Scene, kind)
             report = scene.run(Script(lost={number: lost}))
             judge(scene, report)
             assert report.moved.keys() == {TARGET, OTHER}, operation
@@ -87,10 +99,10 @@ def test_an_answer_that_is_lost(kind: Kind, lost: Lost) -> None:
 
 @every_kind
 def test_a_session_that_expires(kind: Kind) -> None:
-    clean = Scene(kind)
+    clean = copy_of(Scene, kind)
     clean.run()
     for number, operation in enumerate(trace_of(kind)):
-        scene, script = Scene(kind), Script()
+        scene, script = copy_of(Scene, kind), Script()
         script.actions[number] = scene.expire
         report = scene.run(script)
         judge(scene, report)
@@ -100,10 +112,10 @@ def test_a_session_that_expires(kind: Kind) -> None:
 
 @every_kind
 def test_a_run_that_is_paused_while_another_one_runs(kind: Kind) -> None:
-    clean = Scene(kind)
+    clean = copy_of(Scene, kind)
     clean.run()
     for number, operation in enumerate(trace_of(kind)):
-        scene, script = Scene(kind), Script()
+        scene, script = copy_of(Scene, kind), Script()
 
         def take_over(scene: Scene = scene) -> None:
             scene.expire()
@@ -120,10 +132,10 @@ def test_a_run_that_is_paused_while_another_one_runs(kind: Kind) -> None:
 @every_kind
 def test_a_run_that_is_paused_while_another_one_begins(kind: Kind) -> None:
     """The other one dies right after it took the lease, so that all is left to do."""
-    clean = Scene(kind)
+    clean = copy_of(Scene, kind)
     clean.run()
     for number, operation in enumerate(trace_of(kind)):
-        scene, script = Scene(kind), Script()
+        scene, script = copy_of(Scene, kind), Script()
         script.actions[number] = scene.take_lease
         report = scene.run(script)
         judge(scene, report)
@@ -171,7 +183,7 @@ def run_and_judge(scene: Scene, script: Script, last_look: str, acted_at: int) -
 def test_a_server_that_acts(kind: Kind, act: Act, name: str) -> None:
     last_look = LAST_LOOKS.get(name.removesuffix(" that fetches"), LAST_LOOK_AT_PARTS)
     for number, _operation in enumerate(trace_of(kind)):
-        scene, script = Scene(kind), Script()
+        scene, script = copy_of(Scene, kind), Script()
         script.actions[number] = perform(scene, act)
         run_and_judge(scene, script, last_look, number)
 
@@ -187,7 +199,7 @@ def test_a_server_that_begins_and_ends(name: str) -> None:
     """An insert that holds a block number, and a merge that was decided but not assigned yet."""
     operations = range(len(trace_of(MODERN)))
     for begun, ended in combinations(operations[::STRIDE], 2):
-        scene, script = Scene(MODERN), Script()
+        scene, script = copy_of(Scene, MODERN), Script()
 
         def begin(scene: Scene = scene, script: Script = script, ended: int = ended) -> None:
             end = BEGINNINGS[name](scene.servers)
@@ -201,7 +213,7 @@ def test_a_server_that_begins_and_ends(name: str) -> None:
 def test_a_server_that_acts_before_the_process_dies(name: str) -> None:
     operations = range(len(trace_of(MODERN)))
     for acted, died in combinations(operations[::STRIDE], 2):
-        scene, script = Scene(MODERN), Script()
+        scene, script = copy_of(Scene, MODERN), Script()
         script.actions[acted] = perform(scene, ON_THE_PARTITION[name])
         script.actions[died] = script.die
         with suppress(Died):
@@ -220,7 +232,7 @@ def test_a_server_that_acts_while_an_answer_is_lost(name: str, lost: Lost) -> No
     commits = [number for number, operation in enumerate(operations) if " commit " in operation]
     for number in commits:
         for acted in range(max(0, number - 6), min(number + 12, len(operations))):
-            scene, script = Scene(MODERN), Script(lost={number: lost})
+            scene, script = copy_of(Scene, MODERN), Script(lost={number: lost})
             script.actions[acted] = perform(scene, act)
             run_and_judge(scene, script, LAST_LOOK_AT_PARTS, acted)
 
@@ -230,7 +242,7 @@ def test_a_server_that_acts_before_the_session_expires(name: str) -> None:
     act = (ON_THE_PARTITION | ON_THE_TABLE)[name]
     operations = range(len(trace_of(MODERN)))
     for acted, expired in combinations(operations[len(operations) // 2 :: STRIDE // 2], 2):
-        scene, script = Scene(MODERN), Script()
+        scene, script = copy_of(Scene, MODERN), Script()
         script.actions[acted] = perform(scene, act)
         script.actions[expired] = scene.expire
         run_and_judge(scene, script, LAST_LOOKS.get(name, LAST_LOOK_AT_PARTS), acted)

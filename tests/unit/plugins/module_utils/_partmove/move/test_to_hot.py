@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import (
     MovedPartition,
@@ -297,7 +298,7 @@ def test_an_answer_that_is_never_found_out() -> None:
     assert report.moved == {}
     assert report.failed == {
         DAY: Refusal(
-            "aftermath",
+            GateName.AFTERMATH,
             "the answer to its switch was lost, and the run ended before it was found out",
             "Run again: it is either in hot by now or will be brought back then",
         )
@@ -320,7 +321,7 @@ def test_a_journal_that_cannot_be_written_hides_nothing() -> None:
     assert report.failed == dict.fromkeys(
         (DAY, OTHER),
         Refusal(
-            "aftermath",
+            GateName.AFTERMATH,
             "it is registered in hot again, but the run ended before the servers were looked at",
             "See with replica_info that no server has detached a part of it",
         ),

@@ -23,7 +23,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from support.memory.acts import ON_THE_PARTITION, ON_THE_TABLE, Act, perform
 from support.memory.interleaving import Died, Lost, Script
-from support.memory.scene import MODERN, OLD, TARGET, TWO_PARTS, WANTED, Kind, Scene
+from support.memory.scene import MODERN, OLD, TARGET, TWO_PARTS, WANTED, Kind, Scene, copy_of
 from support.memory.simulated import SimulatedServers
 
 TEN_MINUTES = 600.0
@@ -39,6 +39,9 @@ class Run(NamedTuple):
 
     def scene(self) -> Scene:
         """All as it is before the run."""
+        return copy_of(Run._made, self)
+
+    def _made(self) -> Scene:
         scene = Scene(self.kind, already_cold=WANTED)
         if self.later:
             assert scene.reheat().moved.keys() == set(WANTED)

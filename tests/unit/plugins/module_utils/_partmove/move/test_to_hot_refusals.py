@@ -21,6 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judg
     REHEAT_GATES,
     STRAY_COPIES,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
     AskServers,
     NoServers,
@@ -42,7 +43,9 @@ COPY_IT = (
     "Run again; if it stays so, stop the server, copy the folder of the part from another replica to its own,"
     " and start it"
 )
-REMEDIES = {gate.name: gate.remedy for gates in (MOVE_GATES, REHEAT_GATES) for kind in gates for gate in kind}
+REMEDIES = {
+    gate.name.value: gate.remedy for gates in (MOVE_GATES, REHEAT_GATES) for kind in gates for gate in kind
+}
 
 
 class Probe:
@@ -218,7 +221,7 @@ def test_why_a_partition_was_not_brought_back(case: Case) -> None:
     report = bench.reheat()
 
     expected = ShardReport(PATH)
-    getattr(expected, case.word)[DAY] = Refusal(case.gate, case.reason, case.remedy)
+    getattr(expected, case.word)[DAY] = Refusal(GateName(case.gate), case.reason, case.remedy)
     assert report == expected
     assert bench.cold_ensemble.data(PATH) == cold
     is_hot = bench.hot.exists(bench.part()) is not None
@@ -233,7 +236,7 @@ def test_a_partition_that_no_multi_can_carry() -> None:
 
     assert bench.reheat().deferred == {
         DAY: Refusal(
-            "fits_one_multi",
+            GateName.FITS_ONE_MULTI,
             "its 7 operations do not fit one multi, so it cannot be switched and back at one instant",
             "This collection moves no partition of that size; what moved it has to bring it back",
         )
@@ -297,7 +300,7 @@ MEMBERS = "See that every member of the hot ensemble is up and has caught up, th
 NOT_TOLD = "it is registered in hot again, but not every member of the ensemble can tell so"
 STILL_COLD = f"{NOT_TOLD}: hot-2 still takes it for cold"
 INACTIVE = Refusal(
-    "copies_needed",
+    GateName.COPIES_NEEDED,
     "it is hot again, and a replica that is not active may still look for its copies",
     "Start the replica and run again; the copies are removed then",
 )
@@ -325,7 +328,9 @@ def test_why_copies_stay(case: Case) -> None:
     case.arrange(bench)
     cold = bench.cold_ensemble.data(PATH)
 
-    assert bench.reheat() == ShardReport(PATH, deferred={DAY: Refusal(case.gate, case.reason, case.remedy)})
+    assert bench.reheat() == ShardReport(
+        PATH, deferred={DAY: Refusal(GateName(case.gate), case.reason, case.remedy)}
+    )
     assert bench.cold_ensemble.data(PATH) == cold
 
 
@@ -338,7 +343,7 @@ def test_copies_that_hot_knows_nothing_of_stay() -> None:
 
     assert bench.reheat().deferred == {
         DAY: Refusal(
-            "no_stray_copies",
+            GateName.NO_STRAY_COPIES,
             f"the cold ensemble has parts that hot does not have: {PATH}/{stray}",
             REMEDIES["no_stray_copies"],
         )

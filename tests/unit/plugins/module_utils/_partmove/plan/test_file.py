@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import (
     PlanRow,
     read_header,
@@ -24,28 +24,24 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file 
     rows_from_list,
     write_plan,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.lines import (
-    FORESEEN_GATES,
-    encode_row,
-    parse_row,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.text import format_time
 
 POLICY_DIGEST = "ab" * 32
 AS_OF = 1_790_000_000_123
 HITS_1 = PlanRow(
     "/ch/hits/01",
     "202610",
-    "COLD",
+    State.COLD,
     "unchanged for 9 days, cold_after is 7 days",
     1_789_000_000_000,
     2,
     6,
     400,
-    "one_part",
+    GateName.ONE_PART,
 )
-HITS_2 = PlanRow("/ch/hits/01", "202611", "HOT", "among the 2 newest partitions", 1_789_999_999_999, 1, 1, 0)
-VISITS = PlanRow("/ch/visits/01", "all", "HOT", "changed less than 1 day ago", 0, 3, 3, 288)
+HITS_2 = PlanRow(
+    "/ch/hits/01", "202611", State.HOT, "among the 2 newest partitions", 1_789_999_999_999, 1, 1, 0
+)
+VISITS = PlanRow("/ch/visits/01", "all", State.HOT, "changed less than 1 day ago", 0, 3, 3, 288)
 ROWS = [HITS_1, HITS_2, VISITS]
 
 
@@ -108,7 +104,7 @@ def test_a_failed_write_leaves_the_old_plan_and_no_other_file(plan_path: Path) -
 
 
 def test_rows_named_by_a_person_are_not_written(tmp_path: Path) -> None:
-    rows = rows_from_list([{"shard_path": "/ch/hits/01", "partition": "202610"}], "COLD")
+    rows = rows_from_list([{"shard_path": "/ch/hits/01", "partition": "202610"}], State.COLD)
     with pytest.raises(PlanError, match="last_modified is None"):
         write(tmp_path / "plan.jsonl", rows)
 
@@ -138,79 +134,36 @@ def test_resealed_file_is_read(plan_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "message"),
+    ("line", "field", "value", "message"),
     [
-        ("shard_path", "ch/hits/01", "The shard path 'ch/hits/01' does not begin with a slash"),
-        ("shard_path", "/ch/hits/01/", "The shard path '/ch/hits/01/' ends with a slash"),
-        ("shard_path", "/ch//01", "The shard path '/ch//01' has two slashes in a row"),
-        ("shard_path", "/", "The shard path '/' ends with a slash"),
-        ("shard_path", None, "shard_path is None"),
-        ("partition", 202611, "partition is 202611"),
-        ("partition", "", "partition: '' is not a partition id"),
-        ("partition", "2026/11", "partition: '2026/11' is not a partition id"),
-        ("partition", "202611_1_1_0", "partition: '202611_1_1_0' is not a partition id"),
-        ("state", "cold", "state is 'cold'"),
-        ("state", "COLD\n", r"state is 'COLD\n'"),
-        ("state", ["COLD"], "state is ['COLD']"),
-        ("reason", "", "reason is ''"),
-        ("last_modified", "2026-09-21T14:13:20Z", "last_modified is '2026-09-21T14:13:20Z'"),
-        ("last_modified", "2026-02-30T00:00:00.000Z", "last_modified is '2026-02-30T00:00:00.000Z'"),
-        ("last_modified", 0, "last_modified is 0"),
-        ("parts", -1, "parts is -1"),
-        ("parts", True, "parts is True"),
-        ("znodes", 1.0, "znodes is 1.0"),
-        ("bytes", "1", "bytes is '1'"),
-        ("gate", "", "gate is ''"),
-        ("gate", "old_enough", "gate is 'old_enough'"),
-        ("gate", ["one_part"], "gate is ['one_part']"),
-        ("colour", "blue", "unknown field 'colour'"),
+        (0, "source", "", "1: source is ''"),
+        (0, "rows", 2, "1: the header announces 2 rows and the file holds 3"),
+        (0, "rows_digest", "0" * 64, "1: the rows do not have the digest that the header gives"),
+        (1, "state", "cold", "2: state is 'cold'"),
+        (3, "parts", -1, "4: parts is -1"),
     ],
 )
-def test_wrong_field_of_a_row_is_refused(plan_path: Path, field: str, value: object, message: str) -> None:
-    rewritten(plan_path, lambda values: values[2].update({field: value}), reseal=True)
+def test_a_line_that_is_refused_is_told_by_its_number(
+    plan_path: Path, line: int, field: str, value: object, message: str
+) -> None:
+    rewritten(plan_path, lambda values: values[line].update({field: value}), reseal=line > 0)
     with pytest.raises(PlanError) as refusal:
         read_plan(plan_path)
-    assert refusal.value.message == f"{plan_path}:3: {message}"
-    assert refusal.value.remedy
+    assert refusal.value.message == f"{plan_path}:{message}"
 
 
-@pytest.mark.parametrize("field", PlanRow._fields)
-def test_missing_field_is_refused(plan_path: Path, field: str) -> None:
-    rewritten(plan_path, lambda values: values[1].pop(field), reseal=True)
-    with pytest.raises(PlanError, match=f":2: field '{field}' is missing"):
-        read_plan(plan_path)
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("format", "olap.partmove/ledger", "this is no header of a plan file"),
-        ("version", 1, "the plan has version 1, this collection reads version 2"),
-        ("version", 3, "the plan has version 3, this collection reads version 2"),
-        ("version", True, "the plan has version True"),
-        ("policy_digest", "AB" * 32, "policy_digest is"),
-        ("source", "", "source is ''"),
-        ("as_of", "yesterday", "as_of is 'yesterday'"),
-        ("rows", 2, "the header announces 2 rows and the file holds 3"),
-        ("rows_digest", "0" * 64, "the rows do not have the digest that the header gives"),
-        ("host", "ch1", "unknown field 'host'"),
-    ],
-)
-def test_wrong_header_is_refused(plan_path: Path, field: str, value: object, message: str) -> None:
-    rewritten(plan_path, lambda values: values[0].update({field: value}), reseal=False)
-    with pytest.raises(PlanError) as refusal:
-        read_plan(plan_path)
-    assert refusal.value.message.startswith(f"{plan_path}:1: {message}")
+@pytest.mark.parametrize("content", [b"", b"{}", b"{\n", b"\x00" * 100])
+def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "plan.jsonl"
+    path.write_bytes(content)
+    for read in (read_plan, read_header):
+        with pytest.raises(PlanError, match=r"plan\.jsonl:1: "):
+            read(path)
 
 
 def test_header_of_another_version_is_like_none(plan_path: Path) -> None:
     rewritten(plan_path, lambda values: values[0].update({"version": 1}), reseal=False)
     assert read_header(plan_path) is None
-
-
-def test_gates_of_a_plan_are_gates_of_a_move() -> None:
-    names = [gate.name for gate in PARTITION_GATES]
-    assert [name for name in names if name in FORESEEN_GATES] == list(FORESEEN_GATES)
 
 
 def test_edited_row_is_refused_by_its_digest(plan_path: Path) -> None:
@@ -235,29 +188,6 @@ def test_duplicates_and_disorder_are_refused(
         read_plan(plan_path)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", ":1: the file is empty"),
-        (b"{}", ":1: the last line has no line end"),
-        (b"[]\n", ":1: the line is no JSON object"),
-        (b"{\n", ":1: the line is no JSON object"),
-        (b"\xff\n", ":1: the line is no JSON object"),
-        (
-            b'{"format": "olap.partmove/plan", "format": "x"}\n',
-            ":1: the line is no JSON object: a key occurs twice",
-        ),
-        (b"[" * 100_000 + b"\n", ":1: the line is no JSON object"),
-    ],
-)
-def test_file_that_is_no_plan_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
-    path = tmp_path / "plan.jsonl"
-    path.write_bytes(content)
-    with pytest.raises(PlanError) as refusal:
-        read_plan(path)
-    assert message in refusal.value.message
-
-
 def test_every_cut_is_refused(plan_path: Path) -> None:
     whole = plan_path.read_bytes()
     for length in range(len(whole)):
@@ -273,20 +203,6 @@ def test_missing_file_is_refused(tmp_path: Path) -> None:
         read_plan(tmp_path / "none.jsonl")
 
 
-@given(st.integers(min_value=0, max_value=253_402_300_799_999))
-def test_times_survive_the_file(milliseconds: int) -> None:
-    row = VISITS._replace(last_modified=milliseconds)
-    assert parse_row(encode_row(row), "here").last_modified == milliseconds
-    assert len(format_time(milliseconds)) == 24
-
-
-@given(st.text(min_size=1))
-def test_any_reason_stays_on_one_line(reason: str) -> None:
-    line = encode_row(VISITS._replace(reason=reason))
-    assert line.count(b"\n") == 1
-    assert parse_row(line, "here").reason == reason
-
-
 def test_list_of_partitions_is_sorted() -> None:
     rows = rows_from_list(
         [
@@ -294,7 +210,7 @@ def test_list_of_partitions_is_sorted() -> None:
             {"shard_path": "/ch/hits/01", "partition": "202611"},
             {"shard_path": "/ch/hits/01", "partition": "202610"},
         ],
-        "COLD",
+        State.COLD,
     )
     assert [(row.shard_path, row.partition) for row in rows] == [
         ("/ch/hits/01", "202610"),
@@ -308,9 +224,12 @@ def test_list_of_partitions_is_sorted() -> None:
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        (["/ch/hits/01"], "Item 1 of the list of partitions is '/ch/hits/01', not a mapping"),
-        ([{"shard_path": "/ch/hits/01"}], "Item 1 .* not a mapping with the keys shard_path and partition"),
-        ([{"shard_path": "/a", "partition": "1", "state": "COLD"}], "Item 1 .* not a mapping with the keys"),
+        (
+            ["/ch/hits/01"],
+            r"Item 1 of the list of partitions is '/ch/hits/01'\. It has to be a mapping of shard_path, ",
+        ),
+        ([{"shard_path": "/ch/hits/01"}], "Item 1 .*: partition is missing"),
+        ([{"shard_path": "/a", "partition": "1", "state": "COLD"}], "Item 1 .*: state is not a known key"),
         (
             [{"shard_path": "/a", "partition": "1"}, {"shard_path": "/a", "partition": 2}],
             "Item 2 .*: partition is 2",
@@ -320,4 +239,4 @@ def test_list_of_partitions_is_sorted() -> None:
 )
 def test_wrong_list_of_partitions_is_refused(items: list[object], message: str) -> None:
     with pytest.raises(PlanError, match=message):
-        rows_from_list(items, "COLD")
+        rows_from_list(items, State.COLD)

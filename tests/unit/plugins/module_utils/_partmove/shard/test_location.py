@@ -9,22 +9,31 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.whereabouts import refusal_of
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import Whereabouts
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.location import Location, locate
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import (
+    PartName,
+    parse_part_name,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import RegisteredNames
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.location import (
+    Location,
+    locate,
+    partitions_only_in_cold,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
 
 NOTHING, SOME, OTHER = (), ("p_0_0_0",), ("p_1_1_0",)
 
 
-def whereabouts(
-    state: bytes | None, hot: tuple[tuple[str, ...], ...], cold: tuple[tuple[str, ...], ...]
-) -> Whereabouts:
+def registered(
+    state: bytes | None,
+    hot: tuple[tuple[str, ...], ...],
+    cold: tuple[tuple[str, ...], ...],
+    version: int = 0,
+) -> RegisteredNames:
     """Each ensemble with the parts of r1 and r2."""
-    znode = None if state is None else Znode("/State", state, Stat(*[0] * 11))
+    znode = None if state is None else Znode("/State", state, Stat(*[0] * 11)._replace(version=version))
     names = ("r1", "r2")
-    return Whereabouts(znode, dict(aligned(names, hot)), dict(aligned(names, cold)))
+    return RegisteredNames(znode, dict(aligned(names, hot)), dict(aligned(names, cold)))
 
 
 @pytest.mark.parametrize("state", [None, b"HOT", b"", b"MOVING", b"COLD\n", b"cold", b"\xff"])
@@ -32,11 +41,11 @@ def whereabouts(
     ("hot", "cold", "location"),
     [
         ((SOME, SOME), (NOTHING, NOTHING), Location.HOT),
-        ((SOME, SOME), (SOME, NOTHING), Location.HOT),
-        ((SOME, SOME), (SOME, SOME), Location.HOT),
-        ((SOME, NOTHING), (NOTHING, SOME), Location.HOT),
+        ((SOME, SOME), (SOME, NOTHING), Location.COPIED),
+        ((SOME, SOME), (SOME, SOME), Location.COPIED),
+        ((SOME, NOTHING), (NOTHING, SOME), Location.COPIED),
         ((NOTHING, NOTHING), (NOTHING, NOTHING), Location.ABSENT),
-        ((NOTHING, NOTHING), (SOME, SOME), Location.DRIFTED),
+        ((NOTHING, NOTHING), (SOME, SOME), Location.STRAY),
     ],
 )
 def test_a_partition_that_servers_take_for_hot(
@@ -45,36 +54,74 @@ def test_a_partition_that_servers_take_for_hot(
     cold: tuple[tuple[str, ...], ...],
     location: Location,
 ) -> None:
-    assert locate(whereabouts(state, hot, cold)) is location
+    assert locate(registered(state, hot, cold)) is location
 
 
 @pytest.mark.parametrize(
     ("hot", "cold", "location"),
     [
         ((NOTHING, NOTHING), (SOME, SOME), Location.COLD),
-        ((NOTHING, NOTHING), (SOME, OTHER), Location.DRIFTED),
-        ((NOTHING, NOTHING), (SOME, NOTHING), Location.DRIFTED),
+        ((NOTHING, NOTHING), (SOME, OTHER), Location.UNEVEN),
+        ((NOTHING, NOTHING), (SOME, NOTHING), Location.UNEVEN),
         ((NOTHING, NOTHING), (NOTHING, NOTHING), Location.ABSENT),
-        ((SOME, NOTHING), (SOME, SOME), Location.DRIFTED),
-        ((SOME, SOME), (NOTHING, NOTHING), Location.DRIFTED),
+        ((SOME, NOTHING), (SOME, SOME), Location.MIXED),
+        ((SOME, SOME), (NOTHING, NOTHING), Location.MIXED),
     ],
 )
 def test_a_partition_that_servers_take_for_cold(
     hot: tuple[tuple[str, ...], ...], cold: tuple[tuple[str, ...], ...], location: Location
 ) -> None:
-    assert locate(whereabouts(b"COLD", hot, cold)) is location
+    assert locate(registered(b"COLD", hot, cold)) is location
 
 
 @pytest.mark.parametrize(
-    ("state", "shown"), [(None, "absent"), (b"HOT", "HOT"), (b"COLD\n", "COLD\n"), (b"\xff", "\\xff")]
+    ("state", "version", "location"),
+    [
+        (b"HOT", 2, Location.DROPPED),
+        (b"HOT", 0, Location.STRAY),
+        (b"COLD\n", 2, Location.STRAY),
+        (b"", 2, Location.STRAY),
+    ],
 )
-def test_what_is_said_of_a_drifted_one(state: bytes | None, shown: str) -> None:
-    assert refusal_of(whereabouts(state, (NOTHING, NOTHING), (SOME, NOTHING))) == Refusal(
-        "not_drifted",
-        f"State is {shown} while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 0 in cold",
-        "Audit the partition and repair it before it is moved",
-    )
+def test_copies_alone_are_of_a_dropped_partition_only_where_state_was_changed_to_hot(
+    state: bytes, version: int, location: Location
+) -> None:
+    names = registered(state, (NOTHING, NOTHING), (SOME, NOTHING), version)
+    assert locate(names) is location
 
 
-def test_what_is_said_of_one_that_is_not_there() -> None:
-    assert refusal_of(whereabouts(b"COLD", (NOTHING, NOTHING), (NOTHING, NOTHING))).gate == "partition_exists"
+def test_a_location_is_told_in_four_words() -> None:
+    told = {each: each.told for each in Location}
+    assert {each for each in told if told[each] == "hot"} == {Location.HOT, Location.COPIED}
+    assert {each for each in told if told[each] == "cold"} == {Location.COLD}
+    assert {each for each in told if told[each] == "absent"} == {Location.ABSENT}
+    assert set(told.values()) == {"hot", "cold", "absent", "drifted"}
+
+
+@pytest.mark.parametrize(
+    ("hot", "cold", "ids"),
+    [
+        ({}, {}, set()),
+        ({"r1": ["a_0_0_0"]}, {"r1": ["a_0_0_0"]}, set()),
+        ({"r1": ["a_0_0_0"]}, {"r1": ["b_0_0_0"]}, {"b"}),
+        ({"r1": ["a_0_4_1"]}, {"r1": ["a_0_0_0", "a_4_4_0"]}, set()),
+        ({"r1": ["a_0_4_1"]}, {"r1": ["a_0_0_0", "a_5_5_0"]}, {"a"}),
+        # Another replica may have the part, but not this one.
+        ({"r1": ["a_0_0_0"]}, {"r2": ["a_0_0_0"]}, {"a"}),
+        ({"r1": ["2019-12_0_0_0"]}, {"r1": ["2019-1_0_0_0"]}, {"2019-1"}),
+    ],
+)
+def test_partitions_with_a_part_that_only_cold_has(
+    hot: dict[str, list[str]], cold: dict[str, list[str]], ids: set[str]
+) -> None:
+    assert partitions_only_in_cold(by_partition(hot), by_partition(cold)) == ids
+
+
+def by_partition(names: dict[str, list[str]]) -> dict[str, dict[str, list[PartName]]]:
+    """Replica → partition id → the names of its parts."""
+    found: dict[str, dict[str, list[PartName]]] = {}
+    for replica, texts in names.items():
+        for text in texts:
+            name = parse_part_name(text, 1, "a test")
+            found.setdefault(replica, {}).setdefault(name.partition_id, []).append(name)
+    return found

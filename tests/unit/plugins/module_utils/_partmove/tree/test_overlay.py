@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import parent_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Check,
     Committed,
@@ -50,11 +49,6 @@ def base() -> Counting:
         client.create(f"/parts/{part}/columns", b"c", makepath=True)
     store.requests.clear()
     return store
-
-
-@pytest.mark.parametrize(("path", "parent"), [("/", "/"), ("/a", "/"), ("/a/b", "/a"), ("/a/b/c", "/a/b")])
-def test_parent(path: str, parent: str) -> None:
-    assert parent_of(path) == parent
 
 
 def test_nothing_is_written_to_the_base(base: Counting) -> None:

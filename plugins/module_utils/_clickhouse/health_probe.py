@@ -1,0 +1,199 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a server says of its own health, by SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .._partmove.errors import PartMoveError
+from .._partmove.health.facts import (
+    Disk,
+    DiskPartition,
+    DiskTable,
+    FailingEntry,
+    LogPosition,
+    ReplicaStatus,
+    ServerFacts,
+    TableKey,
+)
+from .client import ClickHouseClient, QueryRefused, literal
+from .server_probe import HttpServerProbe
+from .system_zookeeper import SystemZookeeper
+
+_FAILING_ENTRIES = 100
+
+
+class HttpHealthProbe:
+    """Asks one server. Every method raises PartMoveError when it does not answer as it should."""
+
+    def __init__(self, client: ClickHouseClient) -> None:
+        self._client = client
+        self.zookeeper = SystemZookeeper(client)
+
+    def server(self, patched_sign: str | None) -> ServerFacts:
+        """The server itself; ``patched_sign`` is a query that a patched server answers with 1."""
+        (row,) = self._client.rows("SELECT version(), uptime(), toUInt32(now())")
+        version, uptime, now = row
+        limits = dict(
+            self._client.rows(
+                "SELECT name, value FROM system.merge_tree_settings"
+                " WHERE name IN ('parts_to_delay_insert', 'parts_to_throw_insert')"
+            )
+        )
+        return ServerFacts(
+            address=self._client.label,
+            version=version,
+            uptime=int(uptime),
+            now=int(now),
+            patched=None if patched_sign is None else HttpServerProbe(self._client).shows(patched_sign),
+            zookeeper_problem=self.zookeeper.problem(),
+            parts_to_delay=int(limits.get("parts_to_delay_insert", 0)),
+            parts_to_throw=int(limits.get("parts_to_throw_insert", 0)),
+        )
+
+    def replicas(self, *, with_log: bool = True) -> list[ReplicaStatus]:
+        """The replicated tables, sorted by database and name.
+
+        Without ``with_log`` the server does not ask ZooKeeper, which may take long when it is out of reach.
+        """
+        rows = self._client.rows(
+            "SELECT database, table, engine, zookeeper_path, replica_name, is_leader, is_readonly,"
+            " is_session_expired, absolute_delay, queue_size,"
+            " if(queue_size > 0, toInt64(toUInt32(now())) - toInt64(toUInt32(queue_oldest_time)), 0)"
+            " FROM system.replicas ORDER BY database, table"
+        )
+        keys = [TableKey(row[0], row[1]) for row in rows]
+        logs = self._log_positions(keys) if with_log else {}
+        return [status_of(row, logs.get(TableKey(row[0], row[1]))) for row in rows]
+
+    def failing(self) -> list[FailingEntry]:
+        """Entries of the queues whose last attempt failed, those with the most attempts first."""
+        rows = self._client.rows(
+            "SELECT database, table, type, new_part_name, num_tries, last_exception"
+            " FROM system.replication_queue WHERE last_exception != ''"
+            f" ORDER BY num_tries DESC, database, table, node_name LIMIT {_FAILING_ENTRIES}"
+        )
+        return [
+            FailingEntry(TableKey(database, table), kind, part, int(tries), exception)
+            for database, table, kind, part, tries, exception in rows
+        ]
+
+    def disk(self, *, read_disk: bool) -> Disk:
+        """Active parts and detached folders of all tables that consist of parts.
+
+        With ``read_disk`` the folders are listed here, on the server's own host, if it cannot tell them.
+        """
+        tables = self._tables()
+        partitions: dict[TableKey, dict[str, DiskPartition]] = {key: {} for key in tables}
+        rows = self._client.rows(
+            "SELECT database, table, partition_id, sum(rows), arraySort(groupArray(name)) FROM system.parts"
+            " WHERE active AND database != 'system' GROUP BY database, table, partition_id"
+            " ORDER BY database, table, partition_id"
+        )
+        for database, table, partition_id, count, names in rows:
+            # A table that was created after the tables were listed is left out.
+            if (found := partitions.get(TableKey(database, table))) is not None:
+                found[partition_id] = DiskPartition(int(count), tuple(names))
+        folders = {key: folder for key, (_table, folder) in tables.items()}
+        return Disk(
+            {key: table._replace(partitions=partitions[key]) for key, (table, _folder) in tables.items()},
+            self._detached(folders, read_disk=read_disk),
+        )
+
+    def _tables(self) -> Mapping[TableKey, tuple[DiskTable, str]]:
+        """The tables without their partitions, and the folder of each; empty where it is not told."""
+        columns = self._client.rows(
+            "SELECT name FROM system.columns WHERE database = 'system' AND table = 'tables'"
+        )
+        folder = next((sql for name, sql in _FOLDERS.items() if [name] in columns), "''")
+        rows = self._client.rows(
+            f"SELECT database, name, engine, position(engine_full, ' TTL ') > 0, {folder} FROM system.tables"
+            " WHERE engine LIKE '%MergeTree' AND database != 'system' ORDER BY database, name"
+        )
+        return {
+            TableKey(database, name): (DiskTable(engine, bool(int(ttl)), {}), path)
+            for database, name, engine, ttl, path in rows
+        }
+
+    def _detached(
+        self, folders: Mapping[TableKey, str], *, read_disk: bool
+    ) -> Mapping[TableKey, frozenset[str] | None]:
+        known = self._client.rows(
+            "SELECT name FROM system.columns WHERE database = 'system' AND table = 'detached_parts'"
+        )
+        if known:
+            found: dict[TableKey, set[str]] = {key: set() for key in folders}
+            for database, table, name in self._client.rows(
+                "SELECT database, table, name FROM system.detached_parts"
+            ):
+                found.get(TableKey(database, table), set()).add(name)
+            return {key: frozenset(names) for key, names in found.items()}
+        if read_disk:
+            return {key: detached_folders(folder) for key, folder in folders.items()}
+        return dict.fromkeys(folders)
+
+    def _log_positions(self, keys: Iterable[TableKey]) -> Mapping[TableKey, LogPosition]:
+        """Positions in the logs; a table that ZooKeeper does not have any more spoils the answer of all."""
+        sql = (
+            "SELECT database, table, log_max_index, log_pointer, total_replicas, active_replicas"
+            " FROM system.replicas"
+        )
+        try:
+            rows = self._client.rows(sql)
+        except QueryRefused:
+            rows = []
+            for key in keys:
+                where = f" WHERE database = {literal(key.database)} AND table = {literal(key.table)}"
+                try:
+                    rows += self._client.rows(sql + where)
+                except QueryRefused:
+                    # The position stays unknown; why is asked of ZooKeeper for tables that are read-only.
+                    continue
+        return {TableKey(row[0], row[1]): LogPosition(*map(int, row[2:])) for row in rows}
+
+
+# The column of system.tables that tells the folder of a table: 18.16 has the first, versions with several
+# disks the second.
+_FOLDERS = {"data_path": "data_path", "data_paths": "data_paths[1]"}
+
+
+def detached_folders(folder: str) -> frozenset[str] | None:
+    """Names in the folder ``detached`` of a table; None where it is not told which folder the table has.
+
+    Raises PartMoveError when it cannot be listed.
+    """
+    if not folder:
+        return None
+    path = Path(folder) / "detached"
+    try:
+        return frozenset(each.name for each in path.iterdir())
+    except OSError as error:
+        raise PartMoveError(
+            f"The folder {path} cannot be read: {error.strerror}",
+            remedy="Run the module on the host of the server as a user that may read its data, or without"
+            " read_disk",
+        ) from error
+
+
+def status_of(row: list[Any], log: LogPosition | None) -> ReplicaStatus:
+    """A row of ``system.replicas`` with the columns that `replicas` asks for; numbers may be text."""
+    database, table, engine, shard_path, replica, leader, read_only, expired, *numbers = row
+    delay, queue, queue_age = map(int, numbers)
+    return ReplicaStatus(
+        key=TableKey(database, table),
+        engine=engine,
+        shard_path=shard_path,
+        replica=replica,
+        leader=bool(int(leader)),
+        read_only=bool(int(read_only)),
+        session_expired=bool(int(expired)),
+        delay=delay,
+        queue=queue,
+        queue_age=max(0, queue_age),
+        log=log,
+    )

@@ -1,0 +1,65 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The names of the gates: the words of refusals, which plans, results and documentation share."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class GateName(str, Enum):
+    """Each gate that there is, by its name; docs/gates.md says of each why it is there and what to do."""
+
+    # Where the partition is.
+    PARTITION_EXISTS = "partition_exists"
+    NOT_DRIFTED = "not_drifted"
+
+    # The servers.
+    PATCHED_REPLICAS = "patched_replicas"
+    ACTIVE_ON_DISK = "active_on_disk"
+
+    # The whole table, in the order in which they are looked at.
+    KNOWN_LAYOUT = "known_layout"
+    TABLE_KEPT = "table_kept"
+    REPLICAS_PRESENT = "replicas_present"
+    REPLICAS_HEALTHY = "replicas_healthy"
+    NO_TTL = "no_ttl"
+    NO_ALTER_PENDING = "no_alter_pending"
+    SAME_TABLE = "same_table"
+    NO_SHARED_STORAGE = "no_shared_storage"
+
+    # The partition, in the order in which they are looked at.
+    QUEUE_CLEAR = "queue_clear"
+    BLOCK_NUMBERS_PRESENT = "block_numbers_present"
+    NO_INSERT_IN_FLIGHT = "no_insert_in_flight"
+    NO_QUORUM_OPEN = "no_quorum_open"
+    EQUAL_PARTS = "equal_parts"
+    ONE_PART = "one_part"
+    PAYLOAD_READABLE = "payload_readable"
+    EQUAL_PAYLOADS = "equal_payloads"
+    MUTATIONS_APPLIED = "mutations_applied"
+    OLD_ENOUGH = "old_enough"
+    NO_STRAY_COPIES = "no_stray_copies"
+
+    # On the way back.
+    COPIES_NEEDED = "copies_needed"
+    HOT_MEMBERS = "hot_members"
+
+    # During a run.
+    LOCK_FREE = "lock_free"
+    LOCK_KEPT = "lock_kept"
+    READABLE = "readable"
+    COPIES_EQUAL = "copies_equal"
+    QUIET_TABLE = "quiet_table"
+    FITS_ONE_MULTI = "fits_one_multi"
+
+    # After the switch.
+    LATE_INSERT = "late_insert"
+    COPIES_KEPT = "copies_kept"
+    AFTERMATH = "aftermath"
+
+
+FORESEEN = (GateName.QUEUE_CLEAR, GateName.ONE_PART, GateName.MUTATIONS_APPLIED)
+"""The gates that a classification can see to be closed, which a plan names."""

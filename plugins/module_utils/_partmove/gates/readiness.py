@@ -1,0 +1,28 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The gate at replicas whose servers may not know the cold ensemble; the ledger is what knows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol
+
+from ..shard.facts import ShardFacts
+from .judge import Judgement
+
+
+class Readiness(Protocol):
+    """Whether every replica of a shard path runs a server that knows the cold ensemble."""
+
+    def judge(self, shard: ShardFacts, partition_ids: Collection[str]) -> Judgement:
+        """No refusal only when it is certain, as long as the fence of the shard and the checks hold."""
+
+
+class AssumePatched:
+    """The operator vouches for the servers. A server that is not patched does not start any more."""
+
+    def judge(self, shard: ShardFacts, partition_ids: Collection[str]) -> Judgement:
+        """Nothing is refused, and there is nothing to check."""
+        return Judgement({})

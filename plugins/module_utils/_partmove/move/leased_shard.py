@@ -1,0 +1,130 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A shard path that this run alone may write to: looks that the lease holds for, and writes that carry it.
+
+Every direction, every step of it and the State marker go through here, so that the order is the same
+everywhere: sync, read the versions, read the facts, confirm the lease; and: commit, raise where the lease is
+lost, refuse what cannot be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from ..aligned import aligned
+from ..errors import PartMoveError
+from ..formats.layout import ShardLayout
+from ..lease.lease import Lease, confirm_lease, raise_if_lease_lost
+from ..shard.facts import ShardFacts
+from ..shard.reader import Look, ShardReader
+from ..tree.batches import fits, pack
+from ..tree.paths import refuse_unwritable
+from ..tree.ports import ZnodeStore
+from ..tree.znodes import Committed, Multi, Op, Rejected
+
+
+class Written(NamedTuple):
+    """What became of groups of operations, by their keys."""
+
+    committed: list[str]
+    rejected: list[str]
+    unknown: list[str]
+    """The answer was lost: they may have been applied or not."""
+    problem: PartMoveError | None
+    """Why trying again cannot help: the lease is lost, or the ensemble does not let us write."""
+
+    def is_whole(self) -> bool:
+        """Whether all was applied for sure. Raises the problem, if there is one."""
+        self.raise_problem()
+        return not self.rejected and not self.unknown
+
+    def raise_problem(self) -> None:
+        """Raise LeaseLost, AccessDenied or EnsembleError where that is what went wrong."""
+        if self.problem is not None:
+            raise self.problem
+
+
+class LeasedEnsemble:
+    """Writes to one of the two ensembles under the lease."""
+
+    def __init__(self, store: ZnodeStore, lease_checks: Sequence[Op], shard_path: str) -> None:
+        self.store = store
+        self._lease_checks = tuple(lease_checks)
+        self._shard_path = shard_path
+
+    def fits(self, ops: Sequence[Op], checks: Sequence[Op] = (), more_bytes: int = 0) -> bool:
+        """Whether the operations fit one multi with the checks and the lease, with so many bytes to spare."""
+        return fits((*self._lease_checks, *checks), ops, more_bytes)
+
+    def commit(self, groups: Iterable[tuple[str, Sequence[Op]]], checks: Sequence[Op] = ()) -> Written:
+        """Send groups of operations, each of which is applied whole or not at all, several in a multi.
+
+        Every multi carries the lease and the checks. Raises nothing but GroupTooLarge, so that what was
+        applied is known in any case; ask the answer for its problem.
+        """
+        written = Written([], [], [], None)
+        batches = pack((*self._lease_checks, *checks), groups)
+        outcomes = self.store.commit([batch.multi for batch in batches])
+        for batch, outcome in aligned(batches, outcomes):
+            keys = [str(key) for key in batch.keys]
+            if isinstance(outcome, Committed):
+                written.committed.extend(keys)
+            elif isinstance(outcome, Rejected):
+                written.rejected.extend(keys)
+                if written.problem is None:
+                    written = written._replace(problem=self._problem(outcome, batch.multi))
+            else:
+                written.unknown.extend(keys)
+        return written
+
+    def _problem(self, rejected: Rejected, multi: Multi) -> PartMoveError | None:
+        try:
+            raise_if_lease_lost(rejected, len(self._lease_checks), self._shard_path)
+            refuse_unwritable(self.store, multi[rejected.op_index].path, rejected)
+        except PartMoveError as error:
+            return error
+        return None
+
+
+class LeasedShard:
+    """A shard path in both ensembles, for as long as the lease is ours."""
+
+    def __init__(
+        self, hot: ZnodeStore, cold: ZnodeStore, reader: ShardReader, layout: ShardLayout, lease: Lease
+    ) -> None:
+        self.layout = layout
+        self.hot = LeasedEnsemble(hot, lease.hot_checks, layout.path)
+        self.cold = LeasedEnsemble(cold, lease.cold_checks, layout.path)
+        self._reader = reader
+        self._lease = lease
+
+    def look(self, partition_ids: Sequence[str], *, with_cold: bool = True) -> Look:
+        """Everything about the partitions, none of it older than the call; the lease was ours until the end.
+
+        Raises LeaseLost, and what `ShardReader.look` raises.
+        """
+        found = self._reader.look(partition_ids, with_cold=with_cold)
+        self.confirm()
+        return found
+
+    def shard(self) -> ShardFacts:
+        """What concerns all partitions, not older than the call, but for what cold has."""
+        return self._reader.shard(sync_cold=False)
+
+    def names_in_hot(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
+        """Replica → partition id → names of parts in hot."""
+        return self._reader.names_in_hot(shard)
+
+    def names_in_cold(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
+        """Replica → partition id → names of parts in cold."""
+        return self._reader.names_in_cold(shard)
+
+    def confirm(self) -> None:
+        """Raise LeaseLost where another run may have written since the lease was taken.
+
+        To be called before anything but a commit, which checks it anyway, follows from what was read.
+        """
+        confirm_lease(self.hot.store, self._lease, self.layout.path)

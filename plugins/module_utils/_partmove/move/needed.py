@@ -1,0 +1,55 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which copies in cold are needed no more: decided from what was read, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import inf
+
+from ..formats.names import is_covered
+from ..shard.facts import PartitionFacts, RegisteredPart, ShardFacts
+from ..shard.location import never_was_cold
+from ..tree.znodes import Znode
+
+_STARTING_SECONDS = 600
+"""More than a session of a server that is gone may last."""
+
+
+def seconds_needed(shard: ShardFacts, state: Znode | None, now: float) -> float:
+    """How much longer a server that is starting may need the copies of a hot partition; 0.0 for no longer.
+
+    When the partition was cold, a server that read hot then, and has not read cold yet, needs the
+    copies. It is not active yet, and the ephemeral znode of its former process has gone by the end of
+    the time that is waited here. So they are needed for ever while a replica is not active.
+    """
+    if state is None or never_was_cold(state):
+        return 0.0
+    if any(replica.is_active is None for replica in shard.replicas):
+        return inf
+    return max(0.0, state.stat.mtime / 1000 + _STARTING_SECONDS - now)
+
+
+def unneeded_copies(
+    shard: ShardFacts, partition: PartitionFacts, now: float, *, own: Collection[str]
+) -> list[RegisteredPart]:
+    """The copies of a partition that may be removed: those of parts that hot still has, or has replaced.
+
+    Of those that hot has not only the ``own`` ones, paths of copies that nobody else relies on: such as were
+    created by this run, or such as no server has the part of. None of a partition that is cold.
+    """
+    if partition.is_cold:
+        return []
+    wait = seconds_needed(shard, partition.state, now)
+    return [
+        part
+        for replica, parts in partition.cold.items()
+        for part in parts
+        if (
+            not wait
+            if is_covered(part.name, [each.name for each in partition.hot[replica]])
+            else part.znode.path in own
+        )
+    ]

@@ -1,0 +1,295 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Records that come from files, znodes, YAML and playbooks: their fields, and what each of these may be.
+
+A `Record` is described once, by a kind for each field, and then checks mappings. What is refused is told in
+one sentence: where the record is, which field of it is wrong, and what that field has to be.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Union
+
+from .errors import FormatError, PartMoveError
+from .text import cut
+
+_SHOWN_CHARACTERS = 200
+
+
+class Unfit(Exception):
+    """A value, or something in it, is not of its kind.
+
+    The check of a value raises it without arguments; what is around the value adds the rest.
+
+    problem, remedy: for a PartMoveError. place: where it is in what was checked, such as ``.cold.hosts[0]``.
+    value: what is not of its kind; None where ``problem`` says what is wrong.
+    """
+
+    def __init__(self, problem: str = "", remedy: str = "", place: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.remedy = remedy
+        self.place = place
+        self.value: object = None
+
+    def locate(self, place: str, kind: Kind, value: object) -> None:
+        """Say it of what has, in that place, the value that was checked; it had to be of that kind."""
+        if not self.remedy:
+            self.value, self.remedy = value, f"It has to be {kind.expected}"
+        self.place = place + self.place
+
+
+class Value(NamedTuple):
+    """The kind of a value by itself.
+
+    check: gives what is kept of a value. It raises Unfit, or FormatError with a message that says it all.
+    expected: what a value of this kind is, for a sentence: ``a whole number``.
+    """
+
+    check: Callable[[Any], Any]
+    expected: str
+
+
+def that(is_fit: Callable[[Any], bool], expected: str) -> Value:
+    """Values that are kept as they are if they pass the test."""
+
+    def check(value: object) -> object:
+        if is_fit(value):
+            return value
+        raise Unfit
+
+    return Value(check, expected)
+
+
+def one_of(*words: str) -> Value:
+    """Some words, and no other text."""
+    return that(words.__contains__, " or ".join(words))
+
+
+def word_of(values: Mapping[str, Any]) -> Value:
+    """The words that are keys of the mapping, of which the value is kept."""
+
+    def check(word: object) -> Any:
+        if isinstance(word, str) and word in values:
+            return values[word]
+        raise Unfit
+
+    return Value(check, " or ".join(values))
+
+
+def list_of(kind: Kind, expected: str = "a list") -> Value:
+    """Lists of any length, of values of one kind."""
+
+    def check(value: object) -> list[Any]:
+        if isinstance(value, list):
+            return [_checked(f"[{index}]", kind, each) for index, each in enumerate(value)]
+        raise Unfit
+
+    return Value(check, expected)
+
+
+def mapping_of(kind: Kind) -> Value:
+    """Mappings with any text as keys, and with values of one kind."""
+
+    def check(value: object) -> dict[str, Any]:
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return {key: _checked(f"[{key!r}]", kind, each) for key, each in value.items()}
+        raise Unfit
+
+    return Value(check, "a mapping")
+
+
+def or_none(kind: Kind) -> Value:
+    """Values of one kind, and None."""
+    check = kind.check
+    return Value(lambda value: None if value is None else check(value), f"null or {kind.expected}")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _count(value: object) -> int:
+    # Plans have millions of these, so it is written out.
+    if isinstance(value, int) and value >= 0 and not isinstance(value, bool):
+        return value
+    raise Unfit
+
+
+TEXT = that(lambda value: isinstance(value, str), "text in quotes")
+FLAG = that(lambda value: isinstance(value, bool), "true or false")
+WHOLE_NUMBER = that(_is_whole, "a whole number")
+COUNT = Value(_count, "a whole number, 0 or more")
+SECONDS = that(lambda value: isinstance(value, float) or _is_whole(value), "a number of seconds")
+
+
+class Record:
+    """The kind of a mapping: ``fields`` by name, and those that may be left out as ``optional``.
+
+    error: what `read` raises. remedy: the way out, beside what the field has to be. others: whether there may
+    be other keys, of which nothing is kept.
+    """
+
+    def __init__(
+        self,
+        fields: Mapping[str, Kind],
+        optional: Mapping[str, Kind] | None = None,
+        *,
+        error: type[PartMoveError] = FormatError,
+        remedy: str = "",
+        others: bool = False,
+    ) -> None:
+        self._required = fields
+        self._kinds = {**fields, **(optional or {})}
+        self._checks = [(name, kind.check) for name, kind in self._kinds.items()]
+        self._error = error
+        self._remedy = remedy
+        self._others = others
+        self.expected = f"a mapping of {', '.join(self._kinds)}"
+
+    def read(self, value: object, where: str) -> dict[str, Any]:
+        """The fields that are there; raises the error of the record. ``where`` is what messages call it."""
+        try:
+            return self.check(value)
+        except Unfit as unfit:
+            self._explain(unfit, "", self, value)
+            subject = f"{where}: {unfit.place.lstrip('.')}" if unfit.place else where
+            raise self._refused(f"{subject} {unfit.problem}", unfit.remedy) from None
+        except FormatError as error:
+            raise self._refused(f"{where}: {error.message}", error.remedy) from error
+
+    def check(self, value: Any) -> dict[str, Any]:
+        """What `read` gives, for a record that is inside of another; raises Unfit or FormatError."""
+        if not isinstance(value, dict):
+            raise Unfit
+        if value.keys() != self._kinds.keys():
+            self._check_keys(value)
+        fields = {}
+        try:
+            for name, check in self._checks:
+                if name in value:
+                    fields[name] = check(value[name])
+        except Unfit as unfit:
+            self._explain(unfit, _place(name), self._kinds[name], value[name])
+            raise
+        return fields
+
+    def shown(self, value: object) -> str:
+        """What messages say of a value that is refused."""
+        return f"is {cut(repr(value), _SHOWN_CHARACTERS)}"
+
+    def _explain(self, unfit: Unfit, place: str, kind: Kind, value: object) -> None:
+        unfit.locate(place, kind, value)
+        unfit.problem = unfit.problem or self.shown(unfit.value)
+
+    def _check_keys(self, value: Mapping[Any, Any]) -> None:
+        for key in value:
+            if key not in self._kinds and not self._others:
+                raise Unfit("is not a known key", f"Known are {', '.join(self._kinds)}", _place(key))
+        for name, kind in self._required.items():
+            if name not in value:
+                raise Unfit("is missing", f"It has to be {kind.expected}", _place(name))
+
+    def _refused(self, message: str, remedy: str) -> PartMoveError:
+        return self._error(message, remedy=". ".join(filter(None, (remedy, self._remedy))))
+
+
+class Settings(Record):
+    """A record of connection settings as people write them: what is None counts as left out.
+
+    Every setting may be left out but the ``needed`` ones. No message shows a value: it may be a secret.
+    """
+
+    def __init__(
+        self,
+        fields: Mapping[str, Kind],
+        *,
+        needed: Mapping[str, Kind] | None = None,
+        error: type[PartMoveError] = PartMoveError,
+    ) -> None:
+        super().__init__(needed or {}, fields, error=error)
+
+    def check(self, value: Any) -> dict[str, Any]:
+        """The settings that are given; raises Unfit."""
+        if isinstance(value, dict):
+            value = {name: each for name, each in value.items() if each is not None}
+        return super().check(value)
+
+    def shown(self, value: object) -> str:
+        """What messages say of a value that is refused: nothing but its type."""
+        return f"is of type {type(value).__name__}"
+
+
+class Envelope(NamedTuple):
+    """The format and the version that stand in a record beside its fields.
+
+    name: what messages call such a record. remedy: the way out for one that is refused. other_version: the
+    error for a record of the same format in another version.
+    """
+
+    name: str
+    format: str
+    version: int
+    remedy: str
+    error: type[PartMoveError] = FormatError
+    other_version: type[PartMoveError] = FormatError
+
+    def around(self, fields: Mapping[str, object]) -> dict[str, object]:
+        """The fields with the format and the version before them."""
+        return {"format": self.format, "version": self.version, **fields}
+
+    def opened(self, value: object, where: str) -> dict[str, Any]:
+        """The fields without the format and the version; raises one of the errors."""
+        fields = dict(value) if isinstance(value, dict) else {}
+        if fields.pop("format", None) != self.format:
+            raise self.error(
+                f"{where}: this is no {self.name}, its format is not {self.format}", remedy=self.remedy
+            )
+        version = fields.pop("version", None)
+        if isinstance(version, bool) or not isinstance(version, int) or version != self.version:
+            raise self.other_version(
+                f"{where}: its version is {version!r}, this collection reads version {self.version}",
+                remedy=self.remedy,
+            )
+        return fields
+
+
+def json_object(data: bytes) -> dict[str, Any]:
+    """The JSON object in the data; raises ValueError for anything else, and for a key that is there twice."""
+    try:
+        value = _DECODER.decode(data.decode())
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(value, dict):
+        raise ValueError("it is another JSON value")
+    return value
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return values
+
+
+# Made once: json.loads makes a new one for each text.
+_DECODER = json.JSONDecoder(object_pairs_hook=_without_duplicates)
+
+
+def _checked(place: str, kind: Kind, value: object) -> Any:
+    try:
+        return kind.check(value)
+    except Unfit as unfit:
+        unfit.locate(place, kind, value)
+        raise
+
+
+def _place(key: object) -> str:
+    return f".{key}" if isinstance(key, str) and key.isidentifier() else f"[{key!r}]"
+
+
+Kind = Union[Value, Record]

@@ -1,0 +1,210 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The policy file: for which tables a partition counts as cold, and when.
+
+YAML::
+
+    version: 1
+    defaults:
+      cold_after: 1d
+      keep_newest: 0
+    rules:
+      - table: /clickhouse/tables/*/events
+        cold_after: 36h
+        keep_newest: 2
+        pin_hot: ["202601"]
+        pin_cold: ["201912", "202001"]
+      - table: /clickhouse/tables/*/audit
+        never: true
+
+The first rule whose pattern matches the whole shard path wins; what it leaves out comes from the
+defaults. In a pattern ``*`` stands for any characters but a slash, ``**`` for any characters, ``?``
+for one character but a slash; everything else stands for itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from olap_partmove._partmove.errors import FormatError
+from olap_partmove._partmove.formats.names import check_partition_id
+from olap_partmove._partmove.records import FLAG, WHOLE_NUMBER, Record, Unfit, Value, list_of, that
+from olap_partmove._partmove.text import SECONDS, parse_duration
+
+from .strict_yaml import PolicyError, load
+
+VERSION = 1
+_WILDCARDS = re.compile(r"\*\*|\*|\?")
+_WILDCARD_PATTERNS = {"**": "(?s:.*)", "*": "[^/]*", "?": "[^/]"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the policy says of the partitions of a table: when they are cold."""
+
+    cold_after_ms: int
+    """For how many milliseconds a partition must not have changed to be cold."""
+    keep_newest: int
+    """How many of the newest partitions of a shard path stay hot whatever their age."""
+    pin_hot: tuple[str, ...] = ()
+    """Ids of partitions that are hot, whatever else is said."""
+    pin_cold: tuple[str, ...] = ()
+    """Ids of partitions that are cold whatever their age."""
+    never: bool = False
+    """Whether the tables are left alone: neither moved nor reheated."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Settings for the shard paths that match a pattern."""
+
+    table: str
+    settings: Settings
+
+    @property
+    def regex(self) -> str:
+        """The pattern as a regular expression that Python and Java read alike; matches whole paths."""
+        return f"^(?:{_regex(self.table)})$"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Rules in the order of the file, and the settings of everything else."""
+
+    rules: tuple[Rule, ...]
+    defaults: Settings
+    digest: str
+    """SHA-256 of the file, in hex."""
+
+
+BUILT_IN = Settings(cold_after_ms=1000 * SECONDS["d"], keep_newest=0)
+"""What the defaults of a policy start from."""
+
+
+def read_policy(path: Path) -> Policy:
+    """Read a policy file; raises PolicyError that names the file and the key."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise PolicyError(
+            f"{path}: the policy cannot be read: {error.strerror}", remedy="Give the path of a policy file"
+        ) from error
+    return parse_policy(content, str(path))
+
+
+def parse_policy(content: bytes, where: str) -> Policy:
+    """The policy in the bytes of the file ``where``; raises PolicyError."""
+    values = load(content, where)
+    version = _VERSIONED.read(values, where)["version"]
+    if version != VERSION:
+        raise PolicyError(
+            f"{where}: version is {version!r}, this job reads policies of version {VERSION}",
+            remedy=f"Begin the policy with version: {VERSION}",
+        )
+    given = _POLICY.read(values, where)
+    defaults = _settings(given.get("defaults", {}), BUILT_IN, f"{where}: defaults.")
+    rules = tuple(
+        _rule(item, defaults, f"{where}: rules[{number}].")
+        for number, item in enumerate(given.get("rules", ()))
+    )
+    return Policy(rules, defaults, hashlib.sha256(content).hexdigest())
+
+
+def duration_text(milliseconds: int) -> str:
+    """A duration in words, in the largest unit that leaves no remainder: ``36 hours``, ``1 day``."""
+    seconds = milliseconds // 1000
+    units = (("day", "d"), ("hour", "h"), ("minute", "m"), ("second", "s"))
+    name, unit = next((name, unit) for name, unit in units if seconds % SECONDS[unit] == 0)
+    count = seconds // SECONDS[unit]
+    return f"{count} {name}{'' if count == 1 else 's'}"
+
+
+def _rule(given: Mapping[str, Any], defaults: Settings, place: str) -> Rule:
+    """``place`` is what messages put before a key of the rule."""
+    settings = _settings(given, defaults, place)
+    idle = [key for key in given if key not in {"table", "never"}]
+    if settings.never and idle:
+        raise PolicyError(
+            f"{place}{idle[0]} says nothing, because never is true for these tables",
+            remedy="Leave it out, or write never: false in the rule",
+        )
+    return Rule(given["table"], settings)
+
+
+def _settings(given: Mapping[str, Any], base: Settings, place: str) -> Settings:
+    """The settings of a rule or of the defaults; ``base`` has those that are left out."""
+    named = {"cold_after_ms" if key == "cold_after" else key: given[key] for key in given if key != "table"}
+    settings = replace(base, **named)
+    for partition in settings.pin_hot:
+        if partition in settings.pin_cold:
+            raise PolicyError(
+                f"{place}pin_hot and pin_cold both have partition {partition}",
+                remedy="Leave it in one of them; the list that a rule leaves out is that of the defaults",
+            )
+    return settings
+
+
+def _duration(value: object) -> int:
+    try:
+        seconds = parse_duration(value, "cold_after") if isinstance(value, str) else 0
+    except FormatError as error:
+        raise Unfit from error
+    if not seconds:
+        raise Unfit
+    return 1000 * seconds
+
+
+def _ids(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise Unfit
+    try:
+        ids = tuple(check_partition_id(each, "pin") for each in value)
+    except FormatError as error:
+        raise Unfit from error
+    if len(set(ids)) < len(ids):
+        raise Unfit
+    return ids
+
+
+_PINNED = Value(_ids, 'a list of partition ids in quotes, each once, such as ["202610"]')
+_SETTINGS = {
+    "cold_after": Value(_duration, "a duration above 0 such as 90m, 36h, 7d or 2w"),
+    # The job compares it with numbers of 32 bits.
+    "keep_newest": that(
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31,
+        "a whole number, 0 or more",
+    ),
+    "pin_hot": _PINNED,
+    "pin_cold": _PINNED,
+    "never": FLAG,
+}
+_PATTERN = that(
+    lambda value: isinstance(value, str) and value.startswith(("/", "**")),
+    "a pattern of shard paths that begins with a slash or with **",
+)
+_VERSION = WHOLE_NUMBER._replace(expected=f"the number {VERSION}")
+# It is looked at first, because another version may have other keys.
+_VERSIONED = Record({"version": _VERSION}, error=PolicyError, others=True)
+_POLICY = Record(
+    {"version": _VERSION},
+    {
+        "defaults": Record({}, _SETTINGS),
+        "rules": list_of(Record({"table": _PATTERN}, _SETTINGS), "a list of rules"),
+    },
+    error=PolicyError,
+)
+
+
+def _regex(pattern: str) -> str:
+    literals = _WILDCARDS.split(pattern)
+    wildcards = [_WILDCARD_PATTERNS[found] for found in _WILDCARDS.findall(pattern)]
+    return "".join(
+        re.escape(literal) + wildcard for literal, wildcard in zip(literals, [*wildcards, ""], strict=True)
+    )

@@ -1,0 +1,209 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From inventory to plan rows, as DataFrame to DataFrame functions.
+
+A partition is one partition id of one shard path. All columns come from column expressions and windows:
+nothing here runs Python for a row. Times are milliseconds since 1970 throughout.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window, functions as F  # noqa: N812 - what everyone calls it
+
+from ..zookeeper_files.nodes import RECORD_BYTES
+from .decisions import COLD, decided
+from .file import Policy, Settings, duration_text
+
+PARTITION = ("shard_path", "partition_id")
+REPLICA = (*PARTITION, "replica")
+PART = (*REPLICA, "part")
+
+# The children that a part may have are /columns and /checksums.
+_CHILD_NAME_BYTES = 9
+
+# What a shard is called in a shard path: 01, 01-02, shard3.
+_SHARD = "/(?:shard[-_]?)?[0-9]+(?:[-_][0-9]+)*(?=/|$)"
+
+_SIGNS = {
+    "sql_table": "string",
+    "active_parts": "bigint",
+    "rows": "bigint",
+    "bytes_on_disk": "bigint",
+    "reads": "bigint",
+    "is_queued": "boolean",
+    "is_mutated": "boolean",
+}
+_UNIT_TEXTS = (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000))
+
+
+def plan_rows(inventory: DataFrame, policy: Policy, as_of: int, signal: DataFrame | None = None) -> DataFrame:
+    """One row a partition, with the columns that `decided` gives.
+
+    ``inventory`` has the columns of InventoryRow, ``signal`` those of SIGNAL_SCHEMA: what the servers said
+    of the partitions, where they were asked. ``as_of`` is the moment to decide for.
+    """
+    found = inventory.transform(parts).transform(replicas).transform(partitions)
+    return (
+        found.transform(with_table)
+        .transform(with_signal, signal)
+        .transform(with_settings, policy)
+        .transform(with_rank)
+        .transform(with_age, as_of)
+        .transform(decided)
+    )
+
+
+def parts(inventory: DataFrame) -> DataFrame:
+    """One row a part of a replica, with what each ensemble has of it; null where it has nothing."""
+    in_hot = F.col("ensemble") == "hot"
+    in_cold = F.col("ensemble") == "cold"
+    snapshot_bytes = _snapshot_bytes()
+    # All that follows works inside of a shard path: brought together once here, its rows need no other
+    # exchange, neither for the two groupings nor for the window.
+    return (
+        inventory.repartition("shard_path")
+        .groupBy(*PART)
+        .agg(
+            F.bool_or(F.col("state") == COLD).alias("is_marked_cold"),
+            F.max(F.when(in_hot, F.col("mtime"))).alias("hot_mtime"),
+            F.max(F.when(in_hot, F.col("bytes"))).alias("hot_bytes"),
+            F.max(F.when(in_hot, F.col("znodes"))).alias("hot_znodes"),
+            F.max(F.when(in_hot, snapshot_bytes)).alias("hot_snapshot_bytes"),
+            F.max(F.when(in_cold, F.col("mtime"))).alias("cold_mtime"),
+            F.max(F.when(in_cold, F.col("bytes"))).alias("cold_bytes"),
+            F.max(F.when(in_cold, F.col("znodes"))).alias("cold_znodes"),
+            F.max(F.when(in_cold, snapshot_bytes)).alias("cold_snapshot_bytes"),
+        )
+    )
+
+
+def replicas(parts: DataFrame) -> DataFrame:
+    """One row a replica of a partition: what is registered of it in each ensemble."""
+    in_hot = F.col("hot_mtime").isNotNull()
+    in_cold = F.col("cold_mtime").isNotNull()
+    return parts.groupBy(*REPLICA).agg(
+        F.bool_or("is_marked_cold").alias("is_marked_cold"),
+        F.count_if(in_hot).alias("hot_parts"),
+        F.count_if(in_hot & ~in_cold).alias("parts_in_hot_only"),
+        F.count_if(in_cold).alias("cold_parts"),
+        F.max("hot_mtime").alias("hot_mtime"),
+        F.max("cold_mtime").alias("cold_mtime"),
+        *(F.sum(name).alias(name) for name in _amounts("znodes", "bytes", "snapshot_bytes")),
+    )
+
+
+def partitions(replicas: DataFrame) -> DataFrame:
+    """One row a partition: whether its State is COLD, and what is registered of it over all replicas.
+
+    The time and the counts are those of the hot ensemble; of a partition with no part there, those of
+    the cold one.
+    """
+    counts = _amounts("parts", "znodes", "bytes", "snapshot_bytes")
+    totals = replicas.groupBy(*PARTITION).agg(
+        F.bool_or("is_marked_cold").alias("is_marked_cold"),
+        F.sum("parts_in_hot_only").alias("parts_in_hot_only"),
+        *(F.max(name).alias(name) for name in ("hot_mtime", "cold_mtime")),
+        *(F.sum(name).alias(name) for name in counts),
+        *(F.count_if(F.col(f"{each}_parts") > 0).alias(f"{each}_replicas") for each in ("hot", "cold")),
+        *(F.max(f"{each}_parts").alias(f"{each}_parts_per_replica") for each in ("hot", "cold")),
+    )
+    has_hot = F.col("hot_parts") > 0
+
+    def counted(name: str) -> Column:
+        return F.when(has_hot, F.col(f"hot_{name}")).otherwise(F.col(f"cold_{name}")).alias(name)
+
+    return totals.select(
+        *PARTITION,
+        "is_marked_cold",
+        has_hot.alias("has_hot"),
+        "parts_in_hot_only",
+        counted("mtime").alias("last_modified"),
+        *(
+            counted(name)
+            for name in ("replicas", "parts", "parts_per_replica", "znodes", "bytes", "snapshot_bytes")
+        ),
+    )
+
+
+def with_table(partitions: DataFrame) -> DataFrame:
+    """Adds ``table``: the shard path with ``*`` for whatever looks like a shard, the same for all shards."""
+    return partitions.withColumn("table", F.regexp_replace("shard_path", _SHARD, "/*"))
+
+
+def with_signal(partitions: DataFrame, signal: DataFrame | None) -> DataFrame:
+    """Adds what the servers said of each partition; null is unknown, and nothing is known without them."""
+    if signal is None:
+        return partitions.select("*", *(F.lit(None).cast(kind).alias(name) for name, kind in _SIGNS.items()))
+    is_mutated = F.max("mutation") > F.min("data_version")
+    signs = signal.groupBy(*PARTITION).agg(
+        *(F.max(name).alias(name) for name in ("sql_table", "active_parts", "rows", "bytes_on_disk")),
+        # A partition that no one has read is not in the log.
+        F.when(F.bool_and("has_log"), F.coalesce(F.sum("reads"), F.lit(0))).alias("reads"),
+        (F.max("is_queued") > 0).alias("is_queued"),
+        is_mutated.alias("is_mutated"),
+    )
+    return partitions.join(signs, list(PARTITION), "left")
+
+
+def with_settings(partitions: DataFrame, policy: Policy) -> DataFrame:
+    """Adds what the first rule to match says.
+
+    These are ``cold_after``, in words ``cold_after_text``, ``keep_newest``, ``is_pinned_hot``,
+    ``is_pinned_cold`` and ``never``.
+    """
+    settings = _settings(policy.defaults)
+    if policy.rules:
+        first, *others = policy.rules
+        matching = F.when(F.col("shard_path").rlike(first.regex), _settings(first.settings))
+        for rule in others:
+            matching = matching.when(F.col("shard_path").rlike(rule.regex), _settings(rule.settings))
+        settings = matching.otherwise(settings)
+    return partitions.withColumn("settings", settings).select(*partitions.columns, "settings.*")
+
+
+def with_rank(partitions: DataFrame) -> DataFrame:
+    """Adds ``rank``: 1 for the newest partition of its shard path, by last change and then by partition id.
+
+    Partitions without a part in hot come last: what cold knows is when they were moved.
+    """
+    newest_first = Window.partitionBy("shard_path").orderBy(
+        F.col("has_hot").desc(), F.col("last_modified").desc(), F.col("partition_id").desc()
+    )
+    return partitions.withColumn("rank", F.row_number().over(newest_first))
+
+
+def with_age(partitions: DataFrame, as_of: int) -> DataFrame:
+    """Adds ``age``: for how long the partition has not changed, and its words ``age_text``."""
+    age = F.lit(as_of).cast("bigint") - F.col("last_modified")
+    seconds = F.concat(F.floor(age / 1000).cast("string"), F.lit(" seconds"))
+    texts = [
+        F.when(age >= 2 * unit, F.concat(F.floor(age / unit).cast("string"), F.lit(f" {name}")))
+        for name, unit in _UNIT_TEXTS
+    ]
+    return partitions.withColumn("age", age).withColumn("age_text", F.coalesce(*texts, seconds))
+
+
+def _amounts(*names: str) -> list[str]:
+    """The names of the columns with these amounts of each ensemble, such as ``hot_znodes``."""
+    return [f"{ensemble}_{name}" for name in names for ensemble in ("hot", "cold")]
+
+
+def _snapshot_bytes() -> Column:
+    """What the znodes of a part take up in a snapshot, without a chroot in front of their paths."""
+    names = sum((F.octet_length(name) for name in ("shard_path", "replica", "part")), F.lit(0))
+    path = names + len("/replicas/") + len("/parts/")
+    znodes = F.col("znodes")
+    return znodes * (path + RECORD_BYTES) + (znodes - 1) * _CHILD_NAME_BYTES + F.col("bytes")
+
+
+def _settings(settings: Settings) -> Column:
+    return F.struct(
+        F.lit(settings.cold_after_ms).cast("bigint").alias("cold_after"),
+        F.lit(duration_text(settings.cold_after_ms)).alias("cold_after_text"),
+        F.lit(settings.keep_newest).alias("keep_newest"),
+        F.col("partition_id").isin(list(settings.pin_hot)).alias("is_pinned_hot"),
+        F.col("partition_id").isin(list(settings.pin_cold)).alias("is_pinned_cold"),
+        F.lit(settings.never).alias("never"),
+    )

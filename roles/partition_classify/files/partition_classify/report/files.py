@@ -1,0 +1,45 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Writes the files of a report into its folder."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from olap_partmove._partmove.errors import PlanError
+
+from .figures import ReportFigures, json_text
+
+REPORT_FILES = ("report.html", "report.json")
+
+
+def report_place(folder: Path | None) -> str | None:
+    """The path of the page of a report, as the summary has it; None without one."""
+    return str(folder / REPORT_FILES[0]) if folder else None
+
+
+def prepare_report(folder: Path) -> None:
+    """Make the folder of a report, now rather than after everything was read.
+
+    Raises PlanError when this Python has no Jinja2, OSError when the folder cannot be made.
+    """
+    if find_spec("jinja2") is None:
+        raise PlanError(
+            "The Python of the job has no package jinja2, which the report is written with",
+            remedy="Install Jinja2 for it, or do without a report",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def write_report(figures: ReportFigures, folder: Path) -> None:
+    """Write both files, each beside its place first, so that nobody sees half of one."""
+    from .page import html_text  # noqa: PLC0415 - needs Jinja2, as no other part of the job does
+
+    texts = (html_text(figures), json_text(figures))
+    for name, text in zip(REPORT_FILES, texts, strict=True):
+        written = folder / f".{name}.new"
+        written.write_text(text, encoding="utf-8")
+        written.replace(folder / name)

@@ -1,0 +1,218 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Adds up plan rows to the figures of a report.
+
+What comes to the driver is bounded: a number of tables, a row a day, a few partitions a gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+
+from pyspark.sql import Column, DataFrame, Row, functions as F  # noqa: N812 - what everyone calls it
+
+from olap_partmove._partmove.gates.names import FORESEEN
+from olap_partmove._partmove.gates.partition import PARTITION_GATES
+from olap_partmove._partmove.plan.file import PlanHeader
+from olap_partmove._partmove.text import format_time
+
+from ..policy.decisions import BUSY, LEAVE, MOVE, REHEAT
+from ..sources.ensemble_size import EnsembleSize
+from .figures import (
+    Amount,
+    DayFigures,
+    EnsembleFigures,
+    GatedPartition,
+    GateFigures,
+    HotFigures,
+    OtherTables,
+    ReportFigures,
+    TableFigures,
+)
+
+TABLES_LISTED = 100
+MOST_TO_GAIN = 10
+PARTITIONS_LISTED = 5
+_DAY = 86_400_000
+_EPOCH = date(1970, 1, 1)
+# From the first of a month so many days back is in the month eleven months before, whatever the year.
+_ELEVEN_MONTHS = 330
+_KINDS = ("today", "moved", "gated", "reheated", "busy", "left_alone", "cold")
+_AMOUNTS = ("znodes", "bytes", "snapshot_bytes")
+_GATES = {gate.name.value: gate for gate in PARTITION_GATES if gate.name in FORESEEN}
+
+
+def figures_of(rows: DataFrame, header: PlanHeader, ensemble: EnsembleSize | None) -> ReportFigures:
+    """The figures of plan rows, with the columns of `decided`; they are gone over several times.
+
+    ``header`` is that of the plan, ``ensemble`` what hot has in all, None if that is not known.
+    """
+    tables = _by_table(rows).persist()
+    totals = tables.agg(
+        F.count("*").alias("tables"),
+        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in tables.columns if name != "table"),
+    ).collect()[0]
+    hot = _hot(totals)
+    znodes = hot.today.znodes
+    gained = F.col("moved_znodes") - F.col("reheated_znodes")
+    listed = _listed(tables, F.col("today_znodes"), TABLES_LISTED, znodes)
+    days, years = _calendar(rows)
+    found = ReportFigures(
+        as_of=format_time(header.as_of),
+        source=header.source,
+        policy_digest=header.policy_digest,
+        tables=totals["tables"],
+        shard_paths=totals["shard_paths"],
+        hot=hot,
+        cold=_amount(totals, "cold"),
+        ensemble=_ensemble(hot, ensemble),
+        most_to_gain=tuple(_listed(tables.where(gained > 0), gained, MOST_TO_GAIN, znodes)),
+        largest_tables=tuple(listed),
+        other_tables=_others(totals, hot, listed),
+        gates=_gates(rows),
+        days=days,
+        years=years,
+    )
+    tables.unpersist()
+    return found
+
+
+def _by_table(rows: DataFrame) -> DataFrame:
+    """One row a table: of each kind of partition how many there are, and what they add up to."""
+    is_move, has_hot = F.col("action") == MOVE, F.col("has_hot")
+    conditions: Mapping[str, Column] = {
+        "today": has_hot,
+        "moved": is_move,
+        "gated": is_move & F.col("gate").isNotNull(),
+        "reheated": (F.col("action") == REHEAT) & ~has_hot,
+        "busy": F.col("action") == BUSY,
+        "left_alone": (F.col("action") == LEAVE) & has_hot,
+        "cold": ~has_hot,
+    }
+    sums = [
+        column
+        for kind in _KINDS
+        for column in (
+            F.count_if(conditions[kind]).alias(f"{kind}_partitions"),
+            *(
+                F.sum(F.when(conditions[kind], F.col(name)).otherwise(0)).alias(f"{kind}_{name}")
+                for name in _AMOUNTS
+            ),
+        )
+    ]
+    # First a shard path at a time: to count them then takes no second look at the partitions.
+    by_path = rows.groupBy("table", "shard_path").agg(*sums)
+    names = [name for name in by_path.columns if name not in {"table", "shard_path"}]
+    return by_path.groupBy("table").agg(
+        F.count("*").alias("shard_paths"), *(F.sum(name).alias(name) for name in names)
+    )
+
+
+def _amount(row: Row, kind: str) -> Amount:
+    return Amount(*(row[f"{kind}_{name}"] for name in ("partitions", *_AMOUNTS)))
+
+
+def _hot(row: Row) -> HotFigures:
+    amounts = {kind: _amount(row, kind) for kind in _KINDS if kind != "cold"}
+    return HotFigures(**amounts, after=_after(row))
+
+
+def _after(row: Row) -> Amount:
+    return _amount(row, "today") - _amount(row, "moved") + _amount(row, "reheated")
+
+
+def _listed(tables: DataFrame, order: Column, most: int, all_znodes: int) -> list[TableFigures]:
+    """The figures of the tables with the greatest values of ``order``, at most so many."""
+    return [_table(row, all_znodes) for row in tables.orderBy(order.desc(), "table").limit(most).collect()]
+
+
+def _table(row: Row, all_znodes: int) -> TableFigures:
+    today, after = _amount(row, "today"), _after(row)
+    return TableFigures(
+        table=row["table"],
+        shard_paths=row["shard_paths"],
+        today=today,
+        after=after,
+        gained_znodes=today.znodes - after.znodes,
+        share=_share(today.znodes, all_znodes),
+    )
+
+
+def _others(totals: Row, hot: HotFigures, listed: Sequence[TableFigures]) -> OtherTables:
+    return OtherTables(
+        tables=totals["tables"] - len(listed),
+        today=hot.today - sum((each.today for each in listed), Amount()),
+        after=hot.after - sum((each.after for each in listed), Amount()),
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return round(part / whole, 6) if whole else 0.0
+
+
+def _ensemble(hot: HotFigures, ensemble: EnsembleSize | None) -> EnsembleFigures | None:
+    # An ensemble that runs may have changed since the parts were read.
+    if ensemble is None or ensemble.znodes < hot.today.znodes:
+        return None
+    less = hot.today - hot.after
+    size = ensemble.snapshot_bytes
+    return EnsembleFigures(
+        znodes=ensemble.znodes,
+        znodes_after=ensemble.znodes - less.znodes,
+        share=_share(hot.today.znodes, ensemble.znodes),
+        snapshot_bytes=size,
+        snapshot_bytes_after=None if size is None else max(size - less.snapshot_bytes, 0),
+    )
+
+
+def _gates(rows: DataFrame) -> tuple[GateFigures, ...]:
+    """What each gate stops, in the order in which the move looks at them."""
+    stopped = rows.where(F.col("gate").isNotNull())
+    sums = (F.sum(name) for name in _AMOUNTS)
+    amounts = {
+        gate: Amount(*amount) for gate, *amount in stopped.groupBy("gate").agg(F.count("*"), *sums).collect()
+    }
+    return tuple(
+        GateFigures(
+            gate=name,
+            protects=gate.protects,
+            remedy=gate.remedy,
+            stopped=amounts[name],
+            largest=_largest(stopped.where(F.col("gate") == name)),
+        )
+        for name, gate in _GATES.items()
+        if name in amounts
+    )
+
+
+def _largest(stopped: DataFrame) -> tuple[GatedPartition, ...]:
+    first = stopped.orderBy(F.col("znodes").desc(), "shard_path", "partition").limit(PARTITIONS_LISTED)
+    return tuple(
+        GatedPartition(*row)
+        for row in first.select("shard_path", "partition", "znodes", "statement").collect()
+    )
+
+
+def _calendar(rows: DataFrame) -> tuple[tuple[DayFigures, ...], tuple[DayFigures, ...]]:
+    """The days of the newest twelve months, and the years before."""
+    by_day = (
+        rows.where("has_hot")
+        .groupBy(F.floor(F.col("last_modified") / _DAY).alias("day"))
+        .agg(F.count("*"), F.sum("znodes"), F.count_if(F.col("action") == MOVE))
+    )
+    found = sorted((_EPOCH + timedelta(days=day), counts) for day, *counts in by_day.collect())
+    if not found:
+        return (), ()
+    newest, _counts = found[-1]
+    first = (newest.replace(day=1) - timedelta(days=_ELEVEN_MONTHS)).replace(day=1)
+    days = tuple(DayFigures(day.isoformat(), *counts) for day, counts in found if day >= first)
+    years: dict[int, list[list[int]]] = {}
+    for day, counts in found:
+        if day < first:
+            years.setdefault(day.year, []).append(counts)
+    return days, tuple(
+        DayFigures(str(year), *map(sum, zip(*several, strict=True))) for year, several in years.items()
+    )

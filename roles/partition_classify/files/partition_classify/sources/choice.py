@@ -1,0 +1,158 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which source the arguments of the job ask for, and what that source is asked for.
+
+A source is checked before Spark is started, so that a wrong setting costs no time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+
+from olap_partmove._clickhouse.settings import clients_of
+from olap_partmove._partmove.errors import EnsembleError
+from olap_partmove._zookeeper.settings import options_of
+
+from ..zookeeper_files.folders import folders_of
+from .ensemble_size import EnsembleSize, size_of_files, size_of_running
+from .live import FORMAT as LIVE, ZooKeeperSource
+from .snapshot import DEFAULT_TASKS, FORMAT as SNAPSHOT, SnapshotSource
+
+SOURCES = (LIVE, SNAPSHOT)
+_ENSEMBLES = ("hot", "cold")
+_SERVERS = "clickhouse"
+
+
+class Source(Protocol):
+    """Where the inventory comes from."""
+
+    @property
+    def description(self) -> str:
+        """What the header of the plan says was read; no credentials."""
+
+    def inventory(self, spark: SparkSession) -> DataFrame:
+        """The inventory, with the columns of INVENTORY_SCHEMA."""
+
+    def size_of_hot(self) -> EnsembleSize | None:
+        """What hot has in all, parts or not; None where that is not told."""
+
+
+@dataclass(frozen=True)
+class LiveSource:
+    """The inventory of ensembles that run."""
+
+    connections: Mapping[str, Mapping[str, Any]]
+    root: str
+    sessions: int
+    znodes_per_second: float
+
+    @property
+    def description(self) -> str:
+        """Hosts and chroot of the ensembles, and the root."""
+        ensembles = [options_of(name, settings) for name, settings in self.connections.items()]
+        where = " ".join(f"{each.name}={','.join(each.hosts)}{each.chroot}" for each in ensembles)
+        return f"{LIVE} {where} root={self.root}"
+
+    def inventory(self, spark: SparkSession) -> DataFrame:
+        """The inventory, with the columns of INVENTORY_SCHEMA."""
+        spark.dataSource.register(ZooKeeperSource)
+        secrets = {f"{name}_secret": json.dumps(settings) for name, settings in self.connections.items()}
+        pace = {"sessions": self._sessions(spark), "znodes_per_second": self.znodes_per_second}
+        return spark.read.format(LIVE).options(root=self.root, **pace, **secrets).load()
+
+    def size_of_hot(self) -> EnsembleSize | None:
+        """The size of hot as one of its members tells it; None where they are told not to."""
+        return size_of_running(options_of("hot", self.connections["hot"]).hosts)
+
+    def _sessions(self, spark: SparkSession) -> int:
+        """How many sessions the job may have with each ensemble.
+
+        With a limit to the rate there are no more than tasks run at once: a task that waits for its turn
+        would keep its share of the rate from the others.
+        """
+        at_once = spark.sparkContext.defaultParallelism if self.znodes_per_second else self.sessions
+        return min(self.sessions, at_once)
+
+
+@dataclass(frozen=True)
+class SnapshotFiles:
+    """The inventory of ensembles as copies of their files tell it; the ensembles need not run."""
+
+    folders: Mapping[str, Any]
+    root: str
+    older_snapshot: bool
+
+    @property
+    def description(self) -> str:
+        """The folders, and the root."""
+        labels = [
+            each.label for name, settings in self.folders.items() for each in folders_of(name, settings)
+        ]
+        return f"{SNAPSHOT} {' '.join(labels)} root={self.root}"
+
+    def inventory(self, spark: SparkSession) -> DataFrame:
+        """The inventory, with the columns of INVENTORY_SCHEMA."""
+        spark.dataSource.register(SnapshotSource)
+        # No more tasks than run at once, because each reads the whole log.
+        tasks = min(DEFAULT_TASKS, spark.sparkContext.defaultParallelism)
+        folders = {name: json.dumps(settings) for name, settings in self.folders.items()}
+        reader = spark.read.format(SNAPSHOT).options(root=self.root, tasks=tasks, **folders)
+        return reader.option("older_snapshot", self.older_snapshot).load()
+
+    def size_of_hot(self) -> EnsembleSize | None:
+        """The size of hot as its snapshots have it, without the log; they are read once more for that."""
+        folders = folders_of("hot", self.folders["hot"])
+        return size_of_files(folders, (lambda _error: None) if self.older_snapshot else None)
+
+
+def source_of(arguments: argparse.Namespace) -> Source:
+    """The source that the arguments ask for; raises EnsembleError for settings that are not understood."""
+    connections = _connections(arguments.connections)
+    given = {name: settings for name, settings in connections.items() if name in _ENSEMBLES}
+    if arguments.source == SNAPSHOT:
+        for name, settings in given.items():
+            folders_of(name, settings)
+        return SnapshotFiles(given, arguments.root, arguments.older_snapshot)
+    for name, settings in given.items():
+        options_of(name, settings)
+    return LiveSource(given, arguments.root, arguments.sessions, arguments.znodes_per_second)
+
+
+def servers_of(arguments: argparse.Namespace) -> object:
+    """How to ask the servers, as `read_signal` takes it; None where they are not to be asked.
+
+    Raises PartMoveError for settings that are not understood.
+    """
+    settings = _connections(arguments.connections).get(_SERVERS)
+    if settings is not None:
+        clients_of(settings)
+    return settings
+
+
+def _connections(path: Path) -> dict[str, Any]:
+    """The settings of hot, and of cold and the servers if the file has them; raises EnsembleError."""
+    try:
+        connections = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise EnsembleError(
+            f"{path}: the connections are not JSON", remedy="Write hot, cold and clickhouse as JSON"
+        ) from error
+    if (
+        not isinstance(connections, dict)
+        or "hot" not in connections
+        or set(connections) - {*_ENSEMBLES, _SERVERS}
+    ):
+        raise EnsembleError(
+            f"{path}: the connections are not those of hot, cold and clickhouse",
+            remedy="Give hot, and cold and clickhouse where there are any",
+        )
+    return {name: settings for name, settings in connections.items() if settings is not None}

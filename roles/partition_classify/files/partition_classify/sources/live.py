@@ -1,0 +1,183 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The inventory of live ensembles as a Spark data source, ``zookeeper``.
+
+Options:
+
+- ``root``: where shard paths are looked for, in the hot ensemble;
+- ``hot_secret``, and optionally ``cold_secret``: how to connect, as JSON with the keys that `options_of`
+  knows. They may carry credentials; Spark does not show the options of a Python data source, and would hide
+  the value of an option with such a name;
+- ``sessions``: how many sessions the job may have with each ensemble at one moment;
+- ``znodes_per_second``: how many znodes the job may read of each ensemble in a second, 0 for any number.
+
+There is one input partition for each shard path. Where that would make more than ``sessions``, each gets
+several. A task has one session with each ensemble, so however many tasks run at once, there are never
+more sessions than input partitions; each reads at its share of ``znodes_per_second``.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from olap_partmove._partmove.errors import EnsembleError, EnsembleUnreachable, NoSuchTable
+from olap_partmove._partmove.lease.two_ensembles import check_distinct, check_unlike
+from olap_partmove._partmove.shard.inventory import (
+    HOT,
+    InventoryRow,
+    count_parts,
+    find_shard_paths,
+    read_inventory,
+)
+from olap_partmove._zookeeper.options import EnsembleOptions
+from olap_partmove._zookeeper.settings import options_of
+from olap_partmove._zookeeper.store import ZooKeeperStore, connect
+
+from ..progress import tell
+from .dealing import deal
+from .inventory_rows import INVENTORY_SCHEMA, record_batches
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMAT = "zookeeper"
+DEFAULT_SESSIONS = 32
+"""It is below 60, which is how many connections of one host ZooKeeper accepts by default."""
+
+RETRIES = 3
+_FIRST_DELAY = 1.0
+# A shard path costs a few requests even if it has no parts.
+_PATH_COST = 100
+
+
+@dataclass(frozen=True)
+class ShardPaths(InputPartition):
+    """The shard paths that one task reads, and how many znodes of each ensemble it may read in a second."""
+
+    paths: tuple[str, ...]
+    znodes_per_second: float
+
+
+class ZooKeeperSource(DataSource):
+    """The data source ``zookeeper``, which gives InventoryRows; the module says what its options are."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name that ``spark.read.format`` takes."""
+        return FORMAT
+
+    def schema(self) -> StructType:
+        """The schema of the rows, which is INVENTORY_SCHEMA."""
+        return INVENTORY_SCHEMA
+
+    def reader(self, schema: StructType) -> InventoryReader:
+        """The reader; raises EnsembleError for connection settings that are not understood."""
+        cold = self.options.get("cold_secret")
+        return InventoryReader(
+            root=self.options["root"],
+            hot=options_of("hot", json.loads(self.options["hot_secret"])),
+            cold=options_of("cold", json.loads(cold)) if cold else None,
+            sessions=int(self.options.get("sessions", DEFAULT_SESSIONS)),
+            znodes_per_second=float(self.options.get("znodes_per_second", 0)),
+        )
+
+
+@dataclass(frozen=True)
+class InventoryReader(DataSourceReader):
+    """Finds the shard paths on the driver; reads them in the tasks, each with sessions of its own."""
+
+    root: str
+    hot: EnsembleOptions
+    cold: EnsembleOptions | None
+    sessions: int = DEFAULT_SESSIONS
+    znodes_per_second: float = 0.0
+    first_delay: float = _FIRST_DELAY
+    """Seconds before a task that lost an ensemble tries again; doubled each time."""
+
+    def partitions(self) -> Sequence[ShardPaths]:
+        """The shard paths, dealt out so that each task has about as many parts to read.
+
+        Raises EnsembleError when an ensemble cannot be used, or no table is there.
+        """
+        with ExitStack() as stack:
+            hot, cold = self._connect(stack, self.znodes_per_second)
+            paths = sorted(find_shard_paths(hot, self.root))
+            if not paths:
+                raise EnsembleError(
+                    f"There is no replicated table at or below {self.root} in the hot ensemble",
+                    remedy="Give a root that the shard paths of the tables begin with",
+                )
+            if cold is not None:
+                check_unlike(hot, cold, paths[0])
+            counts = [count_parts(each, paths) for each in (hot, cold) if each is not None]
+        parts = [sum(each) for each in zip(*counts, strict=True)]
+        tell(f"shard paths at or below {self.root}: {len(paths)}, with {sum(parts):,} parts")
+        hands = deal([each + _PATH_COST for each in parts], self.sessions)
+        share = self.znodes_per_second / len(hands)
+        return [ShardPaths(tuple(paths[number] for number in hand), share) for hand in hands]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of the shard paths of one input partition."""
+        if not isinstance(partition, ShardPaths):
+            raise TypeError(f"{partition!r} is no partition of this source")
+        yield from record_batches(self._rows(partition))
+
+    def _rows(self, partition: ShardPaths) -> Iterator[InventoryRow]:
+        """Yield each row once, even where an ensemble is lost for longer than a session can bridge.
+
+        Rows come sorted within a shard path, so a new try passes over those that came before the loss.
+        """
+        left = list(reversed(partition.paths))
+        last: tuple[str, ...] = ()
+        failures = 0
+        while left:
+            try:
+                with ExitStack() as stack:
+                    hot, cold = self._connect(stack, partition.znodes_per_second)
+                    while left:
+                        for row in _rows(hot, left[-1], cold):
+                            position = _position(row)
+                            if position > last:
+                                yield row
+                                last, failures = position, 0
+                        left.pop()
+                        last = ()
+            except EnsembleUnreachable as error:
+                failures += 1
+                if failures > RETRIES:
+                    raise
+                tell(f"{error.message}; try {failures} of {RETRIES} follows")
+                time.sleep(self.first_delay * 2 ** (failures - 1))
+
+    def _connect(
+        self, stack: ExitStack, znodes_per_second: float
+    ) -> tuple[ZooKeeperStore, ZooKeeperStore | None]:
+        hot = stack.enter_context(connect(replace(self.hot, reads_per_second=znodes_per_second)))
+        if self.cold is None:
+            return hot, None
+        cold = stack.enter_context(connect(replace(self.cold, reads_per_second=znodes_per_second)))
+        check_distinct(hot, cold)
+        return hot, cold
+
+
+def _position(row: InventoryRow) -> tuple[str, ...]:
+    """The place of a row among those of its shard path, which `read_inventory` sorts, hot before cold."""
+    return ("0" if row.ensemble == HOT else "1", row.replica, row.part)
+
+
+def _rows(hot: ZooKeeperStore, path: str, cold: ZooKeeperStore | None) -> Iterator[InventoryRow]:
+    try:
+        yield from read_inventory(hot, path, cold=cold)
+    except NoSuchTable:
+        # It was there when the shard paths were looked for: dropping a table is no error.
+        tell(f"{path} was dropped in the meantime and is left out")

@@ -1,0 +1,163 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The inventory of ensembles as their files tell it, as a Spark data source, ``zookeeper_snapshot``.
+
+No ensemble is asked for anything. Of each, one member's newest snapshot and the transaction log after it
+are read: the rows are those that the source ``zookeeper`` would give at the last logged transaction.
+
+Options:
+
+- ``root``: where shard paths are looked for, in hot, below the chroot;
+- ``hot``, and optionally ``cold``: where the files are, as JSON: ``{"data_dir": "/copy/zk1",
+  "data_log_dir": "/copy/zk1-log", "chroot": "/a"}``, of which only ``data_dir`` has to be there; or a list of
+  such folders, one for each ensemble;
+- ``tasks``: how many input partitions there are at most;
+- ``older_snapshot``: ``true`` to read the newest snapshot that is not damaged, where the newest one is;
+  ``false``, as without the option, to refuse.
+
+The files have to be at these paths on the driver and on every executor, and stay as they are until the job
+has ended, but that a running server may go on with its log.
+
+The driver goes over each file once, which shows whether it is complete, and where in it each shard path is.
+An input partition has some of the shard paths: it reads their ranges of the snapshot, and the log. A task
+has in memory what the log did to the parts of its shard paths, and the states of one shard path; of a
+compressed snapshot it has its ranges in a temporary file.
+
+Several hot folders are several ensembles, of different clusters: their rows come together. A shard path may
+be in one of them only, because a plan could not tell two tables of that path apart. Several cold folders are
+ensembles that have taken parts of different shard paths.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from olap_partmove._partmove.errors import SameEnsemble
+from olap_partmove._partmove.formats.layout import ShardLayout
+from olap_partmove._partmove.shard.inventory import InventoryRow
+
+from ..progress import tell
+from ..zookeeper_files.damage import DamagedFile
+from ..zookeeper_files.folders import DataFolder, folders_of
+from ..zookeeper_files.member import Member, Tree
+from ..zookeeper_files.rows import group_of, table_rows
+from ..zookeeper_files.survey import Table, survey
+from .dealing import deal
+from .inventory_rows import INVENTORY_SCHEMA, record_batches
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FORMAT = "zookeeper_snapshot"
+DEFAULT_TASKS = 8
+
+
+@dataclass(frozen=True)
+class Tables(InputPartition):
+    """The shard paths that one task reads."""
+
+    tables: tuple[Table, ...]
+
+
+class SnapshotSource(DataSource):
+    """The data source ``zookeeper_snapshot``, which gives InventoryRows; the module names its options."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name that ``spark.read.format`` takes."""
+        return FORMAT
+
+    def schema(self) -> StructType:
+        """The schema of the rows, which is INVENTORY_SCHEMA."""
+        return INVENTORY_SCHEMA
+
+    def reader(self, schema: StructType) -> SnapshotReader:
+        """The reader; raises EnsembleError for settings that are not understood."""
+        cold = self.options.get("cold")
+        return SnapshotReader(
+            root=self.options["root"],
+            hot=folders_of("hot", json.loads(self.options["hot"])),
+            cold=folders_of("cold", json.loads(cold)) if cold else (),
+            tasks=int(self.options.get("tasks", DEFAULT_TASKS)),
+            older_snapshot=self.options.get("older_snapshot", "false") == "true",
+        )
+
+
+@dataclass(frozen=True)
+class SnapshotReader(DataSourceReader):
+    """Goes over the files on the driver; reads the parts in the tasks."""
+
+    root: str
+    hot: tuple[DataFolder, ...]
+    cold: tuple[DataFolder, ...] = ()
+    tasks: int = DEFAULT_TASKS
+    older_snapshot: bool = False
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The shard paths, dealt out so that each task has about as much to read.
+
+        Raises EnsembleError when files cannot be used, or no table is there.
+        """
+        self._check_distinct()
+        tables = survey(self.hot, self.cold, self.root, _passed_over if self.older_snapshot else None)
+        for member in _members(tables):
+            tell(f"{member.folder.label}: {member.snapshot.name} and the log up to 0x{member.until:x}")
+        tell(f"shard paths at or below {self.root}: {len(tables)}")
+        hands = deal([table.size for table in tables], self.tasks)
+        return [Tables(tuple(tables[number] for number in hand)) for hand in hands]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of the shard paths of one input partition."""
+        if not isinstance(partition, Tables):
+            raise TypeError(f"{partition!r} is no partition of this source")
+        yield from record_batches(_rows(partition.tables))
+
+    def _check_distinct(self) -> None:
+        folders = [Path(each.data_dir).resolve() for each in (*self.hot, *self.cold)]
+        for each in folders:
+            if folders.count(each) > 1:
+                raise SameEnsemble(
+                    f"The folder {each} was given twice", remedy="Give a folder of each ensemble"
+                )
+
+
+def _rows(tables: Sequence[Table]) -> Iterator[InventoryRow]:
+    with ExitStack() as stack:
+        trees = _open_trees(tables, stack)
+        for table in tables:
+            hot, cold = trees[table.hot.member], None
+            if table.cold is not None:
+                cold = trees[table.cold.member], table.cold.place
+            yield from table_rows(ShardLayout(table.shard_path), hot, table.hot.place, cold)
+
+
+def _open_trees(tables: Sequence[Table], stack: ExitStack) -> Mapping[Member, Tree]:
+    """A tree of each member that can read the ranges of its shard paths, open for as long as the stack."""
+    files = [each for table in tables for each in (table.hot, table.cold) if each is not None]
+    trees = {}
+    for member in dict.fromkeys(each.member for each in files):
+        ranges = [each.place.range for each in files if each.member == member]
+        chroot = member.folder.chroot
+        paths = frozenset(f"{chroot}{table.shard_path}".encode() for table in tables)
+        trees[member] = stack.enter_context(Tree(member, ranges, partial(group_of, shard_paths=paths)))
+    return trees
+
+
+def _members(tables: Sequence[Table]) -> Sequence[Member]:
+    files = [each for table in tables for each in (table.hot, table.cold) if each is not None]
+    return list(dict.fromkeys(each.member for each in files))
+
+
+def _passed_over(error: DamagedFile) -> None:
+    tell(f"{error.message}; an older snapshot is read instead")

@@ -1,0 +1,45 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How many sessions the arguments ask for, with real ensembles and a real local Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from kazoo.client import KazooClient
+from pyspark.sql import SparkSession
+
+from partition_classify.sources.choice import LiveSource
+from support.memory.synthetic import SyntheticTable
+from support.servers.zookeeper import Ensemble
+
+
+@pytest.mark.parametrize(
+    ("sessions", "znodes_per_second", "tasks"),
+    # Two tasks run at once: with a limit to the rate, a third would keep its share while it waits.
+    [(32, 0, 5), (3, 0, 3), (32, 1000, 2), (1, 1000, 1)],
+)
+def test_tasks_are_as_many_as_may_have_a_session(
+    spark: SparkSession,
+    hot: Ensemble,
+    connect: Callable[[str], KazooClient],
+    base: str,
+    sessions: int,
+    znodes_per_second: float,
+    tasks: int,
+) -> None:
+    client = connect(hot.connect_string)
+    for number in range(5):
+        SyntheticTable(client, f"{base}/{number}/hits").create().add_part("r1", "202611_0_0_0")
+    connections = {"hot": {"hosts": hot.connect_string.split(",")}}
+    source = LiveSource(connections, base, sessions, znodes_per_second)
+    assert spark.sparkContext.defaultParallelism == 2
+    rows = source.inventory(spark)
+    assert rows.rdd.getNumPartitions() == tasks
+    assert rows.count() == 5
+    size = source.size_of_hot()
+    assert size is not None
+    assert size.znodes > 5

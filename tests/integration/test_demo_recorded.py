@@ -1,0 +1,61 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The demo without ClickHouse servers, and the recording that it plays from."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from demo import demo
+from demo.recording import RECORDING, read, write
+from demo.screen import Screen, Surprise
+from demo.tables import REPLICAS, TABLES
+from support.demo_run import play
+
+PART = re.compile(r"(/.*)/replicas/(.*)/parts/([^/_]+)_[^/]*")
+
+
+@pytest.mark.long(minutes=3)
+def test_the_recorded_demo_holds_what_it_claims(tmp_path: Path) -> None:
+    shown = play(tmp_path, "--recorded")
+
+    assert "WITHOUT CLICKHOUSE SERVERS" in shown
+    assert shown.count("Not shown: this is the demo without ClickHouse servers") == 3
+
+
+def test_a_surprise_ends_the_demo_with_status_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def perform(_screen: Screen, _logs: Path, *, recorded: bool) -> None:
+        raise Surprise(f"recorded is {recorded}")
+
+    monkeypatch.setattr(demo, "perform", perform)
+    monkeypatch.setattr(sys, "argv", ["demo.py", "--recorded", "--logs", str(tmp_path)])
+
+    assert demo.main() == 1
+    assert capsys.readouterr().err == "\nThe demo failed: recorded is True\n"
+
+
+def test_the_recording_has_the_partitions_that_the_demo_speaks_of() -> None:
+    found = {match.groups() for znode in read().znodes if (match := PART.fullmatch(znode.path))}
+
+    assert found == {
+        (table.shard_path, replica, partition)
+        for table in TABLES
+        for replica in REPLICAS
+        for partition in table.outcome
+    }
+
+
+def test_a_recording_is_written_as_it_was_read(tmp_path: Path) -> None:
+    copy = tmp_path / "znodes.json"
+
+    write(read(), copy)
+
+    assert copy.read_bytes() == RECORDING.read_bytes()

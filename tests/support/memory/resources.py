@@ -1,0 +1,31 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a task works with, over the ensembles of a bench in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
+from support.memory.bench import Bench
+
+
+class MemoryResources(Resources):
+    """Opens the ensembles of a bench; ``opened`` has the names of those that were asked for, in order."""
+
+    def __init__(self, bench: Bench, params: Mapping[str, Any], *, check_mode: bool = False) -> None:
+        super().__init__(params, ExitStack(), check_mode=check_mode)
+        self._stores = {"hot": bench.hot_store, "cold": bench.cold_store}
+        self.opened: list[str] = []
+
+    def open_ensemble(self, name: str) -> ZnodeStore:
+        """The store of the bench, below an overlay in check mode."""
+        self.opened.append(name)
+        store = self._stores[name]
+        return OverlayStore(store) if self.check_mode else store

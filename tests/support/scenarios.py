@@ -1,0 +1,75 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the scenarios of extensions/molecule on hosts that really boot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from staging.hosts import destroy
+from staging.machine import ROOT, STAGING, obstacle
+
+SCENARIOS = sorted(path.parent.name for path in ROOT.glob("extensions/molecule/*/molecule.yml"))
+
+
+@pytest.fixture
+def bootable() -> None:
+    """Skip the test, with the reason, where no host can be booted and there are none of one's own."""
+    reason = None if os.environ.get("STAGING_INVENTORY") else obstacle()
+    if reason is not None:
+        pytest.skip(f"NOT RUN: no host can be booted on this machine: {reason}. See docs/staging.md.")
+
+
+def check_scenario(name: str) -> None:
+    """Run a scenario from its beginning to its end; its hosts are gone afterwards.
+
+    Raises:
+        AssertionError: a task failed; it tells which one, and where all that the scenario wrote is.
+    """
+    log = STAGING / f"{name}.log"
+    try:
+        done = _molecule(name)
+    finally:
+        destroy(STAGING / name)
+    log.write_text(done.stdout)
+    assert done.returncode == 0, f"all of it is in {log}; what failed last:\n{_last_failure(done.stdout)}"
+
+
+def _molecule(name: str) -> subprocess.CompletedProcess[str]:
+    programs = Path(sys.executable).parent
+    return subprocess.run(
+        [str(programs / "molecule"), "test", "--scenario-name", name],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            # Where molecule keeps its state: by the name of the working folder alone, others have it too, and
+            # scenarios run beside each other.
+            "ANSIBLE_HOME": str(STAGING / "home" / name),
+            "ANSIBLE_NOCOLOR": "1",
+            "NO_COLOR": "1",
+            "LC_ALL": "C.UTF-8",
+            "STAGING_OWNER": str(os.getpid()),
+        },
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def _last_failure(output: str) -> str:
+    """From the last task that failed on, cut: reports keep the beginning of a long text only."""
+    lines = output.splitlines()
+    failed = [number for number, line in enumerate(lines) if line.startswith(("fatal: ", "failed: "))]
+    last = failed[-1] if failed else max(0, len(lines) - 60)
+    tasks = [number for number, line in enumerate(lines[:last]) if line.startswith("TASK [")]
+    return "\n".join(line[:2000] for line in lines[tasks[-1] if tasks else last :][:120])

@@ -1,0 +1,80 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a client needs no server for: names and texts in SQL, and what it says without an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import (
+    ClickHouseClient,
+    ServerSilent,
+    identifier,
+    literal,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+
+NOBODY = 9
+"""A port of this machine that nothing listens on."""
+
+
+@pytest.mark.parametrize(
+    ("text", "sql"),
+    [
+        ("", "''"),
+        ("hits", "'hits'"),
+        ("it's", r"'it\'s'"),
+        ("a\\b", r"'a\\b'"),
+        ("\\'", r"'\\\''"),
+        ("' OR 1 --", r"'\' OR 1 --'"),
+    ],
+)
+def test_text_as_a_literal(text: str, sql: str) -> None:
+    assert literal(text) == sql
+
+
+@pytest.mark.parametrize(
+    ("name", "sql"),
+    [
+        ("hits", "hits"),
+        ("_hits_2", "_hits_2"),
+        ("2hits", "`2hits`"),
+        ("my-hits", "`my-hits`"),
+        ("таблица", "`таблица`"),
+        ("a`b\\", "`a\\`b\\\\`"),
+        ("", "``"),
+    ],
+)
+def test_names_that_need_them_are_in_back_quotes(name: str, sql: str) -> None:
+    assert identifier(name) == sql
+
+
+@pytest.mark.parametrize(
+    ("host", "label"),
+    [("ch1", "ClickHouse at ch1:8123"), ("::1", "ClickHouse at [::1]:8123")],
+)
+def test_messages_call_a_server_by_its_address(host: str, label: str) -> None:
+    assert ClickHouseClient(host, 8123, ClickHouseOptions()).label == label
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    client = ClickHouseClient("127.0.0.1", NOBODY, ClickHouseOptions())
+    for ask in (lambda: client.rows("SELECT 1"), lambda: list(client.stream("SELECT 1"))):
+        with pytest.raises(PartMoveError) as refusal:
+            ask()
+        assert not isinstance(refusal.value, ServerSilent)
+        assert refusal.value.message == f"{client.label} cannot be reached: Connection refused"
+        assert refusal.value.remedy
+
+
+def test_a_file_without_a_certificate_is_told_by_its_path(tmp_path: Path) -> None:
+    ca = tmp_path / "ca.pem"
+    ca.write_text("nothing")
+    client = ClickHouseClient("127.0.0.1", 9, ClickHouseOptions(secure=True, ca=str(ca)))
+    with pytest.raises(PartMoveError, match=r"ca\.pem \(ca of ClickHouse\) holds no certificate"):
+        client.rows("SELECT 1")

@@ -1,0 +1,100 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Clusters in a configuration that is in memory; files on disk are tested with the task of the inventory."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.clusters import (
+    ClusterNode,
+    Substitutions,
+    nodes_of_config,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.files import Config
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.xml_document import XmlFile
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
+from support.files.configs import MAIN, METRIKA, MemoryConfig
+
+REPLICA = "<shard><replica><host>ch1</host></replica></shard>"
+NOTHING = Substitutions(METRIKA, None, needed=False)
+
+
+def nodes(text: str, substitutions: Substitutions = NOTHING, element: str | None = None) -> list[ClusterNode]:
+    config = Config(MemoryConfig({MAIN: f"<yandex>{text}</yandex>".encode()}))
+    return nodes_of_config(config, substitutions, element)
+
+
+def metrika(text: str) -> Substitutions:
+    return Substitutions(METRIKA, XmlFile(METRIKA, f"<yandex>{text}</yandex>".encode()), needed=True)
+
+
+@pytest.mark.parametrize(
+    ("inside", "node"),
+    [
+        ("<host>ch1</host>", ClusterNode("c", 1, 1, "ch1", 9000, 1, False, False)),
+        ("<host>ch1</host><port>9</port>", ClusterNode("c", 1, 1, "ch1", 9, 1, False, False)),
+        ("<host>ch1</host><secure>YES</secure>", ClusterNode("c", 1, 1, "ch1", 9440, 1, True, False)),
+        ("<host>ch1</host><host>ch2</host>", ClusterNode("c", 1, 1, "ch2", 9000, 1, False, False)),
+    ],
+)
+def test_what_a_replica_says_of_itself(inside: str, node: ClusterNode) -> None:
+    text = f"<remote_servers><c><shard><replica>{inside}</replica></shard></c></remote_servers>"
+    assert nodes(text) == [node]
+
+
+def test_shards_and_single_replicas_count_together() -> None:
+    text = f"<c><node><host>ch3</host><weight>2</weight></node>{REPLICA}<shard2>{REPLICA[7:-8]}</shard2></c>"
+    found = nodes(f"<remote_servers>{text}</remote_servers>")
+    assert [(each.shard, each.replica, each.host, each.weight) for each in found] == [
+        (1, 1, "ch3", 2),
+        (2, 1, "ch1", 1),
+        (3, 1, "ch1", 1),
+    ]
+
+
+def test_an_element_of_another_name_is_taken_when_it_is_named() -> None:
+    text = f"<mine><c>{REPLICA}</c></mine>"
+    assert [each.cluster for each in nodes(text, element="mine")] == ["c"]
+    with pytest.raises(FormatError, match=f"{MAIN} has no <remote_servers> nor <clickhouse_remote_servers>"):
+        nodes(text)
+
+
+def test_an_optional_cluster_without_a_value_is_no_cluster() -> None:
+    text = f"<remote_servers><a incl='none' optional='true'/><c>{REPLICA}</c></remote_servers>"
+    assert [each.cluster for each in nodes(text, metrika(""))] == ["c"]
+
+
+def test_a_value_comes_from_the_substitutions() -> None:
+    text = "<remote_servers><c incl='mine'/></remote_servers>"
+    assert nodes(text, metrika(f"<mine>{REPLICA}</mine>")) == [
+        ClusterNode("c", 1, 1, "ch1", 9000, 1, secure=False, internal_replication=False)
+    ]
+    with pytest.raises(FormatError, match=f"^{METRIKA}, which the configuration takes mine from"):
+        nodes(text, Substitutions(METRIKA, None, needed=True))
+
+
+def test_what_is_named_and_not_there_is_nothing() -> None:
+    assert metrika("<a/>").named("b") is None
+    assert NOTHING.named("b") is None
+    found = metrika("<a/><a x='1'/>").named("a")
+    assert found is not None
+    assert found.attributes == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"<c>{REPLICA}</c><c>{REPLICA}</c>", f"The cluster c is defined in {MAIN} and again in {MAIN}"),
+        ("<c/>", f"The cluster c in {MAIN} has no shard"),
+        ("<c><node><host>a b</host></node></c>", "a replica of cluster 'c' with the host 'a b'"),
+        ("<c><node><host>a</host><port>-1</port></node></c>", "has port '-1' in a <node>"),
+        ("<c><node from_env='X'/></c>", "<node> in .* has the attribute from_env, so its value is"),
+    ],
+)
+def test_what_is_not_understood_is_refused(text: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message) as refusal:
+        nodes(f"<remote_servers>{text}</remote_servers>")
+    assert refusal.value.remedy

@@ -1,0 +1,60 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is said of a partition that is not where its State says, or nowhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.drift import refuse_location
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import RegisteredNames
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
+
+
+def whereabouts(state: bytes | None, hot: str, cold: str) -> RegisteredNames:
+    """A partition of one replica a word, with as many parts as the word has letters."""
+    znode = None if state is None else Znode("/State", state, Stat(*[0] * 11))
+    found = (
+        {f"r{number}": list(word.strip("-")) for number, word in enumerate(words.split(), start=1)}
+        for words in (hot, cold)
+    )
+    return RegisteredNames(znode, *found)
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        (None, "absent"),
+        (b"", ""),
+        (b"HOT", "HOT"),
+        (b"COLD", "COLD"),
+        (b"COLD\n", "COLD\n"),
+        (b"\xff", "\\xff"),
+    ],
+)
+def test_a_drifted_one_is_told_with_its_state(state: bytes | None, text: str) -> None:
+    assert refuse_location(whereabouts(state, "- -", "a -")) == Refusal(
+        GateName.NOT_DRIFTED,
+        f"State is {text} while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 0 in cold",
+        "Audit the partition and repair it before it is moved",
+    )
+
+
+def test_of_many_replicas_the_first_few_are_told() -> None:
+    assert refuse_location(whereabouts(b"COLD", "ab - - - -", "- a ab a -")).reason == (
+        "State is COLD while of its parts r1 has 2 in hot and 0 in cold, r2 has 0 in hot and 1 in cold,"
+        " r3 has 0 in hot and 2 in cold and 2 more"
+    )
+
+
+@pytest.mark.parametrize("state", [None, b"HOT", b"COLD"])
+def test_one_that_is_nowhere(state: bytes | None) -> None:
+    assert refuse_location(whereabouts(state, "- -", "- -")) == Refusal(
+        GateName.PARTITION_EXISTS,
+        "no part of the partition is registered in either ensemble",
+        "Check the partition id (system.parts.partition_id) and the shard path",
+    )

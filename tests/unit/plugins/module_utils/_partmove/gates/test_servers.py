@@ -1,0 +1,229 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whether the servers have on disk what is registered, as far as they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
+    AskServers,
+    AssumeActive,
+    NoServers,
+    ServerCheck,
+    server_silent,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import (
+    PartitionFacts,
+    ShardFacts,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
+from support.memory.arrange import create, delete, legacy_part
+from support.memory.bench import DAY, OTHER, PART, PATH, Bench
+from support.memory.simulated import SimulatedProbe
+
+CHECK_TABLE = (
+    "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
+)
+COPY_FOLDER = (
+    "Run again; if it stays so, stop the server, copy the folder of the part from another replica to its own,"
+    " and start it"
+)
+
+
+class Disks:
+    """Implements ReplicaProbe: tells what is on the disks of the bench, but for what a test says of r2.
+
+    change: what r2 shows of a part.
+    errors: the first is raised when r2 is asked.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self._real = SimulatedProbe(bench.servers)
+        self.change: Callable[[ActivePart], ActivePart] = lambda part: part
+        self.errors: list[PartMoveError] = []
+        self.detached: Mapping[str, frozenset[str] | None] = {}
+        self.asked: list[tuple[str, str, str]] = []
+
+    def active_parts(
+        self, shard_path: str, replica: str, host: str, partitions: Collection[str]
+    ) -> Mapping[str, tuple[ActivePart, ...]]:
+        self._ask(shard_path, replica, host)
+        found = self._real.active_parts(shard_path, replica, host, partitions)
+        if replica != "r2":
+            return found
+        return {each: tuple(map(self.change, parts)) for each, parts in found.items()}
+
+    def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str] | None:
+        self._ask(shard_path, replica, host)
+        return self.detached.get(replica)
+
+    def _ask(self, *what: str) -> None:
+        self.asked.append((what[0], what[1], what[2].partition("\n")[0]))
+        if what[1] == "r2" and self.errors:
+            raise self.errors[0]
+
+
+class Looked(NamedTuple):
+    shard: ShardFacts
+    partitions: list[PartitionFacts]
+
+
+def look(bench: Bench) -> Looked:
+    reader = ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH))
+    shard, found = reader.look([DAY, OTHER])
+    return Looked(shard, list(found.values()))
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+@pytest.fixture
+def disks(bench: Bench) -> Disks:
+    return Disks(bench)
+
+
+def refusals(bench: Bench, disks: Disks) -> Mapping[str, Refusal]:
+    return AskServers(disks).refusals(*look(bench))
+
+
+def test_every_replica_is_asked_by_its_address(bench: Bench, disks: Disks) -> None:
+    assert refusals(bench, disks) == {}
+    assert disks.asked == [(PATH, "r1", "host: r1.example"), (PATH, "r2", "host: r2.example")]
+
+
+def test_parts_that_are_not_as_registered_are_told_by_partition(bench: Bench, disks: Disks) -> None:
+    bench.servers.disk["r2"] = {f"{DAY}_0_0_1", f"{OTHER}_0_0_0"}
+    assert refusals(bench, disks) == {
+        DAY: Refusal(
+            GateName.ACTIVE_ON_DISK,
+            f"replica r2 has ['{DAY}_0_0_1'] active while ['{PART}'] is registered",
+            CHECK_TABLE,
+        )
+    }
+
+
+def test_the_first_replica_that_differs_is_told(bench: Bench, disks: Disks) -> None:
+    for names in bench.servers.disk.values():
+        names.discard(PART)
+    reasons = {each: refusal.reason for each, refusal in refusals(bench, disks).items()}
+    assert reasons == {DAY: f"replica r1 has [] active while ['{PART}'] is registered"}
+
+
+def test_a_replica_that_was_added_since_has_nothing_to_have(bench: Bench, disks: Disks) -> None:
+    looked = look(bench)
+    bench.servers.add_replica("r3")
+    later = look(bench)
+    assert [replica.name for replica in later.shard.replicas] == ["r1", "r2", "r3"]
+    assert AskServers(disks).refusals(later.shard, looked.partitions) == {}
+
+
+def test_a_cold_part_is_not_to_be_checked(bench: Bench, disks: Disks) -> None:
+    bench.servers.disk["r2"].discard(PART)
+    create(f"block_numbers/{DAY}/State", b"COLD")(bench)
+    assert refusals(bench, disks)[DAY].remedy == COPY_FOLDER
+
+
+def hash_of(bench: Bench, part: str = PART) -> str:
+    """The hash that r2 registers, as system.parts of 20.12 shows it."""
+    checksums = parse_payload(bench.hot.get(bench.part("r2", part))[0], {}, "here").checksums
+    assert checksums is not None
+    return checksums.hash_of_all_files
+
+
+@pytest.mark.parametrize(
+    ("shown", "reason"),
+    [
+        (lambda stored: stored, None),
+        (lambda stored: stored.upper(), None),
+        (lambda stored: stored[16:] + stored[:16], None),
+        (lambda _stored: None, None),
+        (lambda _stored: "0" * 32, f"replica r2 has a part {PART} on disk that is not the one registered"),
+        (lambda stored: stored[::-1], f"replica r2 has a part {PART} on disk that is not the one registered"),
+    ],
+    ids=["the same", "in capitals", "the high word first", "not told", "zeros", "backwards"],
+)
+def test_the_files_of_a_part_are_compared_by_their_hash(
+    bench: Bench, disks: Disks, shown: Callable[[str], str | None], reason: str | None
+) -> None:
+    stored = hash_of(bench)
+    disks.change = lambda part: part._replace(hash_of_all_files=shown(stored)) if part.name == PART else part
+    assert [refusal.reason for refusal in refusals(bench, disks).values()] == ([reason] if reason else [])
+
+
+def test_a_part_that_registers_a_list_of_files_has_no_hash_to_compare(bench: Bench, disks: Disks) -> None:
+    legacy_part("r2", b"checksums format version: 4\nall files")(bench)
+    disks.change = lambda part: part._replace(
+        hash_of_all_files=hash_of(bench, part.name) if part.name != PART else "0" * 32
+    )
+    assert refusals(bench, disks) == {}
+
+
+def test_a_part_without_rows_is_told(bench: Bench, disks: Disks) -> None:
+    disks.change = lambda part: part._replace(rows=0) if part.name == PART else part
+    assert refusals(bench, disks)[DAY].reason == f"replica r2 has no rows in part {PART}"
+
+
+@pytest.mark.parametrize(
+    ("remedy", "told"), [("", "Start the server and run again"), ("Give a password", "Give a password")]
+)
+def test_a_server_that_does_not_answer_stops_every_partition(
+    bench: Bench, disks: Disks, remedy: str, told: str
+) -> None:
+    bench.servers.disk["r1"].discard(PART)
+    disks.errors.append(PartMoveError("it is down", remedy=remedy))
+    refusal = Refusal(GateName.ACTIVE_ON_DISK, "replica r2: it is down", told)
+
+    assert refusals(bench, disks) == {DAY: refusal, OTHER: refusal}
+    with pytest.raises(PartMoveError) as error:
+        AskServers(disks).detached(look(bench).shard)
+    assert server_silent(error.value) == refusal
+
+
+def test_a_replica_without_an_address_is_asked_all_the_same(bench: Bench, disks: Disks) -> None:
+    """It is the probe that knows whether it can be reached without one."""
+    delete("replicas/r2/host")(bench)
+    assert refusals(bench, disks) == {}
+    assert disks.asked[1] == (PATH, "r2", "")
+
+
+def test_what_is_detached_is_told_of_the_replicas_that_can_tell(bench: Bench, disks: Disks) -> None:
+    disks.detached = {"r1": None, "r2": frozenset({f"ignored_{PART}"})}
+    assert AskServers(disks).detached(look(bench).shard) == {"r2": {f"ignored_{PART}"}}
+
+
+def test_only_who_asks_says_so(disks: Disks) -> None:
+    checks: list[ServerCheck] = [AssumeActive(), NoServers(), AskServers(disks)]
+    assert [check.asks for check in checks] == [False, False, True]
+
+
+@pytest.mark.parametrize("check", [AssumeActive(), NoServers()])
+def test_who_does_not_ask_knows_of_nothing_that_is_detached(bench: Bench, check: ServerCheck) -> None:
+    assert check.detached(look(bench).shard) == {}
+
+
+def test_where_nobody_vouches_nothing_may_become_cold(bench: Bench) -> None:
+    refusal = Refusal(
+        GateName.ACTIVE_ON_DISK,
+        "it is not known whether the replicas have the registered parts on disk",
+        "Give the option clickhouse, so that the servers are asked, or assume_active",
+    )
+    assert NoServers().refusals(*look(bench)) == {DAY: refusal, OTHER: refusal}
+
+
+def test_the_operator_may_vouch(bench: Bench) -> None:
+    assert AssumeActive().refusals(*look(bench)) == {}
+    assert AssumeActive().detached(look(bench).shard) == {}

@@ -1,0 +1,137 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A look tells nothing after the lease was lost, and a write says what became of each of its groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import AccessDenied, LeaseLost
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import (
+    LeasedShard,
+    Written,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Check,
+    Create,
+    Multi,
+    Reason,
+    Rejected,
+    SetData,
+    Znode,
+)
+from support.memory.bench import DAY, PATH, Bench
+
+LAYOUT = ShardLayout(PATH)
+ONE, TWO = (f"{PATH}/temp/{name}" for name in ("one", "two"))
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+@pytest.fixture
+def leased(bench: Bench) -> LeasedShard:
+    lease = bench.world.leases.acquire(PATH)
+    reader = ShardReader(bench.hot_store, bench.cold_store, LAYOUT)
+    return LeasedShard(bench.hot_store, bench.cold_store, reader, LAYOUT, lease)
+
+
+def test_a_look_has_what_was_asked_for(leased: LeasedShard) -> None:
+    look = leased.look([DAY])
+    assert look.shard.layout == LAYOUT
+    assert look.partitions.keys() == {DAY}
+    assert leased.look([DAY], with_cold=False).partitions[DAY].cold == {}
+
+
+def test_nothing_is_told_after_another_run_took_over(bench: Bench, leased: LeasedShard) -> None:
+    bench.world.leases.acquire(PATH)
+    with pytest.raises(LeaseLost, match=PATH):
+        leased.look([DAY])
+    with pytest.raises(LeaseLost, match=PATH):
+        leased.confirm()
+
+
+def test_cold_is_waited_for_after_the_versions_were_read(bench: Bench, leased: LeasedShard) -> None:
+    """What is taken from cold before that is seen to be gone; after it the multi fails."""
+    versions = bench.hot_store.read([f"{PATH}/log"])
+    order: list[str] = []
+    read, sync = bench.hot_store.read, bench.cold_store.sync
+
+    def read_hot(paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        if LAYOUT.log in paths:
+            order.append("versions")
+        return read(paths, absolute=absolute)
+
+    def sync_cold(path: str) -> None:
+        order.append("cold")
+        sync(path)
+
+    bench.hot_store.read = read_hot  # type: ignore[method-assign]
+    bench.cold_store.sync = sync_cold  # type: ignore[method-assign]
+
+    shard = leased.look([DAY]).shard
+
+    assert order == ["versions", "cold"]
+    assert versions[0] is not None
+    assert Check(f"{PATH}/log", versions[0].stat.version) in shard.fence
+
+
+@pytest.mark.parametrize("ensemble", ["hot", "cold"])
+def test_a_run_that_was_paused_writes_nothing(bench: Bench, leased: LeasedShard, ensemble: str) -> None:
+    bench.cold.create(ONE, makepath=True)
+    bench.world.leases.acquire(PATH)
+    path = f"{ONE}/late"
+
+    written = getattr(leased, ensemble).commit([("one", [Create(path, b"")])])
+
+    assert (written.committed, written.rejected) == ([], ["one"])
+    with pytest.raises(LeaseLost):
+        written.raise_problem()
+    assert getattr(bench, f"{ensemble}_store").read([path]) == [None]
+
+
+def test_a_collision_is_no_problem_and_nothing_whole(leased: LeasedShard) -> None:
+    written = leased.hot.commit([("one", [SetData(f"{PATH}/log", b"", 77)])])
+    assert written == Written([], ["one"], [], None)
+    assert not written.is_whole()
+
+
+def test_a_check_that_fails_rejects_all_groups_of_the_multi(leased: LeasedShard) -> None:
+    groups = [("one", [Create(ONE, b"")]), ("two", [Create(TWO, b"")])]
+    assert leased.hot.commit(groups, [Check(f"{PATH}/log", 77)]).rejected == ["one", "two"]
+    assert leased.hot.commit(groups, [Check(f"{PATH}/log", 0)]).committed == ["one", "two"]
+
+
+def test_an_answer_that_is_lost_is_unknown(bench: Bench, leased: LeasedShard) -> None:
+    bench.hot_store.loses = lambda _multi: True
+    written = leased.hot.commit([("one", [Create(ONE, b"")])])
+    assert written == Written([], [], ["one"], None)
+    assert not written.is_whole()
+
+
+def test_what_cannot_be_written_is_a_problem(bench: Bench, leased: LeasedShard) -> None:
+    def denied(multis: list[Multi]) -> list[Rejected]:
+        return [Rejected(len(multi) - 1, Reason.NO_AUTH, -102) for multi in multis]
+
+    bench.hot_store.commit = denied  # type: ignore[method-assign,assignment]
+    written = leased.hot.commit([("one", [Create(ONE, b"")])])
+    with pytest.raises(AccessDenied, match=f"Writing {ONE} is denied"):
+        written.is_whole()
+
+
+def test_the_lease_takes_room_in_a_multi(leased: LeasedShard) -> None:
+    most = 1000
+    ops = [Create(f"{ONE}{number}", b"") for number in range(most)]
+    assert leased.hot.fits(ops[:-2])
+    assert not leased.hot.fits(ops[:-1])
+    assert leased.cold.fits(ops[:-1])
+    assert not leased.cold.fits(ops[:-1], [Check(PATH, 0)])
+    assert not leased.cold.fits(ops[:1], more_bytes=512 * 1024)

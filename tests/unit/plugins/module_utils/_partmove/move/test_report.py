@@ -1,0 +1,60 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A partition is in one place of a report, and what is kept of it adds up over its replicas."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import (
+    MovedPartition,
+    ShardReport,
+)
+from support.memory.bench import DAY, PATH
+from support.memory.copying import Copying
+from support.memory.tables import TableOptions
+
+REFUSAL = Refusal(GateName.AFTERMATH, "it is so", "Do this")
+MOVED = MovedPartition("a", "", "COLD", 1, 1, 1)
+
+
+def test_what_is_said_of_a_partition_is_over_all_its_replicas() -> None:
+    copying = Copying(TableOptions(partitions=(DAY,), legacy=True))
+    facts = copying.read([DAY]).partitions[DAY]
+    size = sum(len(data) for data in copying.originals(DAY).values())
+
+    to_cold = MovedPartition.to_cold(facts)
+
+    assert to_cold == MovedPartition(DAY, "", "COLD", 2, 6, size)
+    assert MovedPartition.to_hot(DAY, facts.hot_parts) == MovedPartition(DAY, "COLD", "HOT", 2, 6, size)
+    assert to_cold.event(PATH) == {
+        "shard_path": PATH,
+        "partition": DAY,
+        "parts": 2,
+        "znodes": 6,
+        "bytes": size,
+    }
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        ShardReport(PATH, moved={"a": MOVED}),
+        ShardReport(PATH, unchanged={"a"}),
+        ShardReport(PATH, copies_removed={"a"}),
+        ShardReport(PATH, deferred={"a": REFUSAL}),
+        ShardReport(PATH, failed={"a": REFUSAL}),
+    ],
+)
+def test_what_nothing_was_said_of_is_open(report: ShardReport) -> None:
+    assert report.open(["a", "b"]) == ["b"]
+
+
+def test_a_partition_that_fails_was_not_moved() -> None:
+    report = ShardReport(PATH, moved={"a": MOVED})
+    report.fail("a", REFUSAL)
+    assert report == ShardReport(PATH, failed={"a": REFUSAL})

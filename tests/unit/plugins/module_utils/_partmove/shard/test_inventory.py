@@ -1,0 +1,124 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The inventory: which shard paths there are, and what is registered at each.
+
+Tables in real ensembles, also such as change during the walk, are in ``tests/integration``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    EnsembleError,
+    FormatError,
+    NoSuchTable,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import (
+    InventoryRow,
+    check_tables,
+    count_parts,
+    find_shard_paths,
+    read_inventory,
+)
+from support.memory.memory import START, ManualClock, MemoryClient, MemoryEnsemble
+from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
+
+HITS, VISITS = "/clickhouse/tables/01/hits", "/clickhouse/tables/01/visits"
+LEGACY_BYTES = sum(len(data) for data in LEGACY.values())
+
+
+class Pair:
+    """Two ensembles with clients to fill them, and stores to read them."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.hot, self.cold = (MemoryEnsemble(name, self.clock).open() for name in ("hot", "cold"))
+        self.hot_client, self.cold_client = MemoryClient(self.hot), MemoryClient(self.cold)
+
+    def table(self, path: str) -> SyntheticTable:
+        return SyntheticTable(self.hot_client, path).create()
+
+
+@pytest.fixture
+def pair() -> Pair:
+    return Pair()
+
+
+def test_rows_of_hot_come_first_and_take_their_state_from_it(pair: Pair) -> None:
+    table = pair.table(HITS)
+    table.set_state("202610", b"COLD")
+    table.add_part("r2", "202611_0_4_1")
+    pair.clock.time += 5
+    table.add_legacy_part("r1", "202611_0_4_1")
+    copies = SyntheticTable(pair.cold_client, HITS)
+    copies.add_part("r1", "202610_0_0_0")
+
+    rows = list(read_inventory(pair.hot, HITS, cold=pair.cold))
+
+    then, later = int(START * 1000), int(START * 1000) + 5000
+    assert rows == [
+        InventoryRow(HITS, "r1", "202611_0_4_1", "202611", later, LEGACY_BYTES, 3, "hot", ""),
+        InventoryRow(HITS, "r2", "202611_0_4_1", "202611", then, len(MINIMALISTIC), 1, "hot", ""),
+        InventoryRow(HITS, "r1", "202610_0_0_0", "202610", later, len(MINIMALISTIC), 1, "cold", "COLD"),
+    ]
+    assert list(read_inventory(pair.hot, HITS)) == rows[:2]
+
+
+def test_what_has_no_definition_is_no_table(pair: Pair) -> None:
+    with pytest.raises(NoSuchTable, match=f"There is no replicated table at {HITS} in the hot ensemble"):
+        list(read_inventory(pair.hot, HITS))
+
+
+def test_a_name_that_is_no_part_is_refused_with_its_path(pair: Pair) -> None:
+    pair.table(HITS).add_part("r1", "tmp_insert")
+    with pytest.raises(FormatError, match=f"{HITS}/replicas/r1/parts/tmp_insert: 'tmp_insert' is not"):
+        list(read_inventory(pair.hot, HITS))
+
+
+def test_parts_are_counted_over_all_replicas(pair: Pair) -> None:
+    hits = pair.table(HITS)
+    for replica, name in (("r1", "a_0_0_0"), ("r1", "b_0_0_0"), ("r2", "a_0_0_0")):
+        hits.add_legacy_part(replica, name)
+    pair.table(VISITS)
+    pair.hot_client.create(f"{VISITS}/replicas/r1")
+
+    assert count_parts(pair.hot, [VISITS, HITS, "/clickhouse/none"]) == [0, 3, 0]
+    assert count_parts(pair.hot, []) == []
+
+
+def test_shard_paths_are_found_nearest_first(pair: Pair) -> None:
+    for path in (HITS, VISITS, "/clickhouse/z", "/clickhouse/tables/a/b/c/d"):
+        pair.table(path).add_part("r1", "all_0_0_0")
+    pair.hot_client.ensure_path("/clickhouse/task_queue/ddl/query-0000000000")
+
+    found = ["/clickhouse/z", HITS, VISITS, "/clickhouse/tables/a/b/c/d"]
+    assert list(find_shard_paths(pair.hot, "/clickhouse")) == found
+    assert list(find_shard_paths(pair.hot, "/")) == found
+    assert list(find_shard_paths(pair.hot, HITS)) == [HITS]
+
+
+def test_subtrees_without_tables_and_tables_themselves_are_not_looked_into(pair: Pair) -> None:
+    for path in (HITS, f"{HITS}/replicas/r1/nested", "/partmove/x", "/zookeeper/x", "/old/x"):
+        pair.table(path)
+    assert list(find_shard_paths(pair.hot, "/")) == ["/old/x", HITS]
+    assert list(find_shard_paths(pair.hot, "/", without={"/old"})) == ["/partmove/x", "/zookeeper/x", HITS]
+
+
+def test_a_root_that_is_not_there_is_refused(pair: Pair) -> None:
+    with pytest.raises(EnsembleError, match="There is no znode /clickhouse in the hot ensemble"):
+        list(find_shard_paths(pair.hot, "/clickhouse"))
+
+
+def test_tables_that_are_not_there_are_named(pair: Pair) -> None:
+    pair.table(HITS)
+    pair.hot_client.ensure_path("/c/no_table")
+    check_tables(pair.hot, [])
+    check_tables(pair.hot, [HITS])
+    with pytest.raises(NoSuchTable) as refusal:
+        check_tables(pair.hot, [f"/c/{name}" for name in ("no_table", 1, 2, 3)] + [HITS])
+    assert refusal.value.message == (
+        "There is no replicated table at /c/no_table, /c/1, /c/2 and 1 more in the hot ensemble"
+    )

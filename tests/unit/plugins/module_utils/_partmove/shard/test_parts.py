@@ -1,0 +1,129 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Parts are read with their children, in as few requests as there are kinds of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import (
+    PartName,
+    parse_part_name,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import RegisteredPart
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import read_parts
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
+from support.memory.bench import PATH, HookedStore
+from support.memory.memory import MemoryClient, MemoryEnsemble
+from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
+
+NEW, OLD, THIRD = "all_0_0_0", "all_1_1_0", "all_2_2_0"
+
+
+class Reading(HookedStore):
+    """Notes what is asked for.
+
+    after_first: done after the part znodes were read, before their children are.
+    """
+
+    def __init__(self, ensemble: MemoryEnsemble) -> None:
+        super().__init__(ensemble)
+        self.requests: list[str] = []
+        self.after_first: Callable[[], object] = lambda: None
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        self.requests.append("read")
+        found = super().read(paths, absolute=absolute)
+        if len(self.requests) == 1:
+            self.after_first()
+        return found
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        self.requests.append("children")
+        return super().children(paths)
+
+
+class Scene:
+    """A table, a client to change it with, and a reader of its parts."""
+
+    def __init__(self) -> None:
+        ensemble = MemoryEnsemble("hot")
+        self.client = MemoryClient(ensemble.open())
+        self.reader = Reading(ensemble)
+        self.table = SyntheticTable(self.client, PATH).create()
+
+    def read(self, *names: str) -> list[RegisteredPart]:
+        return read_parts(self.reader, [self.named(name) for name in names])
+
+    @staticmethod
+    def named(name: str) -> tuple[str, PartName]:
+        path = f"{PATH}/replicas/r1/parts/{name}"
+        return path, parse_part_name(name, 1, path)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_parts_of_both_forms_come_in_the_order_asked_for(scene: Scene) -> None:
+    scene.table.add_part("r1", NEW)
+    scene.table.add_legacy_part("r1", OLD)
+
+    old, new = scene.read(OLD, NEW)
+
+    assert (old.name.text, old.payload) == (OLD, (b"", tuple(sorted(LEGACY.items()))))
+    assert (new.name.text, new.payload) == (NEW, (MINIMALISTIC, ()))
+
+
+def test_parts_without_children_take_one_request(scene: Scene) -> None:
+    scene.table.add_part("r1", NEW)
+    assert len(scene.read(NEW)) == 1
+    assert scene.reader.requests == ["read"]
+
+
+def test_the_usual_children_are_not_listed_first(scene: Scene) -> None:
+    for name in (NEW, OLD, THIRD):
+        scene.table.add_legacy_part("r1", name)
+    assert len(scene.read(NEW, OLD, THIRD)) == 3
+    assert scene.reader.requests == ["read", "read"]
+
+
+@pytest.mark.parametrize(
+    "children",
+    [
+        {"checksums": b"c"},
+        {"checksums": b"c", "uuid": b"u"},
+        {**LEGACY, "uuid": b"u"},
+        {"a": b"1", "z": b"2"},
+    ],
+    ids=" ".join,
+)
+def test_children_of_other_names_are_read_too(scene: Scene, children: dict[str, bytes]) -> None:
+    scene.table.add_part("r1", NEW, data=b"", children=children)
+    scene.table.add_legacy_part("r1", OLD)
+
+    odd, usual = scene.read(NEW, OLD)
+
+    assert odd.payload == (b"", tuple(sorted(children.items())))
+    assert usual.payload == (b"", tuple(sorted(LEGACY.items())))
+
+
+def test_a_part_that_is_gone_is_left_out(scene: Scene) -> None:
+    scene.table.add_part("r1", NEW)
+    assert [part.name.text for part in scene.read(OLD, NEW, THIRD)] == [NEW]
+    assert scene.read() == []
+
+
+@pytest.mark.parametrize("name", ["checksums", "columns"])
+def test_a_part_that_is_deleted_while_it_is_read_is_left_out(scene: Scene, name: str) -> None:
+    """A server deletes the children first, so that half a payload would be taken for the whole one."""
+    path = scene.table.add_legacy_part("r1", OLD)
+    scene.table.add_legacy_part("r1", THIRD)
+    scene.reader.after_first = lambda: scene.client.delete(f"{path}/{name}")
+
+    assert [part.name.text for part in scene.read(OLD, THIRD)] == [THIRD]

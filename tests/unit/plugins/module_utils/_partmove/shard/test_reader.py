@@ -1,0 +1,181 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is read of a shard path, in which order, and what holds only as long as nothing happens there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import (
+    PartitionFacts,
+    state_text,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import (
+    ShardReader,
+    marked_cold,
+)
+from support.memory.arrange import Arrange, both, create, create_cold, define
+from support.memory.bench import DAY, OTHER, PART, PATH, Bench, HookedStore
+from support.memory.memory import MemoryEnsemble
+from support.memory.synthetic import MINIMALISTIC
+
+LAYOUT = ShardLayout(PATH)
+NO_TABLE = f"There is no replicated table at {PATH} in the hot ensemble"
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def reader_of(bench: Bench) -> ShardReader:
+    return ShardReader(bench.hot_store, bench.cold_store, LAYOUT)
+
+
+def partition_of(bench: Bench, partition: str = DAY, *, with_cold: bool = True) -> PartitionFacts:
+    return reader_of(bench).look([partition], with_cold=with_cold).partitions[partition]
+
+
+def test_a_name_that_is_no_part_is_refused_with_its_path(bench: Bench) -> None:
+    create("replicas/r2/parts/tmp_insert")(bench)
+    with pytest.raises(FormatError, match=f"{PATH}/replicas/r2/parts/tmp_insert"):
+        partition_of(bench)
+
+
+@pytest.mark.parametrize(
+    ("arrange", "marker"),
+    [
+        (both(), None),
+        (create_cold("replicas/r1/parts"), None),
+        (create_cold(f"replicas/r1/parts/{PART}"), b""),
+        # A replica that hot does not have may be one of a former table.
+        (create_cold(f"replicas/r9/parts/{PART}"), b""),
+    ],
+)
+def test_cold_has_a_marker_once_it_has_a_part(bench: Bench, arrange: Arrange, marker: bytes | None) -> None:
+    arrange(bench)
+    assert reader_of(bench).shard().cold_marker == marker
+
+
+def test_a_partition_is_told_by_replica_and_ensemble(bench: Bench) -> None:
+    create(f"replicas/r2/parts/{DAY}_1_1_0", MINIMALISTIC)(bench)
+    create_cold(f"replicas/r1/parts/{PART}", MINIMALISTIC)(bench)
+    bench.hot.create(f"{PATH}/block_numbers/{DAY}/State", b"HOT")
+
+    found = partition_of(bench)
+
+    assert found.exists
+    assert state_text(found.state) == "HOT"
+    assert found.names.hot == {"r1": [PART], "r2": [PART, f"{DAY}_1_1_0"]}
+    assert found.names.cold == {"r1": [PART], "r2": []}
+    assert partition_of(bench, with_cold=False).cold == {}
+    assert not partition_of(bench, "none").exists
+
+
+class Listing(HookedStore):
+    """Calls a function after each listing of children."""
+
+    def __init__(self, ensemble: MemoryEnsemble) -> None:
+        super().__init__(ensemble)
+        self.listed: Callable[[Sequence[str]], object] = lambda _paths: None
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        found = super().children(paths)
+        self.listed(paths)
+        return found
+
+
+def test_parts_that_are_merged_while_they_are_read_are_read_again(bench: Bench) -> None:
+    """Else the partition would seem to have lost parts."""
+    bench.servers.insert(DAY)
+    bench.servers.catch_up()
+    hot = Listing(bench.hot_ensemble)
+    reader = ShardReader(hot, bench.cold_store, LAYOUT)
+    acts: list[Callable[[], object]] = [bench.servers.catch_up]
+    bench.servers.assign_merge(DAY)
+    hot.listed = lambda paths: acts.pop()() if acts and LAYOUT.replica("r1").parts in paths else None
+
+    found = reader.look([DAY]).partitions[DAY]
+
+    assert acts == []
+    assert found.names.hot == {"r1": [f"{DAY}_0_2_1"], "r2": [f"{DAY}_0_2_1"]}
+
+
+def test_a_partition_that_is_switched_while_it_is_looked_for_is_nowhere(bench: Bench) -> None:
+    """Without the lease nobody can say where it is."""
+    hot = Listing(bench.hot_ensemble)
+    reader = ShardReader(hot, bench.cold_store, LAYOUT)
+    shard = reader.shard()
+    assert reader.registered_names(shard, [DAY, OTHER]).keys() == {DAY, OTHER}
+    hot.listed = lambda _paths: bench.move()
+
+    assert reader.registered_names(shard, [DAY, OTHER]).keys() == {OTHER}
+
+
+def test_where_the_names_of_parts_are(bench: Bench) -> None:
+    bench.move()
+    reader = reader_of(bench)
+    shard = reader.shard()
+    other = f"{OTHER}_0_0_0"
+    assert reader.names_in_hot(shard) == {"r1": {OTHER: [other]}, "r2": {OTHER: [other]}}
+    assert reader.names_in_cold(shard) == {"r1": {DAY: [PART]}, "r2": {DAY: [PART]}}
+    found = reader.registered_names(shard, [DAY, OTHER])
+    assert {each: (where.is_cold, where.hot["r1"], where.cold["r1"]) for each, where in found.items()} == {
+        DAY: (True, (), [PART]),
+        OTHER: (False, [other], ()),
+    }
+
+
+def set_state(partition: str, data: bytes) -> Arrange:
+    return create(f"block_numbers/{partition}/State", data)
+
+
+@pytest.mark.parametrize(
+    ("arrange", "found"),
+    [
+        (both(), []),
+        (lambda bench: bench.move(DAY), [DAY]),
+        (create_cold(f"replicas/r2/parts/{OTHER}_0_0_0"), [OTHER]),
+        (set_state(OTHER, b"COLD"), [OTHER]),
+        (set_state(OTHER, b"HOT"), []),
+        (both(lambda bench: bench.move(DAY), set_state(OTHER, b"COLD")), [DAY, OTHER]),
+        (both(lambda bench: bench.move(DAY), lambda bench: bench.servers.drop(DAY)), []),
+    ],
+    ids=["all hot", "cold", "a copy", "only marked", "marked as hot", "both", "dropped while cold"],
+)
+def test_what_is_not_only_in_hot(bench: Bench, arrange: Arrange, found: list[str]) -> None:
+    arrange(bench)
+    reader = reader_of(bench)
+    assert reader.partitions_not_only_in_hot(reader.shard()) == found
+
+
+def test_a_partition_that_was_dropped_while_cold_stays_marked(bench: Bench) -> None:
+    assert marked_cold(bench.hot_store, LAYOUT) == ()
+    bench.move(OTHER, DAY)
+    bench.servers.drop(OTHER)
+    assert marked_cold(bench.hot_store, LAYOUT) == (DAY, OTHER)
+    bench.hot.set(f"{PATH}/block_numbers/{DAY}/State", b"COLD\n")
+    assert marked_cold(bench.hot_store, LAYOUT) == (OTHER,)
+
+
+def test_names_of_a_table_that_was_made_again_are_taken_apart_anew(bench: Bench) -> None:
+    """The name means one thing in each data format version."""
+    name = "20190101_20190102_20190103_20190104_3"
+    reader = reader_of(bench)
+    create(f"replicas/r1/parts/{name}")(bench)
+    assert name in reader.names_in_hot(reader.shard())["r1"]["20190101"]
+
+    bench.servers.recreate()
+    for replica in ("r1", "r2"):
+        for part in bench.hot.get_children(f"{PATH}/replicas/{replica}/parts"):
+            bench.hot.delete(f"{PATH}/replicas/{replica}/parts/{part}", recursive=True)
+    create(f"replicas/r1/parts/{name}")(bench)
+    define("metadata", lambda data: data.replace(b"\ndata format version: 1\npartition key: d", b""))(bench)
+
+    assert reader.names_in_hot(reader.shard())["r1"] == {"201901": [name]}

@@ -1,0 +1,90 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What servers keep of parts outside of the replicas, as different versions of them write it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.shared_storage import (
+    ZERO_COPY_ROOT,
+    read_shared_storage,
+)
+from support.memory.bench import PART, PATH
+from support.memory.memory import MemoryClient, MemoryEnsemble
+
+UUID = "5f2b1d3c-0d5a-4b58-9a6b-0e0a1a3b2c1d"
+OWN_ID = (f"{PATH}/table_shared_id", UUID.encode())
+S3 = f"{ZERO_COPY_ROOT}/zero_copy_s3"
+
+
+def shared(*znodes: str | tuple[str, bytes]) -> tuple[str, ...]:
+    """What is found of a table that has these znodes, without data where none is given."""
+    store = MemoryEnsemble("hot").open()
+    client = MemoryClient(store)
+    client.ensure_path(PATH)
+    for each in znodes:
+        path, data = (each, b"") if isinstance(each, str) else each
+        client.ensure_path(path)
+        client.set(path, data)
+    return read_shared_storage(store, ShardLayout(PATH), client.get_children(PATH))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{PATH}/zero_copy_s3/{PART}",
+        f"{PATH}/zero_copy_hdfs/{PART}",
+        f"{PATH}/zero_copy_s3/shared/{PART}",
+        f"{PATH}/part_moves_shard/task-1",
+    ],
+)
+def test_what_lies_below_the_shard_path_is_found(path: str) -> None:
+    assert shared(path) == (path,)
+
+
+@pytest.mark.parametrize("below", [f"{UUID}/{PART}", f"{UUID}/shared/{PART}"])
+def test_locks_of_later_servers_are_found_by_the_id_of_the_table(below: str) -> None:
+    assert shared(OWN_ID, f"{S3}/{below}") == (f"{S3}/{below}",)
+
+
+def test_locks_of_other_tables_are_none_of_ours() -> None:
+    other = UUID.replace("5", "6")
+    assert shared(OWN_ID, f"{S3}/{other}/{PART}") == ()
+    assert shared(f"{S3}/{UUID}/{PART}") == ()
+
+
+def test_folders_that_servers_create_empty_share_nothing() -> None:
+    assert shared(f"{PATH}/zero_copy_s3/shared", f"{S3}/{UUID}/shared", OWN_ID) == ()
+    assert shared(f"{PATH}/part_moves_shard", f"{PATH}/replicas/r1/parts/{PART}") == ()
+    assert shared() == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "pins"),
+    [
+        (b"", False),
+        (b'{"part_uuids":"[]"}', False),
+        (b'{"part_uuids": "[]"}', False),
+        (b'{"part_uuids":"[\\"5f2b\\"]"}', True),
+        (b'{"part_uuids":"[]","more":1}', True),
+        (b'{"part_uuids":[]}', True),
+        (b"[]", True),
+        (b"{}", True),
+        (b"{", True),
+        (b"\xff", True),
+    ],
+)
+def test_only_what_says_that_nothing_is_pinned_pins_nothing(data: bytes, pins: bool) -> None:
+    path = f"{PATH}/pinned_part_uuids"
+    assert shared((path, data)) == ((path,) if pins else ())
+
+
+def test_everything_is_told_at_once() -> None:
+    pinned = (f"{PATH}/pinned_part_uuids", b"[1]")
+    paths = [f"{PATH}/zero_copy_s3/a", f"{PATH}/zero_copy_s3/shared/b", f"{S3}/{UUID}/c"]
+    move = f"{PATH}/part_moves_shard/task-1"
+    assert shared(move, pinned, OWN_ID, *paths) == (*paths, pinned[0], move)

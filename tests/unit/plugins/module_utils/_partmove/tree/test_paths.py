@@ -1,0 +1,127 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Paths of our own, and what an ensemble that cannot be written to says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    AccessDenied,
+    EnsembleError,
+    PartMoveError,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import (
+    ensure_path,
+    parent_of,
+    refuse_unwritable,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Multi,
+    Outcome,
+    Reason,
+    Rejected,
+)
+from support.memory.bench import HookedStore
+from support.memory.memory import MemoryClient, MemoryEnsemble, MemoryStore
+
+
+@pytest.fixture
+def ensemble() -> MemoryEnsemble:
+    return MemoryEnsemble("hot")
+
+
+@pytest.mark.parametrize(("path", "parent"), [("/", "/"), ("/a", "/"), ("/a/b", "/a"), ("/a/b/c", "/a/b")])
+def test_parent(path: str, parent: str) -> None:
+    assert parent_of(path) == parent
+
+
+@pytest.mark.parametrize(
+    ("reason", "error", "message", "remedy"),
+    [
+        (
+            Reason.NO_AUTH,
+            AccessDenied,
+            "Writing /a is denied to this identity by the hot ensemble",
+            "Give the identity create, write and delete permission there, or use another one",
+        ),
+        (
+            Reason.READ_ONLY,
+            EnsembleError,
+            "/a cannot be written, the hot ensemble is read-only",
+            "Wait until the ensemble has a quorum again",
+        ),
+        (
+            Reason.OTHER,
+            EnsembleError,
+            "Writing /a was rejected by the hot ensemble with error -8",
+            "See the log of the server for the error",
+        ),
+    ],
+)
+def test_a_write_that_is_not_possible_at_all(
+    ensemble: MemoryEnsemble, reason: Reason, error: type[PartMoveError], message: str, remedy: str
+) -> None:
+    with pytest.raises(error) as refusal:
+        refuse_unwritable(ensemble.open(), "/a", Rejected(0, reason, -8))
+    assert (refusal.value.message, refusal.value.remedy) == (message, remedy)
+
+
+@pytest.mark.parametrize("reason", [Reason.NO_NODE, Reason.NODE_EXISTS, Reason.BAD_VERSION, Reason.NOT_EMPTY])
+def test_a_write_that_came_too_late_is_for_the_caller(ensemble: MemoryEnsemble, reason: Reason) -> None:
+    refuse_unwritable(ensemble.open(), "/a", Rejected(0, reason, -8))
+
+
+def test_a_path_is_made_with_its_parents(ensemble: MemoryEnsemble) -> None:
+    store = ensemble.open()
+    ensure_path(store, "/a/b/c")
+    before = ensemble.tree()
+
+    ensure_path(store, "/a/b/c")
+
+    assert ensemble.tree() == before
+    assert before.keys() == {"/", "/a", "/a/b", "/a/b/c"}
+    assert {znode.stat.ephemeral_owner for znode in before.values()} == {0}
+
+
+@pytest.mark.parametrize(
+    "disturb",
+    [
+        lambda client: client.ensure_path("/a/b"),
+        lambda client: client.create("/a") if client.exists("/a") is None else client.delete("/a"),
+    ],
+    ids=["somebody makes it first", "somebody deletes the parent"],
+)
+def test_a_path_that_somebody_else_writes_to(
+    ensemble: MemoryEnsemble, disturb: Callable[[MemoryClient], object]
+) -> None:
+    store, client = HookedStore(ensemble), MemoryClient(ensemble.open())
+    left = [disturb, disturb]
+    store.before = lambda _multi: left.pop()(client) if left else None
+
+    ensure_path(store, "/a/b/c")
+
+    assert ensemble.read(["/a/b/c"])[0] is not None
+
+
+def test_a_path_that_may_not_be_made_is_told_at_once(ensemble: MemoryEnsemble) -> None:
+    class Denying(MemoryStore):
+        def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+            return [Rejected(len(multi) - 1, Reason.NO_AUTH, -102) for multi in multis]
+
+    MemoryClient(ensemble.open()).create("/a")
+
+    with pytest.raises(AccessDenied, match="Writing /a/b/c is denied to this identity by the hot ensemble"):
+        ensure_path(Denying(ensemble), "/a/b/c")
+
+
+def test_a_path_that_does_not_stay(ensemble: MemoryEnsemble) -> None:
+    store, client = HookedStore(ensemble), MemoryClient(ensemble.open())
+    store.after = lambda _multi: client.delete("/a")
+
+    with pytest.raises(EnsembleError, match="/a does not stay in the hot ensemble after it was created"):
+        ensure_path(store, "/a")

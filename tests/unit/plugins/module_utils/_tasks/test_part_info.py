@@ -1,0 +1,121 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""part_info over ensembles in memory: what it says of partitions, and what it passes by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    FormatError,
+    NoSuchTable,
+    SameEnsemble,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_info import InspectParts
+from support.memory.bench import DAY, OTHER, PART, PATH, Bench
+from support.memory.resources import MemoryResources
+from support.memory.tables import TableOptions, build_table
+
+DEFAULTS: dict[str, Any] = {
+    "hot": {},
+    "cold": {},
+    "coordination_root": "/partmove",
+    "shard_paths": [PATH],
+    "root": None,
+    "partitions": None,
+    "details": "partitions",
+}
+
+
+def inspect(bench: Bench, **options: Any) -> dict[str, Any]:
+    params = DEFAULTS | options
+    task = InspectParts(params)
+    task.run(MemoryResources(bench, params))
+    return task.result()
+
+
+def test_where_partitions_are_and_how_much_there_is_of_them() -> None:
+    bench = Bench()
+    bench.move()
+    result = inspect(bench)
+    cold, hot = result["partitions"]
+    assert (cold["partition"], cold["location"], cold["state"]) == (DAY, "cold", "COLD")
+    assert (hot["partition"], hot["location"], hot["state"]) == (OTHER, "hot", "")
+    assert (cold["hot"]["parts"], cold["cold"]["parts"]) == (0, 2)
+    assert (hot["hot"]["parts"], hot["cold"]["parts"]) == (2, 0)
+    assert cold["replicas"] == ["r1", "r2"]
+    for name in ("hot", "cold"):
+        total = result["totals"][name]
+        assert total == {"partitions": 1} | {
+            key: cold[name][key] + hot[name][key] for key in ("parts", "znodes", "bytes")
+        }
+    assert not result["changed"]
+
+
+def test_only_the_partitions_that_are_asked_for() -> None:
+    result = inspect(Bench(), partitions=[OTHER, "none"])
+    assert [(each["partition"], each["location"]) for each in result["partitions"]] == [
+        (OTHER, "hot"),
+        ("none", "absent"),
+    ]
+    assert result["partitions"][1]["last_modified"] is None
+
+
+def test_parts_are_listed_on_request() -> None:
+    (entry,) = inspect(Bench(), partitions=[DAY], details="parts")["partitions"]
+    assert [(part["ensemble"], part["replica"], part["part"]) for part in entry["parts"]] == [
+        ("hot", "r1", PART),
+        ("hot", "r2", PART),
+    ]
+    assert {part["last_modified"] for part in entry["parts"]} == {entry["last_modified"]}
+    assert sum(part["bytes"] for part in entry["parts"]) == entry["hot"]["bytes"]
+
+
+def test_without_cold_no_location_is_told() -> None:
+    result = inspect(Bench(), cold=None)
+    assert [each["location"] for each in result["partitions"]] == [None, None]
+    assert result["totals"].keys() == {"hot"}
+    assert "cold" not in result["partitions"][0]
+
+
+def test_tables_below_a_root_are_found_and_odd_ones_are_told_apart() -> None:
+    bench = Bench()
+    build_table(bench.hot, "/clickhouse/odd", TableOptions(partitions=(DAY,)))
+    bench.hot.create("/clickhouse/odd/replicas/r1/parts/tmp_insert", b"")
+    build_table(bench.hot, "/partmove/t", TableOptions(partitions=(DAY,)))
+    result = inspect(bench, shard_paths=None, root="/")
+    assert {each["shard_path"] for each in result["partitions"]} == {PATH}
+    (odd,) = result["unreadable"]
+    assert odd["shard_path"] == "/clickhouse/odd"
+    assert "tmp_insert" in odd["reason"]
+    assert odd["remedy"]
+
+
+def test_a_table_that_was_named_has_to_be_there() -> None:
+    with pytest.raises(NoSuchTable):
+        inspect(Bench(), shard_paths=["/none"])
+
+
+def test_a_table_that_goes_while_it_is_looked_for_is_passed_by() -> None:
+    bench = Bench()
+    bench.hot_store.listing = lambda paths: (
+        bench.servers.drop_table() if f"{PATH}/replicas" in paths else None
+    )
+    assert inspect(bench, shard_paths=None, root="/clickhouse")["partitions"] == []
+
+
+def test_one_ensemble_is_not_taken_for_two() -> None:
+    bench = Bench()
+    bench.cold_store = bench.hot_store
+    with pytest.raises(SameEnsemble):
+        inspect(bench)
+
+
+@pytest.mark.parametrize("options", [{"partitions": ["a_b"]}, {"coordination_root": "/"}])
+def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(FormatError):
+        InspectParts(DEFAULTS | options)

@@ -1,0 +1,52 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Members that cannot be asked are told each with its reason; those that answer are tested with real ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    EnsembleUnreachable,
+    PartMoveError,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.handshake import (
+    NEW_SESSION,
+    Member,
+    check_members,
+)
+
+
+def test_messages_call_a_member_by_its_address() -> None:
+    assert Member("zk1", 2181).label == "zk1:2181"
+    assert Member("[::1]", 2281, secure=True).label == "[::1]:2281"
+
+
+@pytest.mark.parametrize("timeout", [0, -1.0, float("nan")])
+def test_a_timeout_that_nothing_can_answer_in_is_refused(timeout: float) -> None:
+    with pytest.raises(PartMoveError, match=f"^member_timeout is {timeout}"):
+        check_members([], "", timeout)
+
+
+def test_no_members_are_all_well() -> None:
+    check_members([], "/root", 1.0)
+
+
+def test_every_member_that_does_not_serve_is_told() -> None:
+    with pytest.raises(EnsembleUnreachable) as refusal:
+        # Nothing listens on these ports.
+        check_members([Member("127.0.0.1", 9), Member("[::1]", 7, secure=True)], "", 30.0)
+    assert refusal.value.message.startswith(
+        "2 of 2 nodes do not serve this host: 127.0.0.1:9 cannot be reached (Connection refused);"
+        " [::1]:7 cannot be reached ("
+    )
+
+
+def test_the_request_of_a_session_is_what_zookeeper_expects() -> None:
+    """Its length, then protocol version, last transaction, timeout, session, password and read-only."""
+    assert len(NEW_SESSION) == 4 + 45
+    assert NEW_SESSION[:4] == b"\x00\x00\x00\x2d"
+    assert NEW_SESSION[16:20] == (10_000).to_bytes(4, "big")
+    assert NEW_SESSION[-1:] == b"\x00"

@@ -1,0 +1,42 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The files of a report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from olap_partmove._partmove.errors import PlanError
+from partition_classify.report.figures import json_text
+from partition_classify.report.files import prepare_report, report_place, write_report
+from partition_classify.report.page import html_text
+from support.classify.reports import empty, large
+
+
+def test_python_without_jinja2_is_told_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(PlanError, match="has no package jinja2"):
+        prepare_report(tmp_path / "report")
+    assert not (tmp_path / "report").exists()
+
+
+def test_both_files_are_written_and_nothing_else(tmp_path: Path) -> None:
+    prepare_report(tmp_path / "a" / "b")
+    for figures in (empty(), large()):
+        write_report(figures, tmp_path / "a" / "b")
+    assert {each.name: each.read_text(encoding="utf-8") for each in (tmp_path / "a" / "b").iterdir()} == {
+        "report.html": html_text(large()),
+        "report.json": json_text(large()),
+    }
+
+
+def test_place_of_a_report_is_that_of_its_page(tmp_path: Path) -> None:
+    assert report_place(tmp_path) == str(tmp_path / "report.html")
+    assert report_place(None) is None

@@ -1,0 +1,129 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which source the arguments ask for, and which connections are refused before Spark is started."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from olap_partmove._partmove.errors import PartMoveError
+from partition_classify.sources.choice import LiveSource, SnapshotFiles, servers_of, source_of
+from partition_classify.sources.ensemble_size import size_of_files
+from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
+from support.classify.members import TOP, TREE, generated
+
+HOT = {"hosts": ["zk1:2181", "zk2"], "chroot": "/ch"}
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> argparse.Namespace:
+    """What the command line gives for running ensembles, without the connections."""
+    return argparse.Namespace(
+        source="zookeeper",
+        connections=tmp_path / "connections.json",
+        root=TOP,
+        older_snapshot=False,
+        sessions=32,
+        znodes_per_second=0.0,
+    )
+
+
+def write(arguments: argparse.Namespace, **connections: Any) -> argparse.Namespace:
+    arguments.connections.write_text(json.dumps(connections))
+    return arguments
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """All that the job does with connections before it starts Spark."""
+    source_of(arguments)
+    servers_of(arguments)
+
+
+def test_running_ensembles_are_described_without_credentials(arguments: argparse.Namespace) -> None:
+    auth = {"scheme": "digest", "credential": "mover:hunter2"}
+    source = source_of(write(arguments, hot=HOT | {"auth": auth}, cold={"hosts": ["coldzk1"]}))
+    assert isinstance(source, LiveSource)
+    assert source.description == f"zookeeper hot=zk1:2181,zk2/ch cold=coldzk1 root={TOP}"
+
+
+def test_files_are_described_by_their_folders(arguments: argparse.Namespace) -> None:
+    arguments.source = "zookeeper_snapshot"
+    folders = {"hot": [{"data_dir": "/a"}, {"data_dir": "/b", "chroot": "/ch"}], "cold": {"data_dir": "/c"}}
+    source = source_of(write(arguments, **folders))
+    assert isinstance(source, SnapshotFiles)
+    assert source.description == f"zookeeper_snapshot hot=/a hot=/b:/ch cold=/c root={TOP}"
+
+
+def test_files_are_read_by_as_many_tasks_as_run_at_once(
+    spark: SparkSession, arguments: argparse.Namespace, tmp_path: Path
+) -> None:
+    arguments.source = "zookeeper_snapshot"
+    folder = generated(tmp_path / "hot")
+    source = source_of(write(arguments, hot={"data_dir": folder.data_dir}, cold=None))
+    rows = source.inventory(spark)
+    assert rows.schema == INVENTORY_SCHEMA
+    # There are three shard paths, and two tasks run at once.
+    assert spark.sparkContext.defaultParallelism == 2
+    assert rows.rdd.getNumPartitions() == 2
+    assert rows.count() == TREE.parts
+    assert source.size_of_hot() == size_of_files([folder])
+
+
+def test_older_snapshots_are_read_when_they_are_asked_for(
+    spark: SparkSession, arguments: argparse.Namespace, tmp_path: Path
+) -> None:
+    arguments.source = "zookeeper_snapshot"
+    folder = generated(tmp_path / "hot")
+    size = size_of_files([folder])
+    (tmp_path / "hot" / "version-2" / "snapshot.fff").touch()
+    arguments.older_snapshot = True
+    source = source_of(write(arguments, hot={"data_dir": folder.data_dir}))
+    assert source.inventory(spark).count() == TREE.parts
+    assert source.size_of_hot() == size
+
+
+def test_servers_are_asked_where_they_are_given(arguments: argparse.Namespace) -> None:
+    assert servers_of(write(arguments, hot=HOT)) is None
+    assert servers_of(write(arguments, hot=HOT, clickhouse=None)) is None
+    given = {"hosts": ["ch1"], "user": "reader"}
+    assert servers_of(write(arguments, hot=HOT, clickhouse=given)) == given
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "the connections are not JSON"),
+        ("[]", "the connections are not those of hot, cold and clickhouse"),
+        ('{"cold": {"hosts": ["zk1"]}}', "the connections are not those of hot, cold and clickhouse"),
+        (
+            '{"hot": {"hosts": ["zk1"]}, "warm": {}}',
+            "the connections are not those of hot, cold and clickhouse",
+        ),
+        ('{"hot": {"hosts": ["zk1"], "pasword": "hunter2"}}', "Ensemble hot: pasword is not a known key"),
+        ('{"hot": {"hosts": ["zk1"]}, "clickhouse": {"host": "ch1"}}', "ClickHouse: host is not a known key"),
+        (
+            '{"hot": {"hosts": ["zk1"]}, "clickhouse": {"hosts": []}}',
+            "ClickHouse: hosts is empty",
+        ),
+        ('{"hot": {"hosts": ["zk1"]}, "cold": {"hosts": []}}', "Ensemble cold has no hosts"),
+    ],
+)
+def test_wrong_connections_are_refused(arguments: argparse.Namespace, text: str, message: str) -> None:
+    arguments.connections.write_text(text)
+    with pytest.raises(PartMoveError, match=message) as error:
+        check(arguments)
+    assert "hunter2" not in str(error.value)
+
+
+def test_wrong_folders_are_refused(arguments: argparse.Namespace) -> None:
+    arguments.source = "zookeeper_snapshot"
+    with pytest.raises(PartMoveError, match="The folder of ensemble hot: hosts is not a known key"):
+        source_of(write(arguments, hot=HOT))

@@ -1,0 +1,41 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The data source ``clickhouse_usage``, as far as no server has to answer; tests/clickhouse has the rest."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from olap_partmove._clickhouse.usage import PartitionUsage
+from olap_partmove._partmove.errors import PartMoveError
+from partition_classify.sources.signals import SIGNAL_SCHEMA, ClickHouseSource, read_signal
+from partition_classify.spark_errors import sentence_of
+
+
+def test_columns_are_the_fields_of_partition_usage() -> None:
+    assert tuple(SIGNAL_SCHEMA.names) == PartitionUsage._fields
+
+
+def test_each_server_is_asked_in_a_task_of_its_own(spark: SparkSession) -> None:
+    frame = read_signal(spark, {"hosts": ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:1"]})
+    assert frame.schema == SIGNAL_SCHEMA
+    assert frame.rdd.getNumPartitions() == 2
+
+
+def test_server_that_cannot_be_reached_is_told_in_one_sentence(spark: SparkSession) -> None:
+    with pytest.raises(PySparkException) as error:
+        read_signal(spark, {"hosts": ["127.0.0.1:1"]}).collect()
+    assert sentence_of(error.value).startswith(
+        "ClickHouse at 127.0.0.1:1 cannot be reached: Connection refused."
+    )
+
+
+def test_settings_that_are_not_understood_are_refused() -> None:
+    source = ClickHouseSource({"clickhouse_secret": '{"hosts": ["ch1"], "pasword": "hunter2"}'})
+    with pytest.raises(PartMoveError, match="ClickHouse: pasword is not a known key") as error:
+        source.reader(SIGNAL_SCHEMA)
+    assert "hunter2" not in str(error.value)

@@ -1,0 +1,22 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the job tells people while it runs."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from pyspark.sql import SparkSession
+
+from partition_classify.progress import Progress
+
+
+def test_progress_tells_of_running_stages(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(spark, seconds=0.05):
+        spark.sparkContext.parallelize(range(4), 4).foreach(lambda _: time.sleep(0.3))
+    told = capsys.readouterr().err
+    assert re.search(r"^partition_classify: stage \d+: [0-4] of 4 tasks done$", told, re.MULTILINE)

@@ -1,0 +1,78 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the job tells Ansible of a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from olap_partmove._partmove.plan.file import PlanHeader
+from partition_classify.summary import Totals, findings_of, is_change, summary_of
+
+HEADER = PlanHeader("0" * 64, "test", 0, 7, "1" * 64)
+SCHEMA = (
+    "state string, action string, gate string, shard_path string, partition string, statement string, "
+    "parts bigint, znodes bigint, bytes bigint"
+)
+OPTIMIZE = "OPTIMIZE TABLE t PARTITION ID '1' FINAL"
+ROWS = [
+    ("COLD", "move", None, "/a", "1", None, 1, 3, 10),
+    ("COLD", "move", None, "/a", "2", None, 2, 6, 20),
+    ("COLD", "move", "one_part", "/a", "3", OPTIMIZE, 4, 12, 40),
+    # The servers have merged it already and only clean up: there is no statement.
+    ("COLD", "move", "one_part", "/a", "4", None, 2, 2, 5),
+    ("COLD", "stay", None, "/b", "1", None, 1, 1, 1),
+    ("HOT", "stay", None, "/b", "2", None, 1, 1, 1),
+    ("HOT", "busy", "queue_clear", "/b", "3", None, 1, 100, 1),
+    ("HOT", "busy", "mutations_applied", "/b", "4", None, 1, 200, 1),
+    ("HOT", "reheat", None, "/b", "5", None, 5, 5, 5),
+    (None, "leave", None, "/c", "1", None, 9, 9, 9),
+]
+
+
+def test_summary_adds_up_what_becomes_of_partitions(spark: SparkSession) -> None:
+    findings = findings_of(spark.createDataFrame(ROWS, SCHEMA))
+    assert summary_of(Path("/plan.jsonl"), HEADER, None, findings, "/report.html") == {
+        "plan": "/plan.jsonl",
+        "report": "/report.html",
+        "changed": True,
+        "rows": 7,
+        "cold": 5,
+        "hot": 4,
+        "to_move": {"partitions": 4, "parts": 9, "znodes": 23, "bytes": 75},
+        "to_merge": {
+            "partitions": 2,
+            "parts": 6,
+            "znodes": 14,
+            "bytes": 45,
+            "statements": [{"shard_path": "/a", "partition": "3", "statement": OPTIMIZE}],
+        },
+        "to_reheat": {"partitions": 1, "parts": 5, "znodes": 5, "bytes": 5},
+        "busy": {"partitions": 2, "parts": 2, "znodes": 300, "bytes": 2},
+        "left_alone": {"partitions": 1, "parts": 9, "znodes": 9, "bytes": 9},
+    }
+
+
+def test_statements_are_those_that_gain_most(spark: SparkSession) -> None:
+    """There are 30, of two sizes; equal ones are listed by shard path and partition."""
+    rows = [
+        ("COLD", "move", "one_part", f"/{number % 2}", f"{number:02}", OPTIMIZE, 2, 5 + number // 15, 1)
+        for number in range(30)
+    ]
+    findings = findings_of(spark.createDataFrame(rows, SCHEMA))
+    expected = sorted(rows, key=lambda row: (-row[7], row[3], row[4]))[:20]
+    assert [(each["shard_path"], each["partition"]) for each in findings.merges] == [
+        (row[3], row[4]) for row in expected
+    ]
+    assert findings.totals == {("COLD", "move", "one_part"): Totals(30, 60, 15 * 5 + 15 * 6, 30)}
+
+
+def test_plan_changes_with_its_policy_and_its_rows_and_not_with_time() -> None:
+    assert is_change(None, HEADER)
+    assert not is_change(HEADER, HEADER._replace(as_of=99, source="elsewhere"))
+    assert is_change(HEADER, HEADER._replace(policy_digest="2" * 64))
+    assert is_change(HEADER, HEADER._replace(rows_digest="2" * 64))

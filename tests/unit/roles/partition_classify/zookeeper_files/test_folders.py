@@ -1,0 +1,63 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which folders and files are taken for those of a member, and which are refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from olap_partmove._partmove.errors import EnsembleError
+from partition_classify.zookeeper_files.folders import folders_of
+from support.classify.members import names_of, write_log, write_snapshot
+
+
+def test_log_in_a_folder_of_its_own_is_read(tmp_path: Path) -> None:
+    write_snapshot(tmp_path / "data", "x")
+    write_log(tmp_path / "log", 11, "y")
+    assert names_of(tmp_path / "data", data_log_dir=tmp_path / "log") == ["x", "y"]
+
+
+def test_folder_without_a_snapshot_is_refused(tmp_path: Path) -> None:
+    write_log(tmp_path, 1, "x")
+    with pytest.raises(EnsembleError, match=f"There is no snapshot in {tmp_path}/version-2"):
+        names_of(tmp_path)
+
+
+def test_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EnsembleError, match=f"{tmp_path}/version-2 cannot be read: No such file"):
+        names_of(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["snapshot.5.zst", "snapshot.bak", "log.x1"])
+def test_file_of_an_unknown_kind_is_refused(tmp_path: Path, name: str) -> None:
+    write_snapshot(tmp_path)
+    (tmp_path / "version-2" / name).touch()
+    with pytest.raises(EnsembleError, match=f"{name} is not named as ZooKeeper names a"):
+        names_of(tmp_path)
+
+
+def test_unfinished_snapshot_of_a_later_release_is_passed_over(tmp_path: Path) -> None:
+    write_snapshot(tmp_path, "x")
+    (tmp_path / "version-2" / "snapshot.ff.tmp").touch()
+    assert names_of(tmp_path) == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("/copy", "The folder of ensemble hot is of type str"),
+        ([], "No folder was given for ensemble hot"),
+        ({}, "The files of ensemble hot have no data_dir"),
+        ({"data_dir": "/copy", "host": "zk1"}, "The folder of ensemble hot: host is not a known key"),
+        ({"data_dir": 7}, "The folder of ensemble hot: data_dir is of type int"),
+        ({"data_dir": "/copy", "chroot": "a"}, "The chroot 'a' of ensemble hot is not a path"),
+    ],
+)
+def test_settings_that_are_not_understood_are_refused(given: object, message: str) -> None:
+    with pytest.raises(EnsembleError, match=re.escape(message)):
+        folders_of("hot", given)

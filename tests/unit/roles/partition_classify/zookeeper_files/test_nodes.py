@@ -1,0 +1,91 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The records of a snapshot, whatever their size."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from partition_classify.zookeeper_files.damage import DamagedFile
+from partition_classify.zookeeper_files.nodes import RECORD_BYTES, NodeReader, Stored
+from support.files.snapshot_files import NOW, SnapshotWriter, stored
+
+WHERE = Path("/copy/version-2/snapshot.a")
+PIECE = 1 << 20
+# Records that end within a piece and beyond one, and one that is larger than two pieces.
+ZNODES = [
+    ("", b""),
+    ("/a", b"data"),
+    ("/a/large", b"x" * (2 * PIECE + 17)),
+    *((f"/a/{number:06}", b"y" * (number % 300)) for number in range(9000)),
+    ("/a/empty", b""),
+]
+
+
+def content_of(znodes: list[tuple[str, bytes]]) -> bytes:
+    target = io.BytesIO()
+    writer = SnapshotWriter(target)
+    for path, data in znodes:
+        writer.znode(path, data)
+    writer.end()
+    return target.getvalue()
+
+
+@pytest.fixture(scope="module")
+def content() -> bytes:
+    return content_of(ZNODES)
+
+
+def reader_of(content: bytes, start: int = 0, end: int | None = None) -> NodeReader:
+    return NodeReader(io.BytesIO(content[start:]), WHERE, start, end)
+
+
+def test_every_record_is_read_with_its_offset(content: bytes) -> None:
+    reader = reader_of(content)
+    records = list(reader.records())
+    assert [(path.decode(), data) for _offset, path, data, _stored in records] == ZNODES
+    assert {znode for _offset, _path, _data, znode in records} == {stored(1, NOW)}
+    offset = 0
+    for at, path, data, _stored in records:
+        assert at == offset
+        offset += RECORD_BYTES + len(path) + len(data)
+    # The mark of the end is the length of a path and the path.
+    assert reader.offset == offset + 5
+    assert reader.checksum == zlib.adler32(content[: reader.offset])
+
+
+def test_reading_may_begin_and_end_between_any_two_records(content: bytes) -> None:
+    records = list(reader_of(content).records())
+    for first, last in [(1, 2), (2, 3), (3, 9000), (5000, 5001)]:
+        start, end = records[first][0], records[last][0]
+        assert list(reader_of(content, start, end).records()) == records[first:last]
+
+
+@pytest.mark.parametrize("size", [3, 20, 70])
+def test_record_that_is_cut_off_is_damage(content: bytes, size: int) -> None:
+    reader = reader_of(content[: RECORD_BYTES + size])
+    with pytest.raises(DamagedFile, match=f"^{WHERE}: the file is torn: something is cut off at byte "):
+        list(reader.records())
+
+
+def test_bytes_that_are_no_path_are_damage() -> None:
+    with pytest.raises(DamagedFile, match="there is no path of a znode at byte 76"):
+        list(reader_of(content_of([("", b""), ("a", b"")])).records())
+
+
+def test_length_that_cannot_be_is_damage() -> None:
+    with pytest.raises(DamagedFile, match="-2 is no length of a text at byte 0"):
+        reader_of(struct.pack(">i", -2)).text()
+
+
+def test_what_a_server_stores_of_a_znode_is_taken_apart_and_put_together() -> None:
+    known = Stored(1, 2, 3, 4, 5, 6, 7, 8, -9, 10)
+    assert Stored.unpacked(known.packed()) == known
+    assert Stored.unpacked(stored(7, NOW))[1:5] == (7, 7, NOW, NOW)

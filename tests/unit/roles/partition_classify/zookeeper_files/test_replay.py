@@ -1,0 +1,33 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which transactions are understood."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from partition_classify.zookeeper_files.damage import DamagedFile
+from support.classify.members import names_of, write_snapshot
+from support.files import log_files as log
+from support.files.log_files import LogWriter
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [(99, b"?"), (log.CREATE, b"\0\0\0\x09/a"), (log.DELETE, log.delete("/a/x") + b"more")],
+    ids=["type", "length", "rest"],
+)
+def test_transaction_that_is_not_known_is_refused(tmp_path: Path, kind: int, body: bytes) -> None:
+    write_snapshot(tmp_path)
+    writer = LogWriter(11)
+    writer.add(log.CREATE, log.create("/a/x"))
+    offset = writer.add(kind, body)
+    path = writer.write(tmp_path)
+    with pytest.raises(
+        DamagedFile, match=f"^{path}: transaction 0xc of type {kind} is not understood .* at byte {offset}"
+    ):
+        names_of(tmp_path)

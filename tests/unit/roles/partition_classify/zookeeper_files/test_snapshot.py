@@ -1,0 +1,60 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Snapshots of each release, whole, torn and corrupt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from partition_classify.zookeeper_files.damage import DamagedFile
+from support.classify.members import COMPRESSIONS, names_of, write_snapshot
+from support.files.snapshot_files import Trailers
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize(
+    "trailers",
+    [Trailers(), Trailers(digest=10), Trailers(last_zxid=10), Trailers(10, 10)],
+    ids=["3.4", "3.6", "3.9 without digest", "3.9"],
+)
+def test_snapshot_of_each_release_and_compression_is_read(
+    tmp_path: Path, compression: str, trailers: Trailers
+) -> None:
+    write_snapshot(tmp_path, "x", "y", compression=compression, trailers=trailers)
+    assert names_of(tmp_path) == ["x", "y"]
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.999])
+def test_torn_snapshot_is_named_with_its_offset(tmp_path: Path, compression: str, part: float) -> None:
+    path = write_snapshot(tmp_path, "x", "y", compression=compression)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * part)])
+    with pytest.raises(DamagedFile, match=rf"^{path}: .+ at byte \d+\. Copy the folder again") as error:
+        names_of(tmp_path)
+    assert error.value.path == path
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_snapshot_with_any_byte_changed_is_refused(tmp_path: Path, compression: str) -> None:
+    path = write_snapshot(tmp_path, "x", compression=compression, trailers=Trailers(10, 10))
+    content = bytearray(path.read_bytes())
+    # In the header of a gzip file some bytes mean nothing: time, flags and the system that wrote it.
+    for place in range(10 if compression == "gz" else 0, len(content), 3):
+        content[place] ^= 0x41
+        path.write_bytes(content)
+        with pytest.raises(DamagedFile):
+            names_of(tmp_path)
+        content[place] ^= 0x41
+
+
+def test_bytes_after_the_seal_are_refused(tmp_path: Path) -> None:
+    path = write_snapshot(tmp_path, "x")
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(DamagedFile, match=f"something follows the checksum that is not known at byte {size}"):
+        names_of(tmp_path)
