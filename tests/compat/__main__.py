@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from compat.cores import chosen_cores, controller_of, why_no_core
+from compat.cores import ASKED, CONTROLLERS, chosen_cores, controller_of, why_no_core
 from compat.pythons import REFUSED, SUPPORTED, find_pythons, why_no_python
 from compat.venvs import Venv, core_venvs, host_venvs
 
@@ -18,6 +19,11 @@ _AT_ONCE = 4
 
 def main() -> None:
     """Make what is missing. Raises CalledProcessError when that cannot be."""
+    unknown = [core for core in ASKED if core not in CONTROLLERS]
+    if unknown:
+        sys.exit(
+            f"compat: there is no ansible-core {', '.join(unknown)} to test; name {', '.join(CONTROLLERS)}"
+        )
     for version in (REFUSED, *SUPPORTED):
         if version not in find_pythons():
             print(why_no_python(version))

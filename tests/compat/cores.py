@@ -30,9 +30,10 @@ def controller_of(core: str) -> Path | None:
 
 
 def chosen_cores() -> list[str]:
-    """The releases asked for; or the oldest and the newest that this machine has a Python for."""
+    """The releases asked for; or the oldest and the newest that can be run here, and all that cannot be."""
     runnable = [core for core in CONTROLLERS if controller_of(core)]
-    return ASKED or sorted({*runnable[:1], *runnable[-1:]})
+    between = runnable[1:-1]
+    return ASKED or [core for core in CONTROLLERS if core not in between]
 
 
 def why_no_core(core: str) -> str:

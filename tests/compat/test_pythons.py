@@ -85,39 +85,16 @@ def test_every_module(
     tmp_path: Path,
 ) -> None:
     """Of a real table, a partition is moved for real, after its server was entered in the ledger."""
-    (server,) = servers.servers
     table = ReplicatedTable(f"hits_{version.replace('.', '_')}", f"{base}/hits", servers.servers).create()
     table.fill(["2019-12-01", "2019-12-02"])
     config = tmp_path / "config.xml"
     config.write_text(written("one_file.xml"))
-    address = {"host": "127.0.0.1", "port": server.http_port}
-    (replica,) = table.replicas
     ensembles = {
         "hot": {"hosts": hot.connect_string.split(",")},
         "cold": {"hosts": cold.connect_string.split(",")},
         "coordination_root": f"{base}-partmove",
     }
-    move: dict[str, Any] = {
-        **ensembles,
-        "partitions": [{"shard_path": table.path, "partition": FIRST}],
-        "min_age": "0",
-        "clickhouse": {"endpoints": {replica: f"127.0.0.1:{server.http_port}"}},
-    }
-    mark = {**ensembles, "shard_path": table.path, "partition": SECOND, "state": "HOT"}
-    replicas = [{"shard_path": table.path, "replica": replica}]
-    calls = (
-        Call("replica_info", {"clickhouse": address, "hot": ensembles["hot"], "sample_interval": "0s"}),
-        Call(
-            "replica_ledger",
-            {**ensembles, "clickhouse": address, "patched_sign": "SELECT 1", "replicas": replicas},
-        ),
-        Call("replica_ledger_info", {**ensembles, "shard_paths": [table.path]}),
-        Call("part_move", move, check_mode=True),
-        Call("part_move", move),
-        Call("partition_state", mark),
-        Call("part_info", {**ensembles, "shard_paths": [table.path]}),
-        Call("clickhouse_config", {"path": str(config), "nodes": [{"host": "c1"}], "style": "inline"}),
-    )
+    calls = calls_of_all(ensembles, table, config)
     assert {call.module for call in calls} == MODULES
 
     results, output = call_modules(tmp_path, *calls, ANSIBLE_PYTHON_INTERPRETER=str(python))
@@ -136,6 +113,30 @@ def test_every_module(
     ]
     assert "<cold_zookeeper>" in config.read_text()
     assert "Traceback" not in output
+
+
+def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path) -> tuple[Call, ...]:
+    """Calls that enter the table's server in the ledger, move FIRST, mark SECOND and edit the file."""
+    ((replica, server),) = table.replicas.items()
+    clickhouse = {"host": "127.0.0.1", "port": server.http_port}
+    replicas = [{"shard_path": table.path, "replica": replica}]
+    enter = {"clickhouse": clickhouse, "patched_sign": "SELECT 1", "replicas": replicas}
+    move = {
+        "partitions": [{"shard_path": table.path, "partition": FIRST}],
+        "min_age": "0",
+        "clickhouse": {"endpoints": {replica: f"127.0.0.1:{server.http_port}"}},
+    }
+    mark = {"shard_path": table.path, "partition": SECOND, "state": "HOT"}
+    return (
+        Call("replica_info", {"clickhouse": clickhouse, "hot": ensembles["hot"], "sample_interval": "0s"}),
+        Call("replica_ledger", ensembles | enter),
+        Call("replica_ledger_info", ensembles | {"shard_paths": [table.path]}),
+        Call("part_move", ensembles | move, check_mode=True),
+        Call("part_move", ensembles | move),
+        Call("partition_state", ensembles | mark),
+        Call("part_info", ensembles | {"shard_paths": [table.path]}),
+        Call("clickhouse_config", {"path": str(config), "nodes": [{"host": "c1"}], "style": "inline"}),
+    )
 
 
 def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
