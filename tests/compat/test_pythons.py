@@ -24,7 +24,7 @@ from support.servers.replicated import ReplicatedTable
 from support.servers.zookeeper import Ensemble
 
 DOMAIN = "tests/unit/plugins/module_utils/_partmove"
-MODULES = {path.stem for path in (ROOT / "plugins" / "modules").glob("[a-z]*.py")} - {"spark_submit"}
+MODULES = {path.stem for path in (ROOT / "plugins" / "modules").glob("[a-z]*.py")}
 FIRST, SECOND = "20191201", "20191202"
 OTHERS = [version for version in SUPPORTED if version != OWN]
 
