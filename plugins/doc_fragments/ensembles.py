@@ -40,6 +40,13 @@ class ModuleDocFragment:
             description: Seconds that a request may stay without an answer, reconnecting included.
             type: float
             default: 60.0
+          members_complete:
+            description:
+              - Whether to take for granted that C(hosts) names every member, observers included.
+              - Only needed where the ensemble has no C(/zookeeper/config), as before version 3.5. A member
+                that is missing may lack a copy that a server looks for there.
+            type: bool
+            default: false
           auth:
             description:
               - The identity to use, the same that the servers have as C(<identity>) for this ensemble.
@@ -95,7 +102,7 @@ class ModuleDocFragment:
       coordination_root:
         description:
           - Znode in both ensembles below which locks and epochs of shard paths are kept.
-          - It must be the same in every run, or else two runs do not see each other.
+          - It must be the same in every run. Where a table was moved with another one, that is refused.
         type: str
         default: /partmove
       lock_wait:
@@ -139,6 +146,13 @@ class ModuleDocFragment:
             description: Seconds that a request may stay without an answer, reconnecting included.
             type: float
             default: 60.0
+          members_complete:
+            description:
+              - Whether to take for granted that C(hosts) names every member, observers included.
+              - Only needed where the ensemble has no C(/zookeeper/config), as before version 3.5. A member
+                that is missing may lack a copy that a server looks for there.
+            type: bool
+            default: false
           auth:
             description:
               - The identity to use, the same that the servers have as C(<identity>) for this ensemble.
@@ -196,7 +210,7 @@ class ModuleDocFragment:
       coordination_root:
         description:
           - Znode in both ensembles below which locks and epochs of shard paths are kept.
-          - It must be the same in every run, or else two runs do not see each other.
+          - It must be the same in every run. Where a table was moved with another one, that is refused.
         type: str
         default: /partmove
     requirements:

@@ -15,6 +15,7 @@ description:
     one, anything else, or no marker, the hot one.
   - It moves nothing, and it refuses to make the marker say what is not true. To move a partition use
     M(olap.partmove.part_move), which sets the marker at the same instant.
+  - Before it changes a marker it asks the servers of all replicas which parts they have on disk, active.
 notes:
   - The marker is created once and never deleted, because each creation uses up a block number of the
     partition.
@@ -22,6 +23,7 @@ author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
   - olap.partmove.ensembles
+  - olap.partmove.clickhouse_server.replicas
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
 attributes:
@@ -43,12 +45,23 @@ options:
   state:
     description:
       - What the marker is to say.
-      - V(COLD) is refused while a part of the partition is registered in hot, or none in cold.
-      - V(HOT) is refused while a part of the partition is registered in cold only.
+      - V(COLD) is refused while a part of the partition is registered in hot, or none in cold, or the servers
+        have other parts than are registered there.
+      - V(HOT) is refused while the servers have other parts than are registered in hot. Registrations in cold
+        that no server has a part of are no obstacle. They are what C(DROP PARTITION) left behind, and
+        M(olap.partmove.part_move) with C(state=hot) removes them afterwards.
       - V(cold) and V(hot), as M(olap.partmove.part_move) has them, mean V(COLD) and V(HOT).
     type: str
     choices: [HOT, COLD, hot, cold]
     required: true
+  assume_active:
+    description:
+      - Whether to take for granted that each replica has the registered parts on disk, in place of asking the
+        servers with O(clickhouse).
+      - V(HOT) is then refused while a part of the partition is registered in cold only.
+      - Dangerous. A marker that is not true makes C(DROP PARTITION) look in the wrong ensemble.
+    type: bool
+    default: false
 seealso:
   - module: olap.partmove.part_move
   - module: olap.partmove.part_info
@@ -64,6 +77,9 @@ EXAMPLES = r"""
     shard_path: /clickhouse/tables/01/hits
     partition: "20191201"
     state: COLD
+    clickhouse:
+      user: monitor
+      password: "{{ monitor_password }}"
 """
 
 RETURN = r"""
@@ -98,6 +114,8 @@ def main() -> None:
             "shard_path": {"type": "str", "required": True},
             "partition": {"type": "str", "required": True},
             "state": {"type": "str", "choices": ["HOT", "COLD", "hot", "cold"], "required": True},
+            "assume_active": {"type": "bool", "default": False},
+            "clickhouse": argspec.clickhouse(),
         },
         supports_check_mode=True,
     )

@@ -94,6 +94,13 @@ options:
   interserver_port:
     description: Port of O(host) as its znodes have it, where several servers run on it.
     type: int
+  never_entered:
+    description:
+      - With O(state=absent), whether to take for granted that none of the replicas was ever entered anywhere.
+      - Without it the module fails where O(coordination_root) has no ledger of any of their tables, since
+        withdrawing from a ledger that moves do not look into would keep nothing from becoming cold.
+    type: bool
+    default: false
   root:
     description: Path below which replicas of O(host) are looked for.
     type: str
@@ -207,6 +214,7 @@ def main() -> None:
             },
             "host": {"type": "str"},
             "interserver_port": {"type": "int"},
+            "never_entered": {"type": "bool", "default": False},
             "root": {"type": "str", "default": "/"},
         },
         mutually_exclusive=[("replicas", "host")],

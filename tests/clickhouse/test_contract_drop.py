@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import DowngradeGuard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.servers.moving import Mover
 from support.servers.registered import Registry
 from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
@@ -76,7 +77,8 @@ def test_drop_of_a_cold_partition_whose_state_is_not_exactly_cold_leaves_copies(
     assert [cold_table.rows(number) for number in (0, 1)] == [ROWS, ROWS]
     assert registry.of(cold_table, DAY) == ({}, BOTH)
     assert DAY in {
-        each.partition for each in DowngradeGuard(mover.hot, mover.cold).cold_partitions(cold_table.path)
+        each.partition
+        for each in DowngradeGuard(mover.hot, mover.cold, DEFAULT_ROOT).cold_partitions(cold_table.path)
     }
     assert mover.move(cold_table, [DAY]).deferred.keys() == {DAY}
 

@@ -21,6 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.wit
     withdraw_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.ledger import enter
 from support.memory.moves import ANY
 from support.servers.clickhouse import ClickHouseCluster, ClickHouseServer, ZooKeeperSource
@@ -109,7 +110,9 @@ def test_a_server_that_does_not_know_the_cold_ensemble_refuses_mostly_cold_table
     server = table.servers[0]
 
     with pytest.raises(StillCold, match="2 partitions are registered in cold only"):
-        withdraw_replicas(DowngradeGuard(mover.hot, mover.cold), Ledger(mover.hot), keys[:1], Withdrawal())
+        withdraw_replicas(
+            DowngradeGuard(mover.hot, mover.cold, DEFAULT_ROOT), Ledger(mover.hot), keys[:1], Withdrawal()
+        )
     if kind == "stock":
         server.become(patched=False, cold=cold_source)
     else:

@@ -194,6 +194,11 @@ def test_replica_with_other_parts(replicas: ClickHouseCluster, check: Check, bas
     assert reason == f"the replicas have different parts: {DAY}_0_0_0 is not on r2"
 
 
+def defined(check: Check, path: str) -> list[bytes]:
+    """The definition of the table that is kept at the path of the table, or of a replica."""
+    return [check.hot.get(f"{path}/{name}")[0] for name in ("columns", "metadata")]
+
+
 def test_alter_that_a_replica_has_not_carried_out(
     table: ReplicatedTable, check: Check, gateway: ZooKeeperProxy
 ) -> None:
@@ -202,6 +207,7 @@ def test_alter_that_a_replica_has_not_carried_out(
         alter = pool.submit(table.servers[0].execute, f"ALTER TABLE {table.name} ADD COLUMN more String")
         try:
             held.wait(60)
+            wait_for(lambda: defined(check, f"{table.path}/replicas/r1") == defined(check, table.path))
             reason = check.stays(table, "no_alter_pending")
         finally:
             held.release()

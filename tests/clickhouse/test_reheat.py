@@ -20,6 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.wit
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
 from support.memory.ledger import enter
 from support.memory.tables import read_tree
 from support.servers.clickhouse import QueryError
@@ -259,7 +261,7 @@ def test_the_downgrade_guard_lets_servers_go_after_it(table: ReplicatedTable, mo
     keys = [ReplicaKey(table.path, name) for name in ("r1", "r2")]
     enter(mover.hot, mover.cold, *keys)
     assert mover.move(table).moved.keys() == {DAY, OTHER}
-    guard, ledger = DowngradeGuard(mover.hot, mover.cold), Ledger(mover.hot)
+    guard, ledger = DowngradeGuard(mover.hot, mover.cold, DEFAULT_ROOT), Ledger(mover.hot)
     assert mover.reheat(table, [OTHER]).moved.keys() == {OTHER}
     with pytest.raises(StillCold, match=f"1 partition is registered in cold only.*: {DAY} of "):
         withdraw_replicas(guard, ledger, keys, Withdrawal())
@@ -279,7 +281,9 @@ def test_check_mode_writes_nothing(table: ReplicatedTable, mover: Mover, registr
     assert mover.move(table).moved.keys() == {DAY, OTHER}
     assert mover.reheat(table, [OTHER]).moved.keys() == {OTHER}
     before = trees()
-    checking = Mover(OverlayStore(mover.hot), OverlayStore(mover.cold), seconds_ahead=LATER)
+    checking = Mover(
+        OverlayStore(mover.hot, SystemClock()), OverlayStore(mover.cold, SystemClock()), seconds_ahead=LATER
+    )
 
     report = checking.reheat(table)
 

@@ -34,7 +34,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store imp
     ZooKeeperStore,
     connect as open_store,
 )
-from support.memory.memory import MemoryEnsemble
+from support.memory.memory import ManualClock, MemoryEnsemble
 from support.servers.zookeeper import Ensemble
 
 PATHS = ("/a", "/a/b", "/a/b/c", "/a/d", "/e", "/e/f")
@@ -130,7 +130,7 @@ def test_memory_answers_as_zookeeper(real: ZooKeeperStore, batches: list[list[Mu
 def test_an_overlay_sees_its_writes_over_what_is_really_there(
     real: ZooKeeperStore, first: list[list[Multi]], later: list[list[Multi]]
 ) -> None:
-    root, overlay = next(ROOTS), OverlayStore(real)
+    root, overlay = next(ROOTS), OverlayStore(real, ManualClock())
     memory = MemoryEnsemble("memory").open()
     for store in (real, memory):
         store.commit([(Create(root, b""),)])

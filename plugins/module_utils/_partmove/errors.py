@@ -48,6 +48,10 @@ class SameEnsemble(EnsembleError):
     """Hot and cold turned out to be one ensemble."""
 
 
+class BoundElsewhere(PartMoveError):
+    """Other runs go about the shard path in another way: by other locks, or with another ensemble."""
+
+
 class LeaseLost(PartMoveError):
     """The lock or the epoch of a shard path is no longer ours: taken over, or our session ended."""
 

@@ -242,6 +242,14 @@ class Envelope(NamedTuple):
         """The fields with the format and the version before them."""
         return {"format": self.format, "version": self.version, **fields}
 
+    def parsed(self, data: bytes, where: str) -> dict[str, Any]:
+        """The fields of a record that is written as a JSON object; raises one of the errors."""
+        try:
+            value = json_object(data)
+        except ValueError as error:
+            raise self.error(f"{where} is no JSON object: {error}", remedy=self.remedy) from error
+        return self.opened(value, where)
+
     def opened(self, value: object, where: str) -> dict[str, Any]:
         """The fields without the format and the version; raises one of the errors."""
         fields = dict(value) if isinstance(value, dict) else {}

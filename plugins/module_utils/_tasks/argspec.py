@@ -23,6 +23,7 @@ def ensemble(*, required: bool = True) -> dict[str, Any]:
             "session_timeout": {"type": "float", "default": 30.0},
             "connect_timeout": {"type": "float", "default": 15.0},
             "operation_timeout": {"type": "float", "default": 60.0},
+            "members_complete": {"type": "bool", "default": False},
             "auth": _auth(),
             "tls": _tls(),
         },

@@ -15,12 +15,6 @@ from .._partmove.formats.layout import check_shard_path
 from .._partmove.formats.state import State
 from .._partmove.gates.gate import GateOptions
 from .._partmove.gates.readiness import AssumePatched, Readiness
-from .._partmove.gates.servers import (
-    AskServers,
-    AssumeActive,
-    NoServers,
-    ServerCheck,
-)
 from .._partmove.lease.two_ensembles import check_invisible, check_unlike
 from .._partmove.ledger.entry import ColdEnsemble
 from .._partmove.ledger.ledger import Ledger, LedgerReadiness
@@ -33,7 +27,7 @@ from .._partmove.shard.inventory import check_tables
 from .._partmove.text import parse_duration
 from .._partmove.tree.ports import ZnodeStore
 from .part_move_result import MoveTally
-from .resources import LockOptions, Resources, SystemClock, probe_of
+from .resources import LockOptions, Resources, SystemClock, server_check
 
 
 class MovePartitions:
@@ -44,7 +38,7 @@ class MovePartitions:
         self._params = params
         self._options = _move_options(params)
         self._locks = LockOptions.of(params)
-        self._servers = _server_check(params)
+        self._servers = server_check(params)
         self._to_cold = State.named(params["state"]) is State.COLD
         self._work = _Work(params)
         self._tally = MoveTally(params["max_listed"])
@@ -189,11 +183,3 @@ def _move_options(params: Mapping[str, Any]) -> GateOptions:
     if max_parts < 1:
         raise PartMoveError(f"max_parts is {max_parts}", remedy="Give 1, or more if you must")
     return GateOptions(parse_duration(params["min_age"], "min_age"), max_parts)
-
-
-def _server_check(params: Mapping[str, Any]) -> ServerCheck:
-    if params["assume_active"]:
-        return AssumeActive()
-    if params["clickhouse"] is not None:
-        return AskServers(probe_of(params["clickhouse"]))
-    return NoServers()

@@ -14,7 +14,7 @@ from .._partmove.formats.names import check_partition_id
 from .._partmove.formats.state import State
 from .._partmove.lease.two_ensembles import check_unlike
 from .._partmove.move.state import StateChange, StateSetter
-from .resources import LockOptions, Resources
+from .resources import LockOptions, Resources, server_check
 
 
 class SetState:
@@ -28,6 +28,7 @@ class SetState:
         self._partition = check_partition_id(params["partition"], "partition")
         self._wanted = State.named(params["state"])
         self._locks = LockOptions.of(params)
+        self._servers = server_check(params)
         self._change: StateChange | None = None
 
     def result(self) -> dict[str, Any]:
@@ -47,7 +48,7 @@ class SetState:
         hot, cold = resources.open_pair()
         check_unlike(hot, cold, self._layout.path)
         leases = self._locks.keeper("partition_state", hot, cold, resources.clock)
-        setter = StateSetter(hot, cold, leases, self._layout)
+        setter = StateSetter(hot, cold, leases, self._servers, self._layout)
         self._change = setter.set(self._partition, self._wanted)
 
     def _line(self, state: str) -> str:

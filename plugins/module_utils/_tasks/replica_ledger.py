@@ -79,7 +79,9 @@ class ChangeLedger:
         if not self._is_present:
             keys = self._to_withdraw(hot)
             self._note(hot, cold, keys)
-            withdraw_replicas(DowngradeGuard(hot, cold), ledger, keys, self._withdrawal)
+            guard = DowngradeGuard(hot, cold, self._root)
+            vouched = self._params["never_entered"]
+            withdraw_replicas(guard, ledger, keys, self._withdrawal, never_entered=vouched)
             return
         probe = self._probe()
         requirements = Requirements(

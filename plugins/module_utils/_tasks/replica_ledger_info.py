@@ -52,7 +52,8 @@ class InspectLedger:
         """Read one shard path after the other."""
         hot, cold = resources.open_pair()
         hot.sync("/")
-        ledger, guard = Ledger(hot, self._coordination_root), DowngradeGuard(hot, cold)
+        ledger = Ledger(hot, self._coordination_root)
+        guard = DowngradeGuard(hot, cold, self._coordination_root)
         for layout in map(ShardLayout, told_apart(hot, cold, self._paths(hot))):
             replicas = read_live_replicas(hot, layout)
             if self._server is None or any(map(self._server.is_of, replicas)):

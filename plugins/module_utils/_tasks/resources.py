@@ -21,6 +21,7 @@ from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.replica_probe import HttpReplicaProbe
 from .._partmove.errors import FormatError, PartMoveError
 from .._partmove.formats.layout import check_shard_path
+from .._partmove.gates.servers import AskServers, AssumeActive, NoServers, ServerCheck
 from .._partmove.lease.lease import LeaseKeeper
 from .._partmove.lease.two_ensembles import check_distinct
 from .._partmove.text import parse_duration
@@ -124,7 +125,7 @@ class Resources:
         self._stack.callback(store.close)
         if not self.check_mode:
             return store
-        overlay = OverlayStore(store)
+        overlay = OverlayStore(store, self.clock)
         self._overlays.append(overlay)
         return overlay
 
@@ -160,6 +161,15 @@ def probe_of(settings: Mapping[str, Any]) -> HttpReplicaProbe:
     """Asks servers as the option ``clickhouse`` says; raises PartMoveError for settings that cannot be."""
     given = {name: value for name, value in settings.items() if value is not None}
     return HttpReplicaProbe(ClickHouseOptions(**given))
+
+
+def server_check(params: Mapping[str, Any]) -> ServerCheck:
+    """Whom to ask what is on the disks, as the options ``clickhouse`` and ``assume_active`` say."""
+    if params["assume_active"]:
+        return AssumeActive()
+    if params["clickhouse"] is not None:
+        return AskServers(probe_of(params["clickhouse"]))
+    return NoServers()
 
 
 def client_of(settings: Mapping[str, Any]) -> ClickHouseClient:

@@ -25,7 +25,8 @@ def connect_members(store: Reader, options: EnsembleOptions) -> tuple[Reader, ..
     Raises:
         EnsembleUnreachable: a host does not answer.
         AccessDenied: the list of members may not be read, so nothing proves that the hosts are all.
-        EnsembleError: two hosts are one server, a member is not among the hosts, or a host is no member.
+        EnsembleError: two hosts are one server, a member is not among the hosts, a host is no member, or the
+            ensemble has no list of its members and nobody vouches for the hosts.
     """
     with ThreadPoolExecutor(max_workers=len(options.hosts)) as pool:
         futures = [pool.submit(_connect, host, options) for host in options.hosts]
@@ -33,7 +34,9 @@ def connect_members(store: Reader, options: EnsembleOptions) -> tuple[Reader, ..
     try:
         for future in futures:
             future.result()
-        _check(members, _listed_servers(store), options)
+        listed = _listed_servers(store)
+        _refuse_no_list(listed, options)
+        _check(members, listed or {}, options)
     except BaseException:
         close_all(members)
         raise
@@ -51,17 +54,37 @@ def _connect(host: str, options: EnsembleOptions) -> Reader:
     return Reader(options.of_member(host), f"member {host} of ensemble {options.name}")
 
 
-def _listed_servers(store: Reader) -> Mapping[int, str]:
-    """The servers of /zookeeper/config by id; none for a standalone server, or one before version 3.5."""
+def _listed_servers(store: Reader) -> Mapping[int, str] | None:
+    """The servers of /zookeeper/config by id, none for a standalone server; None where there is no list."""
     (config,) = store.read([CONFIG_PATH], absolute=True)
-    lines = _SERVER_LINE.findall(config.data) if config else []
-    return {int(number): address.decode() for number, address in lines}
+    if config is None:
+        return None
+    return {int(number): address.decode() for number, address in _SERVER_LINE.findall(config.data)}
+
+
+def _refuse_no_list(listed: Mapping[int, str] | None, options: EnsembleOptions) -> None:
+    """A copy is proved by reading it from every member, which takes that all of them are known."""
+    if options.members_complete:
+        return
+    if listed is None:
+        raise EnsembleError(
+            f"Ensemble {options.name} has no {CONFIG_PATH}, so nothing proves that its hosts are all of its"
+            " members: it is ZooKeeper before 3.5, or another server with its protocol",
+            remedy="Update it to 3.5 or later, or see that hosts names every member, observers included, and"
+            " set members_complete",
+        )
+    if not listed and len(options.hosts) > 1:
+        raise EnsembleError(
+            f"{CONFIG_PATH} of ensemble {options.name} names no server, as of one that stands alone, and"
+            f" {len(options.hosts)} hosts are given",
+            remedy="Name the one server, or the members of one ensemble",
+        )
 
 
 def _check(members: list[Reader], listed: Mapping[int, str], options: EnsembleOptions) -> None:
     named: dict[int, str] = {}
     for member in members:
-        if _listed_servers(member) != listed:
+        if (_listed_servers(member) or {}) != listed:
             raise EnsembleError(
                 f"{member.name} has other members in {CONFIG_PATH} than ensemble {options.name}",
                 remedy="Name hosts of one ensemble only, and not while its configuration changes",

@@ -69,6 +69,7 @@ class EnsembleOptions:
     auth_scheme: ``""``, ``digest``, ``sasl_digest_md5`` or ``sasl_gssapi``.
     auth_credential: ``user:password``; for sasl_gssapi the principal, or ``""`` for that of the ticket cache.
     sasl_service: the Kerberos service of the servers.
+    members_complete: whether somebody vouches that ``hosts`` has every member; for ensembles without a list.
     """
 
     name: str
@@ -82,6 +83,7 @@ class EnsembleOptions:
     auth_credential: str = field(default="", repr=False)
     sasl_service: str = "zookeeper"
     tls: TlsOptions | None = None
+    members_complete: bool = False
 
     def __post_init__(self) -> None:
         """Refuse options that no ensemble could be reached with."""

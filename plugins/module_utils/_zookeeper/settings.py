@@ -8,6 +8,7 @@ All there are::
 
     {"hosts": ["zk1:2181"], "chroot": "",
      "session_timeout": 30, "connect_timeout": 15, "operation_timeout": 60,
+     "members_complete": false,
      "auth": {"scheme": "digest", "credential": "user:password", "service": "zookeeper"},
      "tls": {"ca": "", "cert": "", "key": "", "key_password": "", "verify": true, "check_hostname": true}}
 
@@ -29,6 +30,7 @@ _ENSEMBLE = Settings(
         "connect_timeout": SECONDS,
         "operation_timeout": SECONDS,
         "auth": Settings(dict.fromkeys(_AUTH_OPTIONS, TEXT)),
+        "members_complete": FLAG,
         "tls": Settings(
             {
                 "ca": TEXT,

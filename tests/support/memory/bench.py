@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
@@ -15,6 +17,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_co
     move_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Multi,
     Outcome,
@@ -89,6 +93,13 @@ class Bench:
         self.options: GateOptions = ANY
         self.switched_to = b"COLD"
 
+    def beside(self) -> Bench:
+        """Return another process at work on the same table, with sessions of its own."""
+        other = copy(self)
+        other.hot_store, other.cold_store = HookedStore(self.hot_ensemble), HookedStore(self.cold_ensemble)
+        other.world = make_world(other.hot_store, other.cold_store, self.clock, lock_wait=3.0)
+        return other
+
     def move(self, *partitions: str) -> ShardReport:
         """Move partitions, DAY if none is named."""
         return move_shard(self.world, PATH, partitions or (DAY,), self.options)
@@ -97,11 +108,22 @@ class Bench:
         """Bring partitions back, DAY if none is named."""
         return reheat_shard(self.world, PATH, partitions or (DAY,))
 
+    def reader(self) -> ShardReader:
+        """Return what reads the shard path, as a run does."""
+        return ShardReader(self.hot_store, self.cold_store, ShardLayout(PATH), DEFAULT_ROOT)
+
     def before_switch(self, act: Callable[[], object], times: int = 1) -> None:
         """Do something right before a partition is switched, so many times."""
         left = [act] * times
         self.hot_store.before = lambda multi: (
             left.pop()() if left and _switches(multi, self.switched_to) else None
+        )
+
+    def before_marked(self, act: Callable[[], object]) -> None:
+        """Do something right before the marker in cold is written."""
+        left = [act]
+        self.cold_store.before = lambda multi: (
+            left.pop()() if left and any(op.path == PATH for op in multi) else None
         )
 
     def before_copy(self, act: Callable[[], object]) -> None:

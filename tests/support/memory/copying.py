@@ -13,7 +13,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.na
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.copies import ColdCopies
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import LeasedShard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import Look, ShardReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import Look
 from support.memory.bench import PATH, Bench
 from support.memory.tables import TableOptions
 
@@ -28,11 +28,15 @@ class Copying:
 
     def __init__(self, options: TableOptions | None = None) -> None:
         self.bench = Bench(options)
-        self.lease: Lease = self.bench.world.leases.acquire(PATH)
         self.created: dict[str, PartName] = {}
-        hot, cold = self.bench.hot_store, self.bench.cold_store
-        self.reader = ShardReader(hot, cold, LAYOUT)
-        leased = LeasedShard(hot, cold, self.reader, LAYOUT, self.lease)
+        self.reader = self.bench.reader()
+        self.later(0.0)
+
+    def later(self, seconds: float) -> None:
+        """Let time pass, and take a lease."""
+        self.bench.clock.time += seconds
+        self.lease: Lease = self.bench.world.leases.acquire(PATH)
+        leased = LeasedShard(self.bench.hot_store, self.bench.cold_store, self.reader, LAYOUT, self.lease)
         self.copies = ColdCopies(leased, self.created)
 
     def make(self, *partitions: str) -> None:
@@ -42,7 +46,7 @@ class Copying:
 
     def remove(self, *partitions: str) -> set[str]:
         """Remove the copies of the partitions that are needed no more."""
-        return self.copies.remove_unneeded(partitions, self.bench.clock.now())
+        return self.copies.remove_unneeded(partitions).gone
 
     def read(self, partitions: Iterable[str]) -> Look:
         """Look at the partitions in both ensembles."""

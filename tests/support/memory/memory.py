@@ -82,7 +82,7 @@ class MemoryEnsemble:
         self.name = name
         self.clock = clock or ManualClock()
         self._nothing = _Nothing(name)
-        self._overlay = OverlayStore(self._nothing)
+        self._overlay = OverlayStore(self._nothing, self.clock)
         self._times: dict[str, tuple[int, int]] = {}
         self._sessions = 0
 
@@ -107,9 +107,8 @@ class MemoryEnsemble:
         outcome = self._overlay.commit([multi])[0]
         self._overlay.written.clear()
         if isinstance(outcome, Committed):
-            now = int(self.clock.now() * 1000)
             for op in multi:
-                self._note_time(op, now)
+                self._times.pop(op.path, None)
         return outcome
 
     def set_time(self, path: str, seconds: float) -> None:
@@ -138,16 +137,10 @@ class MemoryEnsemble:
         """Path → data of every znode at and below the path."""
         return {each: znode.data for each, znode in self.tree(path).items()}
 
-    def _note_time(self, op: Op, now: int) -> None:
-        if isinstance(op, Create):
-            self._times[op.path] = (now, now)
-        elif isinstance(op, SetData):
-            self._times[op.path] = (self._times.get(op.path, (0, 0))[0], now)
-
     def _timed(self, znode: Znode | None) -> Znode | None:
-        if znode is None:
-            return None
-        ctime, mtime = self._times.get(znode.path, (0, 0))
+        if znode is None or znode.path not in self._times:
+            return znode
+        ctime, mtime = self._times[znode.path]
         return znode._replace(stat=znode.stat._replace(ctime=ctime, mtime=mtime))
 
 

@@ -28,4 +28,4 @@ class MemoryResources(Resources):
         """The store of the bench, below an overlay in check mode."""
         self.opened.append(name)
         store = self._stores[name]
-        return OverlayStore(store) if self.check_mode else store
+        return OverlayStore(store, self.clock) if self.check_mode else store

@@ -28,6 +28,7 @@ class SimulatedServers:
     disk: replica → names of its active parts.
     assigned: how often something happened that a switch has to notice up to its very moment.
     times_made: how often the table was dropped and made again.
+    cold_expired: whether the session of the servers with cold has ended, which none of them renews.
     raises_log_version: whether assigning work raises the version of /log, as servers from 20.x on do.
     """
 
@@ -42,6 +43,7 @@ class SimulatedServers:
         self._entries = 0
         self._mutations = 0
         self.times_made = 0
+        self.cold_expired = False
         self._settle_in()
 
     def insert(self, partition: str, replica: str = "r1") -> None:
@@ -273,6 +275,8 @@ class SimulatedServers:
                 self._unregister(client, replica, name)
 
     def _unregister(self, client: Any, replica: str, name: str) -> None:
+        if client is self._cold and self.cold_expired:
+            return
         path = self._part(replica, name)
         if client.exists(path) is not None:
             client.delete(path, recursive=True)

@@ -25,8 +25,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.repor
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
-from support.memory.moves import ANY, make_world
-from support.servers.moving import Before, FastClock, ObservedStore, open_stores
+from support.memory.moves import ANY
+from support.servers.moving import Before, ObservedStore, make_later_world, open_stores
 
 SESSION_SECONDS = 5.0
 """How long the lock of a killed move stays."""
@@ -76,8 +76,8 @@ def run_killed(job: Job) -> None:
 def carry_out(job: Job, before: Before) -> ShardReport:
     """Run the job in this process, with something to do before each operation on an ensemble."""
     with open_stores(job.hot, job.cold, SESSION_SECONDS) as (hot, cold):
-        clock = FastClock(job.seconds_ahead)
-        world = make_world(ObservedStore(hot, before), ObservedStore(cold, before), clock)
+        stores = ObservedStore(hot, before), ObservedStore(cold, before)
+        world = make_later_world(*stores, job.seconds_ahead)
         if job.endpoints:
             probe = HttpReplicaProbe(ClickHouseOptions(endpoints=job.endpoints))
             world = world._replace(servers=AskServers(probe))

@@ -18,6 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease, LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
@@ -28,6 +29,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_ho
     reheat_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import (
     ActivePart,
     ZnodeReader,
@@ -55,11 +57,30 @@ class FastClock(SystemClock):
 
     def __init__(self, seconds: float) -> None:
         """`seconds`: how far."""
-        self._ahead = seconds
+        self.ahead = seconds
 
     def now(self) -> float:
         """Seconds since 1970."""
-        return super().now() + self._ahead
+        return super().now() + self.ahead
+
+
+class LaterLeases(LeaseKeeper):
+    """Takes leases of ensembles whose clocks have gone on by some seconds."""
+
+    def __init__(self, hot: ZnodeStore, cold: ZnodeStore, clock: FastClock) -> None:
+        super().__init__(hot, cold, clock, owner="a test")
+        self._ahead = clock.ahead
+
+    def acquire(self, shard_path: str) -> Lease:
+        """As a LeaseKeeper does."""
+        lease = super().acquire(shard_path)
+        return lease._replace(taken_at=lease.taken_at + self._ahead)
+
+
+def make_later_world(hot: ZnodeStore, cold: ZnodeStore, seconds: float) -> World:
+    """Return the world so many seconds later, as the clocks of the ensembles and that of the run have it."""
+    clock = FastClock(seconds)
+    return make_world(hot, cold, clock)._replace(leases=LaterLeases(hot, cold, clock))
 
 
 class ObservedProbe(HttpReplicaProbe):
@@ -225,7 +246,7 @@ class Mover:
     def gates(self, table: ReplicatedTable, partition: str) -> set[str]:
         """Names of all the gates that stop the partition now; a report tells the first only."""
         self.hot.sync(table.path)
-        reader = ShardReader(self.hot, self.cold, ShardLayout(table.path))
+        reader = ShardReader(self.hot, self.cold, ShardLayout(table.path), DEFAULT_ROOT)
         shard, found = reader.look([partition])
         case = Case(shard, found[partition], self.options, time.time())
         return {gate.name.value for gate in SHARD_GATES if gate.refusal(shard)} | {
@@ -237,7 +258,7 @@ class Mover:
         hot = ObservedStore(self.hot, self.before_hot)
         cold = ObservedStore(self.cold, self.before_cold)
         probe = ObservedProbe(ClickHouseOptions(endpoints=self.endpoints_of(table)), self.before_ask)
-        return make_world(hot, cold, FastClock(self.seconds_ahead))._replace(servers=AskServers(probe))
+        return make_later_world(hot, cold, self.seconds_ahead)._replace(servers=AskServers(probe))
 
     def endpoints_of(self, table: ReplicatedTable) -> dict[str, str]:
         """Where the servers of the replicas are asked."""

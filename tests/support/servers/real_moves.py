@@ -19,9 +19,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_co
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import EnsembleOptions
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
-from support.memory.moves import ANY, make_world
+from support.memory.moves import ANY
 from support.memory.tables import Table, read_tree
-from support.servers.moving import Before, FastClock, ObservedStore, nothing
+from support.servers.moving import Before, ObservedStore, make_later_world, nothing
 from support.servers.proxy import ZooKeeperProxy
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
@@ -74,7 +74,7 @@ class Run:
                 store = connect(options)
                 stack.callback(store.close)
                 stores.append(ObservedStore(store, before))
-            yield make_world(stores[0], stores[1], FastClock(self.seconds_ahead))
+            yield make_later_world(stores[0], stores[1], self.seconds_ahead)
 
 
 @dataclass(frozen=True)

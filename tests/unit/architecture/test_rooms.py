@@ -33,6 +33,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("text", "rollout"),
     ("records",),
     ("tree", "formats"),
+    ("binding",),
     ("shard", "lease"),
     ("gates",),
     ("move", "ledger", "plan"),

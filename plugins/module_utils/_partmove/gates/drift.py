@@ -15,7 +15,8 @@ from .names import GateName
 
 def refuse_location(names: RegisteredNames) -> Refusal:
     """Why a partition that no run starts from where it is stays there."""
-    if locate(names) is Location.ABSENT:
+    location = locate(names)
+    if location is Location.ABSENT:
         return Refusal(
             GateName.PARTITION_EXISTS,
             "no part of the partition is registered in either ensemble",
@@ -29,5 +30,12 @@ def refuse_location(names: RegisteredNames) -> Refusal:
     return Refusal(
         GateName.NOT_DRIFTED,
         f"State is {state} while of its parts {counts}",
-        "Audit the partition and repair it before it is moved",
+        _WAY_OUT.get(location, "Give the servers with clickhouse, and bring it back with the state hot"),
     )
+
+
+_WAY_OUT = {
+    Location.DROPPED: "Remove what no server has any more: part_move with the state hot, and clickhouse",
+    Location.STRAY: "Remove what no server has any more: part_move with the state hot, and clickhouse;"
+    " where the servers do have it, set State to COLD with partition_state",
+}

@@ -48,6 +48,7 @@ class GateName(str, Enum):
     HOT_MEMBERS = "hot_members"
 
     # During a run.
+    BOUND_HERE = "bound_here"
     LOCK_FREE = "lock_free"
     LOCK_KEPT = "lock_kept"
     READABLE = "readable"

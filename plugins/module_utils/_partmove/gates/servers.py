@@ -123,11 +123,15 @@ def server_silent(error: PartMoveError) -> Refusal:
 
 def _mismatch(replica: ReplicaFacts, reason: str, partition: PartitionFacts) -> Refusal:
     # CHECK TABLE would detach a cold part, and no server can fetch one.
-    way_out = (
-        "stop the server, copy the folder of the part from another replica to its own, and start it"
-        if partition.is_cold
-        else "let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
-    )
+    if partition.is_cold:
+        way_out = (
+            "stop the server, copy the folder of the part from another replica to its own, and start it;"
+            " where no server has the partition, as it was dropped, set State to HOT with partition_state"
+        )
+    elif partition.only_in_cold:
+        way_out = "do not CHECK or restart it: set State to COLD with partition_state, and bring it back"
+    else:
+        way_out = "let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
     return Refusal(
         GateName.ACTIVE_ON_DISK, f"replica {replica.name} {reason}", f"Run again; if it stays so, {way_out}"
     )

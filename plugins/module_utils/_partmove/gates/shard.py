@@ -64,9 +64,10 @@ def _alter_pending(shard: ShardFacts) -> str | None:
 
 
 def _another_table(shard: ShardFacts) -> str | None:
-    if shard.cold_marker is None or shard.cold_marker == shard.marker:
+    marker = shard.binding.marker
+    if not shard.has_parts_in_cold or (marker is not None and marker.hot_czxid == shard.czxid):
         return None
-    if shard.cold_marker:
+    if marker is not None:
         return "the cold ensemble holds parts of a former table at the same path"
     return "the cold ensemble holds parts that were not put there by this collection"
 

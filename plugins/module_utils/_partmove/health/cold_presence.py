@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from ..aligned import aligned
+from ..binding.binding import marked_cold
 from ..errors import FormatError, NoSuchTable
 from ..formats.layout import ShardLayout
 from ..formats.names import parse_part_name, uncovered
@@ -17,7 +18,6 @@ from ..formats.table_metadata import parse_table_metadata
 from ..ledger.entry import ColdEnsemble
 from ..ledger.ledger import Ledger, not_ready
 from ..ledger.live_replica import live_replicas
-from ..shard.reader import marked_cold
 from ..tree.ports import ZnodeStore
 from .facts import ColdFacts, Disk, ReplicaPath, ReplicaStatus
 

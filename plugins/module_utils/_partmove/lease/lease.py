@@ -36,6 +36,8 @@ class Lease(NamedTuple):
     epoch_path: str
     hot_epoch: int
     cold_epoch: int
+    taken_at: float
+    """When hot says that it was taken, in seconds since 1970: no later than now, whatever clock is here."""
 
     @property
     def hot_checks(self) -> tuple[Op, ...]:
@@ -89,11 +91,11 @@ class LeaseKeeper:
         root: str = DEFAULT_ROOT,
         wait_seconds: float = 30.0,
     ) -> None:
+        self.root = root
         self._hot = hot
         self._cold = cold
         self._clock = clock
         self._owner = owner
-        self._root = root
         self._wait_seconds = wait_seconds
 
     def acquire(self, shard_path: str) -> Lease:
@@ -103,24 +105,22 @@ class LeaseKeeper:
         should exceed the session timeout so that a killed run's lock has gone by then.
         """
         name = quote(shard_path, safe="")
-        lock_path = f"{self._root}/locks/{name}"
-        epoch_path = f"{self._root}/epochs/{name}"
+        lock_path = f"{self.root}/locks/{name}"
+        epoch_path = f"{self.root}/epochs/{name}"
         # Cold first: an ensemble that cannot be written to is found out before hot is touched.
         ensure_path(self._cold, parent_of(epoch_path))
         ensure_path(self._hot, parent_of(epoch_path))
         ensure_path(self._hot, parent_of(lock_path))
         self._lock(lock_path, shard_path)
-        lease = Lease(
-            lock_path,
-            epoch_path,
-            self._raise_epoch(self._hot, epoch_path),
-            self._raise_epoch(self._cold, epoch_path),
-        )
-        if self._holder(lock_path) != self._hot.session_id:
+        hot_epoch = self._raise_epoch(self._hot, epoch_path)
+        cold_epoch = self._raise_epoch(self._cold, epoch_path)
+        lock, epoch = self._hot.read([lock_path, epoch_path])
+        is_ours = lock is not None and lock.stat.ephemeral_owner == self._hot.session_id
+        if not is_ours or epoch is None or epoch.stat.version != hot_epoch:
             raise LeaseLost(
                 f"{shard_path}: the lock was lost while the epochs were raised", remedy="Run again"
             )
-        return lease
+        return Lease(lock_path, epoch_path, hot_epoch, cold_epoch, epoch.stat.mtime / 1000)
 
     def release(self, lease: Lease) -> None:
         """Give the lock back, unless somebody else has the lease by now."""

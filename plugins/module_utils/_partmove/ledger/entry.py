@@ -16,8 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ..errors import FormatError
-from ..records import TEXT, WHOLE_NUMBER, Envelope, Record, json_object, list_of, or_none
+from ..records import TEXT, WHOLE_NUMBER, Envelope, Record, list_of, or_none
 from ..tree.ports import ZnodeStore
 from ..tree.znodes import Znode
 
@@ -103,10 +102,6 @@ class LedgerEntry:
 def parse_entry(znode: Znode) -> LedgerEntry:
     """The entry in a znode of the ledger; raises FormatError for anything but one of this version."""
     where = f"The ledger entry {znode.path}"
-    try:
-        value = json_object(znode.data)
-    except ValueError as error:
-        raise FormatError(f"{where} is no JSON object: {error}", remedy=_REMEDY) from error
-    fields = _ENTRY.read(_ENVELOPE.opened(value, where), where)
+    fields = _ENTRY.read(_ENVELOPE.parsed(znode.data, where), where)
     cold = fields.pop("cold")
     return LedgerEntry(**fields, cold=ColdEnsemble(tuple(cold["hosts"]), cold["chroot"]))

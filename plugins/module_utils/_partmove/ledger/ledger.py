@@ -72,7 +72,12 @@ class Ledger:
 
     def __init__(self, hot: ZnodeStore, root: str = DEFAULT_ROOT) -> None:
         self._hot = hot
-        self._root = f"{root}/ledger"
+        self.root = f"{root}/ledger"
+
+    def has(self, shard_path: str) -> bool:
+        """Whether a replica of the shard path was ever entered, be it withdrawn by now."""
+        self._hot.sync(self.root)
+        return self._hot.read([self._folder(shard_path)])[0] is not None
 
     def path(self, key: ReplicaKey) -> str:
         """Where the entry of a replica is."""
@@ -131,11 +136,11 @@ class Ledger:
     def _attempts(self, key: ReplicaKey) -> Iterator[Znode | None]:
         """The entry as it is now, and again after a write that was rejected or whose answer was lost."""
         for _attempt in range(_ATTEMPTS):
-            self._hot.sync(self._root)
+            self._hot.sync(self.root)
             yield self.read(key.shard_path, [key.replica])[key.replica]
 
     def _folder(self, shard_path: str) -> str:
-        return f"{self._root}/{quote(shard_path, safe='')}"
+        return f"{self.root}/{quote(shard_path, safe='')}"
 
     def _contended(self, key: ReplicaKey) -> EnsembleError:
         return EnsembleError(

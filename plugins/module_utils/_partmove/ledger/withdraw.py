@@ -17,14 +17,14 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..binding.binding import marked_cold, read_binding
 from ..errors import NoSuchReplica, PartMoveError
 from ..formats.layout import ShardLayout
 from ..formats.table_metadata import parse_table_metadata
 from ..shard.location import partitions_only_in_cold
 from ..shard.parts import PartNames
-from ..shard.reader import marked_cold
 from ..text import few
-from ..tree.ports import ZnodeReader
+from ..tree.ports import ZnodeReader, ZnodeStore
 from .ledger import EntryChange, Ledger, ReplicaKey
 from .live_replica import read_live_replicas, table_of
 
@@ -49,6 +49,10 @@ class ColdPartition(NamedTuple):
         return f"{self.partition} of {self.table or 'the table'} ({self.shard_path})"
 
 
+class NotEntered(PartMoveError):
+    """There is no ledger of the shard paths at this coordination root."""
+
+
 class StillCold(PartMoveError):
     """A partition is cold, so that every replica of its shard path has to know the cold ensemble."""
 
@@ -63,17 +67,19 @@ class Withdrawal:
 
 
 class DowngradeGuard:
-    """Looks for cold partitions in one pair of ensembles."""
+    """Looks for cold partitions in one pair of ensembles, with one coordination root."""
 
-    def __init__(self, hot: ZnodeReader, cold: ZnodeReader) -> None:
+    def __init__(self, hot: ZnodeStore, cold: ZnodeReader, root: str) -> None:
         self._hot = hot
         self._cold = cold
+        self._root = root
 
     def cold_partitions(self, shard_path: str) -> list[ColdPartition]:
         """The partitions with a part that cold registers and hot does not, sorted; none without a table.
 
         State alone does not tell: it stays COLD when a cold partition is dropped. Raises FormatError for
-        what is not understood, and PartMoveError when cold is not the ensemble that State speaks of.
+        what is not understood, BoundElsewhere where the moves of the table went by another coordination
+        root or to another cold ensemble, and PartMoveError where cold cannot be the one of State.
         """
         layout = ShardLayout(shard_path)
         self._hot.sync(layout.path)
@@ -82,7 +88,7 @@ class DowngradeGuard:
         if metadata is None:
             return []
         names = PartNames(layout, parse_table_metadata(metadata.data, layout.metadata).format_version)
-        if self._cold.read([layout.path])[0] is None:
+        if read_binding(self._hot, self._cold, self._root, layout).cold is None:
             self._refuse_unknown_cold(layout)
             return []
         # Hot first: a part that goes over to cold meanwhile is then seen in one of the two.
@@ -90,6 +96,12 @@ class DowngradeGuard:
         ids = partitions_only_in_cold(hot, cold)
         table = table_of(read_live_replicas(self._hot, layout)) if ids else ""
         return [ColdPartition(shard_path, table, each) for each in sorted(ids)]
+
+    def is_proven(self, shard_path: str) -> bool:
+        """Whether cold says that moves of the table go by this root. Raises as `cold_partitions` does."""
+        layout = ShardLayout(shard_path)
+        self._cold.sync(layout.path)
+        return read_binding(self._hot, self._cold, self._root, layout).is_proven
 
     def replicas(self, shard_path: str) -> Collection[str]:
         """The replicas of a shard path; none without a table."""
@@ -107,12 +119,18 @@ class DowngradeGuard:
 
 
 def withdraw_replicas(
-    guard: DowngradeGuard, ledger: Ledger, replicas: Collection[ReplicaKey], withdrawal: Withdrawal
+    guard: DowngradeGuard,
+    ledger: Ledger,
+    replicas: Collection[ReplicaKey],
+    withdrawal: Withdrawal,
+    *,
+    never_entered: bool = False,
 ) -> None:
     """Withdraw replicas from the ledger: their servers may then be replaced by some that do not know cold.
 
-    Fills ``withdrawal``. Raises StillCold with nothing written, or else with the entries withdrawn: then a
-    move was faster. Raises also when an ensemble cannot be used; running again goes on.
+    ``never_entered``: somebody vouches that there may be nothing to withdraw. Fills ``withdrawal``. Raises
+    StillCold with nothing written, or else with the entries withdrawn: then a move was faster. Raises also
+    NotEntered, and when an ensemble cannot be used; running again goes on.
     """
     keys = sorted(set(replicas))
     shard_paths = sorted({key.shard_path for key in keys})
@@ -120,9 +138,22 @@ def withdraw_replicas(
         known = {*guard.replicas(shard_path), *ledger.replicas(shard_path)}
         _refuse_unknown([key for key in keys if key.shard_path == shard_path and key.replica not in known])
     _refuse_cold(guard, shard_paths, withdrawal, "nothing was withdrawn")
+    if not never_entered:
+        _refuse_other_ledger(guard, ledger, shard_paths)
     for key in keys:
         withdrawal.changes[key] = ledger.withdraw(key)
     _refuse_cold(guard, shard_paths, withdrawal, "the entries were withdrawn by then, and stay so")
+
+
+def _refuse_other_ledger(guard: DowngradeGuard, ledger: Ledger, shard_paths: Sequence[str]) -> None:
+    """Withdrawing from a ledger that moves do not look into would keep nothing from becoming cold."""
+    if shard_paths and not any(ledger.has(each) or guard.is_proven(each) for each in shard_paths):
+        raise NotEntered(
+            f"No replica of {few(shard_paths)} was ever entered in {ledger.root}, so there is nothing to"
+            " withdraw, and nothing tells that it is the ledger that moves look into",
+            remedy="Give the coordination_root and the chroot of hot that the replicas were entered with;"
+            " where none ever was, say so with never_entered",
+        )
 
 
 def _refuse_unknown(keys: Sequence[ReplicaKey]) -> None:

@@ -51,8 +51,10 @@ class Aftermath:
         moved = [switched[each] for each in sorted(switched.keys() & report.moved.keys())]
         # Before hot is read: a part that a server has made active is in hot by then, and so is found late.
         failures = self._server_failures(self._leased.shard(), moved, detached_before)
+        # Before that, too: an insert gives up its lock and registers its part at one instant.
+        locked = self._locked(switched)
         shard = self._leased.shard()
-        late = self._late(shard, switched)
+        late = locked | self._late(shard, switched)
         gone = self._gone(shard, switched)
         self._leased.confirm()
         for each in sorted(switched.keys() & report.moved.keys() & late.keys()):
@@ -81,6 +83,11 @@ class Aftermath:
             if added:
                 late.setdefault(each, f"replica {few(added)} was added, which does not get cold parts")
         return late
+
+    def _locked(self, switched: Mapping[str, PartitionFacts]) -> dict[str, str]:
+        """Partition id → inserts that hold a block number, and so will register a part in hot."""
+        locks = self._leased.inserts_in_flight(sorted(switched))
+        return {each: f"an insert holds a block number ({few(paths)})" for each, paths in locks.items()}
 
     def _gone(self, shard: ShardFacts, switched: Mapping[str, PartitionFacts]) -> dict[str, list[str]]:
         """Partition id → paths of copies that are not there any more, of replicas that still are."""

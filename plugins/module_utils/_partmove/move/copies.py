@@ -7,19 +7,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from ..errors import EnsembleError
 from ..formats.names import PartName
+from ..gates.gate import Refusal
 from ..shard.facts import PartitionFacts, RegisteredPart, ShardFacts
+from ..shard.location import was_brought_back
 from ..shard.parts import read_parts
 from ..text import few
-from ..tree.paths import ensure_path
-from ..tree.znodes import Op, SetData
+from ..tree.znodes import Op
+from .hot_members import refuse_behind
 from .leased_shard import LeasedShard
 from .needed import unneeded_copies
 from .operations import creation, removal
 
 _ATTEMPTS = 5
+
+
+class Removal(NamedTuple):
+    """What became of the copies of partitions."""
+
+    gone: set[str]
+    """Ids of those that had any and have none left."""
+    behind: Mapping[str, Refusal]
+    """Partition id → which member of hot keeps its copies in cold."""
 
 
 class ColdCopies:
@@ -40,7 +52,7 @@ class ColdCopies:
 
         Raises LeaseLost, EnsembleError, AccessDenied.
         """
-        self._prepare_parents(shard)
+        self._cold.ensure([self._layout.replica(each.name).parts for each in shard.replicas])
         wanted = {part.znode.path: part for each in partitions for part in each.hot_parts}
         existing = {part.znode.path: part for each in partitions for part in each.cold_parts}
         names = {path: part.name for path, part in (*wanted.items(), *existing.items())}
@@ -55,27 +67,35 @@ class ColdCopies:
             remedy="See what else writes there, then run again",
         )
 
-    def remove_unneeded(self, partition_ids: Collection[str], now: float) -> set[str]:
+    def remove_unneeded(self, partition_ids: Collection[str]) -> Removal:
         """Remove the copies of the partitions that are needed no more, until they are gone for sure.
 
-        Returns the ids of those that had any and have none left. Raises LeaseLost, EnsembleError,
-        AccessDenied.
+        Raises LeaseLost, EnsembleError, AccessDenied.
         """
         ids = sorted(partition_ids)
         had_copies: set[str] = set()
         if not ids:
-            return had_copies
+            return Removal(had_copies, {})
         for _attempt in range(_ATTEMPTS):
             shard, found = self._leased.look(ids)
+            now = self._leased.taken_at
             unneeded = {each: unneeded_copies(shard, found[each], now, own=self._own) for each in ids}
+            behind = self._refuse_behind([found[each] for each in ids if unneeded[each]])
+            unneeded = {each: [] if each in behind else parts for each, parts in unneeded.items()}
             had_copies |= {each for each, parts in unneeded.items() if parts}
             groups = [(each, removal(part)) for each, parts in unneeded.items() for part in parts]
             if self._cold.commit(groups).is_whole():
-                return {each for each in had_copies if len(unneeded[each]) == len(found[each].cold_parts)}
+                gone = {each for each in had_copies if len(unneeded[each]) == len(found[each].cold_parts)}
+                return Removal(gone, behind)
         raise EnsembleError(
             f"Copies of partitions {few(ids)} of {self._layout.path} could not be removed from cold",
             remedy="They do no harm while the partitions stay in hot; run again to remove them",
         )
+
+    def _refuse_behind(self, partitions: Sequence[PartitionFacts]) -> dict[str, Refusal]:
+        """Those that were brought back, where a server may read from a member that does not know it."""
+        returned = [each.partition_id for each in partitions if was_brought_back(each.state)]
+        return refuse_behind(self._leased.hot.store, self._layout, returned)
 
     def remove_own(self, partition_ids: Collection[str]) -> None:
         """Remove what this run created of partitions that never were cold, whatever else is there.
@@ -95,21 +115,6 @@ class ColdCopies:
     def _read(self, names: Mapping[str, PartName]) -> dict[str, RegisteredPart]:
         self._cold.store.sync(self._layout.path)
         return {part.znode.path: part for part in read_parts(self._cold.store, sorted(names.items()))}
-
-    def _prepare_parents(self, shard: ShardFacts) -> None:
-        for replica in shard.replicas:
-            ensure_path(self._cold.store, self._layout.replica(replica.name).parts)
-        path, marker = self._layout.path, shard.marker
-        for _attempt in range(_ATTEMPTS):
-            znode = self._cold.store.read([path])[0]
-            if znode is not None and znode.data == marker:
-                return
-            version = 0 if znode is None else znode.stat.version
-            self._cold.commit([(path, [SetData(path, marker, version)])]).raise_problem()
-        raise EnsembleError(
-            f"{path} in the cold ensemble could not be marked",
-            remedy="See what else writes there, then run again",
-        )
 
 
 def _differences(

@@ -11,19 +11,22 @@ lost, refuse what cannot be written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from ..aligned import aligned
+from ..binding.binding import Binding
 from ..errors import PartMoveError
 from ..formats.layout import ShardLayout
 from ..lease.lease import Lease, confirm_lease, raise_if_lease_lost
 from ..shard.facts import ShardFacts
 from ..shard.reader import Look, ShardReader
 from ..tree.batches import fits, pack
-from ..tree.paths import refuse_unwritable
+from ..tree.paths import does_not_stay, missing_on_the_way, refuse_unwritable
 from ..tree.ports import ZnodeStore
 from ..tree.znodes import Committed, Multi, Op, Rejected
+
+_ATTEMPTS = 10
 
 
 class Written(NamedTuple):
@@ -58,6 +61,25 @@ class LeasedEnsemble:
     def fits(self, ops: Sequence[Op], checks: Sequence[Op] = (), more_bytes: int = 0) -> bool:
         """Whether the operations fit one multi with the checks and the lease, with so many bytes to spare."""
         return fits((*self._lease_checks, *checks), ops, more_bytes)
+
+    def write(self, path: str, ops: Sequence[Op]) -> None:
+        """Apply the operations unless something else was faster; look afterwards which.
+
+        Raises LeaseLost, AccessDenied or EnsembleError where trying again cannot help.
+        """
+        self.commit([(path, ops)]).raise_problem()
+
+    def ensure(self, paths: Collection[str]) -> None:
+        """Create the persistent znodes and their parents, without data, where they are missing.
+
+        Raises as `write` does, and EnsembleError where they do not stay.
+        """
+        for _attempt in range(_ATTEMPTS):
+            missing = missing_on_the_way(self.store, paths)
+            if not missing:
+                return
+            self.write(missing[0].path, missing)
+        raise does_not_stay(self.store, missing[0].path)
 
     def commit(self, groups: Iterable[tuple[str, Sequence[Op]]], checks: Sequence[Op] = ()) -> Written:
         """Send groups of operations, each of which is applied whole or not at all, several in a multi.
@@ -98,6 +120,8 @@ class LeasedShard:
         self.layout = layout
         self.hot = LeasedEnsemble(hot, lease.hot_checks, layout.path)
         self.cold = LeasedEnsemble(cold, lease.cold_checks, layout.path)
+        self.taken_at = lease.taken_at
+        """As of `Lease`: the moment that everything of this lease is judged for."""
         self._reader = reader
         self._lease = lease
 
@@ -111,8 +135,12 @@ class LeasedShard:
         return found
 
     def shard(self) -> ShardFacts:
-        """What concerns all partitions, not older than the call, but for what cold has."""
-        return self._reader.shard(sync_cold=False)
+        """What concerns all partitions, not older than the call."""
+        return self._reader.shard()
+
+    def binding(self) -> Binding:
+        """How hot and cold are bound to each other there."""
+        return self._reader.binding()
 
     def names_in_hot(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
         """Replica → partition id → names of parts in hot."""
@@ -121,6 +149,10 @@ class LeasedShard:
     def names_in_cold(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
         """Replica → partition id → names of parts in cold."""
         return self._reader.names_in_cold(shard)
+
+    def inserts_in_flight(self, partition_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Partition id → paths of the locks of inserts that are under way; one without is no key."""
+        return self._reader.inserts_in_flight(partition_ids)
 
     def confirm(self) -> None:
         """Raise LeaseLost where another run may have written since the lease was taken.

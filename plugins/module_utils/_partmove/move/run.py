@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..errors import FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
+from ..errors import BoundElsewhere, FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
 from ..formats.layout import ShardLayout
 from ..gates.drift import refuse_location
 from ..gates.gate import Refusal
@@ -73,7 +73,7 @@ class ShardRun:
         self._direction = direction
         self._report = report
         self._layout = ShardLayout(report.shard_path)
-        self._reader = ShardReader(world.hot, world.cold, self._layout)
+        self._reader = ShardReader(world.hot, world.cold, self._layout, world.leases.root)
         self._switched: dict[str, PartitionFacts] = {}
         """Partitions that were switched and not looked at again, as they were before."""
         self._detached: dict[str, frozenset[str]] = {}
@@ -90,11 +90,15 @@ class ShardRun:
             if self._report.open(wanted):
                 self._work(wanted)
         except FormatError as error:
-            refusal = Refusal(GateName.READABLE, error.message, error.remedy)
-            self._report.deferred.update(dict.fromkeys(self._report.open(wanted), refusal))
+            self._defer_open(wanted, Refusal(GateName.READABLE, error.message, error.remedy))
+        except BoundElsewhere as error:
+            self._defer_open(wanted, Refusal(GateName.BOUND_HERE, error.message, error.remedy))
         finally:
             for each in sorted(self._switched.keys() & self._report.moved.keys()):
                 self._report.fail(each, self._direction.refusals.not_looked_at_again)
+
+    def _defer_open(self, wanted: Sequence[str], refusal: Refusal) -> None:
+        self._report.deferred.update(dict.fromkeys(self._report.open(wanted), refusal))
 
     def _look_first(self, wanted: Sequence[str]) -> None:
         """Sort out what can be told by reading alone, so that a run with nothing to do writes nothing."""
@@ -134,25 +138,23 @@ class ShardRun:
                 refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
             finally:
                 leases.release(lease)
-        self._report.deferred.update(dict.fromkeys(self._report.open(wanted), refusal))
+        self._defer_open(wanted, refusal)
 
     def _work_under_lease(self, leased: LeasedShard, partition_ids: Sequence[str]) -> None:
-        now = self._world.clock.now()
+        # Those of a lease that was lost before they were looked at.
+        self._look_after(leased)
         try:
             pending = partition_ids
             for _round in range(ROUNDS):
                 if not pending:
                     break
-                pending = self._round(leased, pending, now)
+                pending = self._round(leased, pending)
             self._defer(leased, dict.fromkeys(pending, self._direction.refusals.keeps_changing))
         except (FormatError, NoSuchTable):
             self._direction.abandon(leased, self._report.moved)
             raise
-        if self._switched:
-            self._direction.look_after(leased, self._switched, self._detached, self._report)
-            self._switched.clear()
 
-    def _round(self, leased: LeasedShard, partition_ids: Sequence[str], now: float) -> list[str]:
+    def _round(self, leased: LeasedShard, partition_ids: Sequence[str]) -> list[str]:
         """Gates, servers, preparation, switch; returns the partitions that changed in between."""
         look = leased.look(partition_ids)
         by_stage: dict[Stage, list[str]] = {stage: [] for stage in Stage}
@@ -165,19 +167,19 @@ class ShardRun:
             self._report.deferred[each] = _dropped() if was_prepared else refuse_location(names)
         if by_stage[Stage.CLEAN]:
             self._direction.clean(leased, look, by_stage[Stage.CLEAN], self._report)
-        passed = self._passed(leased, look, by_stage[Stage.SWITCH], now)
+        passed = self._passed(leased, look, by_stage[Stage.SWITCH])
         failed = self._direction.prepare(leased, look.shard, passed) if passed else {}
         self._report.failed.update(failed)
         prepared = {each: passed[each] for each in passed if each not in failed}
-        return self._switch(leased, prepared, now) if prepared else []
+        return self._switch(leased, prepared) if prepared else []
 
     def _passed(
-        self, leased: LeasedShard, look: Look, partition_ids: Sequence[str], now: float
+        self, leased: LeasedShard, look: Look, partition_ids: Sequence[str]
     ) -> dict[str, PartitionFacts]:
         """Those that the gates and the servers let pass; the others are deferred."""
         if not partition_ids:
             return {}
-        refused = dict(self._direction.judge(look, partition_ids, now).refused)
+        refused = dict(self._direction.judge(look, partition_ids, leased.taken_at).refused)
         passed = {each: look.partitions[each] for each in partition_ids if each not in refused}
         if passed:
             expected = [self._direction.expected(each) for each in passed.values()]
@@ -197,20 +199,40 @@ class ShardRun:
         if not self._detached:
             self._detached.update(self._world.servers.detached(shard))
 
-    def _switch(self, leased: LeasedShard, prepared: Mapping[str, PartitionFacts], now: float) -> list[str]:
-        switch = Switch(leased, self._world.clock, self._direction, now)
+    def _switch(self, leased: LeasedShard, prepared: Mapping[str, PartitionFacts]) -> list[str]:
+        """Switch those that are prepared; returns those that changed in between."""
         result = SwitchResult()
+
+        def record() -> None:
+            fresh = sorted(result.switched - recorded)
+            recorded.update(fresh)
+            self._record([prepared[each] for each in fresh])
+
+        def after_group() -> None:
+            # At once: a part that was inserted meanwhile may be merged with the cold ones any moment.
+            record()
+            self._look_after(leased)
+
+        recorded: set[str] = set()
         try:
-            switch.run(prepared, result)
+            Switch(leased, self._world.clock, self._direction, after_group).run(prepared, result)
         finally:
             # What was switched is known even where the lease or the ensemble was lost on the way.
             lost = dict.fromkeys(sorted(result.unclear), self._direction.refusals.not_found_out)
             self._report.failed.update(lost)
-            self._record([prepared[each] for each in sorted(result.switched)])
+            record()
         self._defer(leased, result.refused)
         return sorted(result.changed)
 
+    def _look_after(self, leased: LeasedShard) -> None:
+        """Look at what was switched; what is not looked at when the run ends is told as failed."""
+        if self._switched:
+            self._direction.look_after(leased, self._switched, self._detached, self._report)
+            self._switched.clear()
+
     def _record(self, partitions: Sequence[PartitionFacts]) -> None:
+        if not partitions:
+            return
         rows = [self._direction.row(each) for each in partitions]
         # All of them in the report first: writing the journal may fail.
         self._report.moved.update({row.partition: row for row in rows})

@@ -10,11 +10,13 @@ mean the cold ensemble, anything else, or no marker, the hot one. So the marker 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..errors import EnsembleError, PartMoveError
 from ..formats.layout import ShardLayout
 from ..formats.state import State
+from ..gates.servers import ServerCheck
 from ..lease.lease import LeaseKeeper
 from ..shard.facts import PartitionFacts, RegisteredNames, state_text
 from ..shard.location import Location, locate
@@ -54,21 +56,31 @@ class StateSetter:
     number of times. It is never deleted.
     """
 
-    def __init__(self, hot: ZnodeStore, cold: ZnodeStore, leases: LeaseKeeper, layout: ShardLayout) -> None:
+    def __init__(
+        self,
+        hot: ZnodeStore,
+        cold: ZnodeStore,
+        leases: LeaseKeeper,
+        servers: ServerCheck,
+        layout: ShardLayout,
+    ) -> None:
+        self._servers = servers
         self._hot = hot
         self._cold = cold
         self._leases = leases
         self._layout = layout
-        self._reader = ShardReader(hot, cold, layout)
+        self._reader = ShardReader(hot, cold, layout, leases.root)
 
     def set(self, partition_id: str, wanted: State) -> StateChange:
         """Make the marker say what is wanted; nothing is written when it does already.
 
         Raises NoSuchTable, NoSuchPartition, StateRefused, LeaseHeld, LeaseLost, EnsembleError and kin.
         """
-        before = self._checked(self._reader.look([partition_id]), partition_id, wanted)
+        look = self._reader.look([partition_id])
+        before = self._checked(look, partition_id, wanted)
         if _says(before, wanted):
             return StateChange(state_text(before.state), state_text(before.state))
+        self._refuse_disks(look, before, wanted)
         lease = self._leases.acquire(self._layout.path)
         try:
             leased = LeasedShard(self._hot, self._cold, self._reader, self._layout, lease)
@@ -84,6 +96,7 @@ class StateSetter:
             partition = self._checked(look, partition_id, wanted)
             if _says(partition, wanted):
                 return partition
+            self._refuse_disks(look, partition, wanted)
             path = self._layout.state(partition_id)
             op: Op = (
                 Create(path, wanted.data)
@@ -107,8 +120,15 @@ class StateSetter:
         if wanted is State.COLD:
             self._refuse_cold(partition_id, partition.names)
         else:
-            self._refuse_hot(partition_id, partition.names)
+            self._refuse_hot(look, partition_id)
         return partition
+
+    def _refuse_disks(self, look: Look, partition: PartitionFacts, wanted: State) -> None:
+        """Raise StateRefused unless the servers have on disk what is registered where State would say."""
+        expected = replace(partition, hot=partition.cold) if wanted is State.COLD else partition
+        refusal = self._servers.refusals(look.shard, [expected]).get(partition.partition_id)
+        if refusal is not None:
+            raise self._refused(partition.partition_id, wanted, refusal.reason, refusal.remedy)
 
     def _refuse_cold(self, partition_id: str, names: RegisteredNames) -> None:
         in_hot = [f"{replica}: {few(parts)}" for replica, parts in sorted(names.hot.items()) if parts]
@@ -134,26 +154,31 @@ class StateSetter:
                 "Audit the partition and repair it first",
             )
 
-    def _refuse_hot(self, partition_id: str, names: RegisteredNames) -> None:
+    def _refuse_hot(self, look: Look, partition_id: str) -> None:
+        """Servers tell, too, that a part is not hot; what they say is that none of them has it any more."""
+        names = look.partitions[partition_id].names
         only_cold = [
             f"{replica}: {few(sorted(missing))}"
             for replica, parts in sorted(names.cold.items())
             if (missing := set(parts) - set(names.hot[replica]))
         ]
+        if self._servers.asks:
+            return
         if only_cold:
             raise self._refused(
                 partition_id,
                 State.HOT,
                 f"parts of it are registered in cold only ({few(only_cold)})",
-                "Register them in hot again first",
+                "Bring it back with part_move and the state hot; if it was dropped, give clickhouse, so that"
+                " the servers tell that they have none of them",
             )
-        if names.is_cold and self._cold.read([self._layout.path])[0] is None:
+        if names.is_cold and not look.shard.binding.is_proven:
             # With the wrong ensemble for cold, every cold partition would look like an empty one.
             raise self._refused(
                 partition_id,
                 State.HOT,
-                "it is COLD, and the ensemble given as cold knows nothing of the table",
-                "Check the hosts and the chroot of cold",
+                "it is COLD, and the ensemble given as cold does not say that it is the one of the table",
+                "Check the hosts and the chroot of cold, or give clickhouse, so that the servers are asked",
             )
 
     def _refused(self, partition_id: str, state: State, reason: str, remedy: str) -> StateRefused:

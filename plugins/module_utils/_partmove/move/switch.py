@@ -18,7 +18,7 @@ direction asks for, so it cannot be applied to anything but what the gates saw.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 
@@ -53,13 +53,16 @@ class SwitchResult:
 class Switch:
     """Switches prepared partitions of one shard path under one lease, in one direction."""
 
-    def __init__(self, leased: LeasedShard, clock: Clock, direction: Direction, now: float) -> None:
+    def __init__(
+        self, leased: LeasedShard, clock: Clock, direction: Direction, after_group: Callable[[], None]
+    ) -> None:
+        """``after_group`` is called whenever the result has grown by a group."""
         self._leased = leased
         self._hot = leased.hot
         self._layout = leased.layout
         self._clock = clock
         self._direction = direction
-        self._now = now
+        self._after_group = after_group
 
     def run(self, prepared: Mapping[str, PartitionFacts], result: SwitchResult) -> None:
         """Switch in groups; a group that collides with the table's own work is tried again in smaller ones.
@@ -74,6 +77,7 @@ class Switch:
         while waiting:
             group = [waiting.popleft() for _each in range(min(size, len(waiting)))]
             collided = self._switch_group({each: prepared[each] for each in group}, result)
+            self._after_group()
             size = max(1, len(group) // _SHRINK) if collided else min(MAX_GROUP, size * 2)
             attempts.update(collided)
             for each in collided:
@@ -101,7 +105,7 @@ class Switch:
         direction = self._direction
         ids = sorted(prepared)
         look = self._leased.look(ids, with_cold=direction.needs_cold)
-        judgement = direction.judge(look, ids, self._now)
+        judgement = direction.judge(look, ids, self._leased.taken_at)
         result.refused.update(judgement.refused)
         checks = (*look.shard.fence, *judgement.checks)
         groups: list[tuple[str, list[Op]]] = []

@@ -19,6 +19,7 @@ from ..shard.location import Location, never_was_cold
 from ..shard.reader import Look
 from ..tree.znodes import Op, Znode
 from .aftermath import Aftermath
+from .bind import bind
 from .compare import compare_copies
 from .copies import ColdCopies
 from .direction import Refusals, Stage
@@ -103,6 +104,7 @@ class ToCold:
         self, leased: LeasedShard, shard: ShardFacts, partitions: Mapping[str, PartitionFacts]
     ) -> dict[str, Refusal]:
         """Copy the partitions; those fail that not every member of the cold ensemble has as hot has."""
+        bind(leased, shard)
         copied = [partitions[each] for each in sorted(partitions)]
         ColdCopies(leased, self._created).make(shard, copied)
         originals = [part for partition in copied for part in partition.hot_parts]
@@ -141,8 +143,7 @@ class ToCold:
 
     def discard(self, leased: LeasedShard, partition_ids: Collection[str]) -> bool:
         """Remove the copies of the partitions that nobody needs."""
-        copies = ColdCopies(leased, self._created)
-        return bool(copies.remove_unneeded(partition_ids, self._world.clock.now()))
+        return bool(ColdCopies(leased, self._created).remove_unneeded(partition_ids).gone)
 
     def abandon(self, leased: LeasedShard, moved: Collection[str]) -> None:
         """Remove the copies that this run made, without a look at what cannot be read any more."""

@@ -22,18 +22,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import isinf
 
-from ..aligned import aligned
-from ..errors import EnsembleError
 from ..formats.layout import ShardLayout
 from ..formats.names import PartName
-from ..formats.state import State, is_cold
+from ..formats.state import State
 from ..gates.gate import Refusal
 from ..gates.judge import REHEAT_GATES, STRAY_COPIES, Judgement, refuse_partitions, refuse_shard
 from ..gates.names import GateName
 from ..shard.facts import PartitionFacts, ShardFacts
-from ..shard.location import Location, was_brought_back
+from ..shard.location import Location
 from ..shard.reader import Look, ShardReader
 from ..tree.znodes import Op, Znode
+from .bind import bind
 from .copies import ColdCopies
 from .detached import detached_since
 from .direction import Refusals, Stage
@@ -46,7 +45,7 @@ from .run import ROUNDS, ShardRun, World
 
 def find_reheatable(world: World, shard_path: str) -> list[str]:
     """Partitions of a shard path that are not only in hot, sorted. Raises NoSuchTable, FormatError."""
-    reader = ShardReader(world.hot, world.cold, ShardLayout(shard_path))
+    reader = ShardReader(world.hot, world.cold, ShardLayout(shard_path), world.leases.root)
     return reader.partitions_not_only_in_hot(reader.shard())
 
 
@@ -76,6 +75,7 @@ class ToHot:
         Location.HOT: Stage.DONE,
         Location.COPIED: Stage.CLEAN,
         Location.DROPPED: Stage.CLEAN,
+        Location.STRAY: Stage.CLEAN,
         Location.COLD: Stage.SWITCH,
         Location.UNEVEN: Stage.SWITCH,
         Location.MIXED: Stage.SWITCH,
@@ -124,7 +124,8 @@ class ToHot:
     def prepare(
         self, leased: LeasedShard, shard: ShardFacts, partitions: Mapping[str, PartitionFacts]
     ) -> dict[str, Refusal]:
-        """Cold has what hot is to have, so there is nothing to prepare."""
+        """Bind; cold has what hot is to have."""
+        bind(leased, shard)
         return {}
 
     def is_changed(self, prepared: PartitionFacts, now: PartitionFacts) -> bool:
@@ -148,23 +149,20 @@ class ToHot:
         self, leased: LeasedShard, look: Look, partition_ids: Sequence[str], report: ShardReport
     ) -> None:
         """Remove copies that no server can need any more, and defer the partitions of all others."""
-        now = self._world.clock.now()
+        bind(leased, look.shard)
+        now = leased.taken_at
         waits = {each: self.waits(look.shard, look.partitions[each].state, now) for each in partition_ids}
         refused = {each: refusal for each, refusal in waits.items() if refusal is not None}
         waited = [look.partitions[each] for each in partition_ids if each not in refused]
         own: dict[str, PartName] = {}
-        refused.update(self._refuse_stray(look.shard, waited, own))
+        refused.update(self._refuse_stray(look.shard, waited, now, own))
         passed = [each for each in partition_ids if each not in refused]
-        # A member that has no State where there is none is not behind.
-        marked = [each for each in passed if look.partitions[each].state is not None]
-        refused.update(self._refuse_behind(leased.layout, marked))
-        report.deferred.update(refused)
-        passed = [each for each in passed if each not in refused]
-        removed = sorted(ColdCopies(leased, own).remove_unneeded(passed, now))
-        report.copies_removed.update(removed)
-        rows = [{"shard_path": leased.layout.path, "partition": each} for each in removed]
+        gone, behind = ColdCopies(leased, own).remove_unneeded(passed)
+        report.copies_removed.update(gone)
+        rows = [{"shard_path": leased.layout.path, "partition": each} for each in sorted(gone)]
         self._world.journal.record("copies_removed", rows)
-        report.deferred.update({each: _copies_changed() for each in sorted(set(passed) - set(removed))})
+        kept = {each: behind.get(each, _copies_changed()) for each in passed if each not in gone}
+        report.deferred.update(refused | kept)
 
     def discard(self, leased: LeasedShard, partition_ids: Collection[str]) -> bool:
         """There is nothing to remove, as nothing was prepared."""
@@ -187,40 +185,26 @@ class ToHot:
             report.fail(each, failures[each])
 
     def _refuse_stray(
-        self, shard: ShardFacts, partitions: Sequence[PartitionFacts], own: dict[str, PartName]
+        self,
+        shard: ShardFacts,
+        partitions: Sequence[PartitionFacts],
+        now: float,
+        own: dict[str, PartName],
     ) -> dict[str, Refusal]:
         """Add the copies of parts that were dropped since to ``own``; refuse what a server may still have.
 
         A server that was killed before it could delete such a part from its disk has it in the table again.
         """
-        refused = refuse_partitions(shard, partitions, self._world.clock.now(), gates=STRAY_COPIES)
+        refused = refuse_partitions(shard, partitions, now, gates=STRAY_COPIES)
         if not self._world.servers.asks:
             return refused
-        dropped = [
-            each for each in partitions if each.partition_id in refused and was_brought_back(each.state)
-        ]
+        dropped = [each for each in partitions if each.partition_id in refused]
         if dropped:
             for each in dropped:
                 del refused[each.partition_id]
                 own.update({part.znode.path: part.name for part in each.only_in_cold})
             refused.update(self._world.servers.refusals(shard, dropped))
         return refused
-
-    def _refuse_behind(self, layout: ShardLayout, partition_ids: Sequence[str]) -> dict[str, Refusal]:
-        """Partition id → which member of hot has not applied the multi yet, which State alone can tell."""
-        behind: dict[str, Refusal] = {}
-        if not partition_ids:
-            return behind
-        paths = [layout.state(each) for each in partition_ids]
-        try:
-            for member in self._world.hot.members():
-                member.sync(layout.path)
-                for each, state in aligned(partition_ids, member.read(paths)):
-                    if state is None or is_cold(state.data):
-                        behind[each] = _member_behind(f"{member.name} still takes it for cold")
-        except EnsembleError as error:
-            return dict.fromkeys(partition_ids, _member_behind(error.message))
-        return behind
 
 
 def _copies_needed(seconds: float) -> Refusal:
@@ -242,12 +226,4 @@ def _copies_changed() -> Refusal:
         GateName.COPIES_NEEDED,
         "something happened to the table just when its copies were to be removed",
         "Run again; the copies are removed then",
-    )
-
-
-def _member_behind(reason: str) -> Refusal:
-    return Refusal(
-        GateName.HOT_MEMBERS,
-        f"it is registered in hot again, but not every member of the ensemble can tell so: {reason}",
-        "See that every member of the hot ensemble is up and has caught up, then run again",
     )

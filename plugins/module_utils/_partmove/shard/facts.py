@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..binding.binding import Binding
 from ..formats.layout import ShardLayout
 from ..formats.log_entry import LogEntry
 from ..formats.mutation_entry import MutationEntry
@@ -77,8 +77,10 @@ class ShardFacts:
     columns: bytes
     czxid: int
     """Transaction that created the shard path: another one after the table was made again."""
-    cold_marker: bytes | None
-    """Data of the shard znode in cold; None where cold has no part there at all."""
+    binding: Binding
+    """How hot and cold are bound to each other there."""
+    has_parts_in_cold: bool
+    """Whether cold has a part there, of whatever replica."""
     replicas: tuple[ReplicaFacts, ...]
     fence: tuple[Op, ...]
     unknown_children: tuple[str, ...]
@@ -92,16 +94,6 @@ class ShardFacts:
     """Partition id → paths of quorum znodes that name a part of it."""
     shared_storage: tuple[str, ...]
     """Paths of zero-copy locks, pinned part UUIDs and parts on the move between shards."""
-
-    @property
-    def marker(self) -> bytes:
-        """What the shard znode in cold should hold, to tell this table from a later one at its path.
-
-        A table that was dropped and made again starts block numbers anew, so its parts can have the
-        names of parts of the former one, whose registration in cold would still be there.
-        """
-        content = {"format": "olap.partmove/cold-shard", "version": 1, "hot_czxid": self.czxid}
-        return json.dumps(content, sort_keys=True).encode()
 
 
 class RegisteredNames(NamedTuple):

@@ -23,7 +23,8 @@ class Location(Enum):
 
     A move takes HOT to COPIED and that to COLD; the way back takes COLD to COPIED and that to HOT. A run that
     is killed leaves one of these three. DROPPED is left by a DROP PARTITION on the way back, UNEVEN and MIXED
-    by servers that worked on a cold partition; STRAY was made by something else.
+    by servers that worked on a cold partition; STRAY by one after a run that was
+    killed when it had copied, or by something else.
     """
 
     ABSENT = "absent"

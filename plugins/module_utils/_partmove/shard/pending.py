@@ -36,16 +36,22 @@ class PendingEntries(NamedTuple):
 
 
 class EntryReader:
-    """Reads queues and log; an entry never changes, so each is read and parsed once."""
+    """Reads queues and log; an entry never changes, so each is read and parsed once.
+
+    A replica that was removed and added again under its name numbers its entries anew.
+    """
 
     def __init__(self, hot: ZnodeReader, layout: ShardLayout) -> None:
         self._hot = hot
         self._layout = layout
         self._entries: dict[str, LogEntry] = {}
+        self._created: dict[str, int] = {}
+        """Replica → transaction that created its ``host`` znode."""
 
     def forget(self) -> None:
         """Forget the entries; a table that was made again numbers its own anew."""
         self._entries.clear()
+        self._created.clear()
 
     def pending(self, replicas: Sequence[ReplicaZnodes], format_version: int) -> PendingEntries:
         """Which partitions the queues and the unread end of the log name, and the table-wide entries.
@@ -53,6 +59,7 @@ class EntryReader:
         The pointers were read before the queues, and the queues are read before the log: an entry
         that moves from the log to a queue meanwhile is seen in one of the two. Raises FormatError.
         """
+        self._forget_replaced(replicas)
         named: defaultdict[str, list[LogEntry]] = defaultdict(list)
         table_wide: list[str] = []
         for entry in self._read(self._paths(replicas)):
@@ -61,6 +68,15 @@ class EntryReader:
             for partition_id in partitions_named(entry, format_version):
                 named[partition_id].append(entry)
         return PendingEntries({each: tuple(found) for each, found in named.items()}, tuple(table_wide))
+
+    def _forget_replaced(self, replicas: Sequence[ReplicaZnodes]) -> None:
+        for replica in replicas:
+            created = 0 if replica.host is None else replica.host.stat.czxid
+            if self._created.setdefault(replica.layout.name, created) != created:
+                self._created[replica.layout.name] = created
+                prefix = f"{replica.layout.queue}/"
+                for path in [each for each in self._entries if each.startswith(prefix)]:
+                    del self._entries[path]
 
     def _paths(self, replicas: Sequence[ReplicaZnodes]) -> list[str]:
         queues = [replica.layout.queue for replica in replicas]

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..aligned import aligned
+from ..binding.binding import Binding, marked_cold, read_binding
 from ..formats.layout import ShardLayout, unknown_replica_children, unknown_table_children
-from ..formats.state import is_cold
 from ..formats.table_metadata import parse_table_metadata
-from ..tree.ports import ZnodeReader
+from ..tree.ports import ZnodeReader, ZnodeStore
 from .facts import PartitionFacts, RegisteredNames, RegisteredPart, ReplicaFacts, ShardFacts
 from .fence import Fence, no_table, read_fence
 from .parts import PartNames, read_parts
@@ -35,10 +35,12 @@ class Look(NamedTuple):
 class ShardReader:
     """Reads one shard path as often as needed; what does not change while it is there is kept."""
 
-    def __init__(self, hot: ZnodeReader, cold: ZnodeReader, layout: ShardLayout) -> None:
+    def __init__(self, hot: ZnodeStore, cold: ZnodeReader, layout: ShardLayout, root: str) -> None:
+        """``root`` is the coordination root of whoever reads."""
         self._hot = hot
         self._cold = cold
         self._layout = layout
+        self._root = root
         self._czxid = 0
         self._entries = EntryReader(hot, layout)
         self._names = PartNames(layout, 0)
@@ -46,22 +48,22 @@ class ShardReader:
     def look(self, partition_ids: Sequence[str], *, with_cold: bool = True) -> Look:
         """Everything about the partitions and their shard path, none of it older than the call.
 
-        Without ``with_cold`` the parts in cold are not read. Raises NoSuchTable, FormatError, EnsembleError.
+        Without ``with_cold`` the parts in cold are not read. Raises as `shard` does.
         """
-        shard = self.shard(sync_cold=with_cold)
+        shard = self.shard()
         return Look(shard, self._partitions(shard, partition_ids, with_cold=with_cold))
 
-    def shard(self, *, sync_cold: bool = True) -> ShardFacts:
-        """Everything that concerns all partitions; of cold only if ``sync_cold`` not older than the call.
+    def shard(self) -> ShardFacts:
+        """Everything that concerns all partitions, not older than the call.
 
-        Raises NoSuchTable, FormatError, EnsembleError.
+        Raises NoSuchTable, FormatError, EnsembleError, and BoundElsewhere where others go about the
+        shard path in another way.
         """
         layout = self._layout
         self._hot.sync(layout.path)
         fence = read_fence(self._hot, layout)
-        if sync_cold:
-            # After the fence: whatever was taken from cold before that is seen to be gone.
-            self._cold.sync(layout.path)
+        # After the fence: whatever was taken from cold before that is seen to be gone.
+        self._cold.sync(layout.path)
         shard_znode = self._hot.read([layout.path])[0]
         if shard_znode is None:
             raise no_table(layout)
@@ -78,7 +80,8 @@ class ShardReader:
             metadata=metadata,
             columns=fence.columns.data,
             czxid=shard_znode.stat.czxid,
-            cold_marker=self._read_cold_marker(),
+            binding=self.binding(),
+            has_parts_in_cold=self._has_parts_in_cold(),
             replicas=tuple(self._replica_facts(fence)),
             fence=fence.checks,
             unknown_children=unknown_table_children(set(children) - {_DROPPED}),
@@ -89,6 +92,10 @@ class ShardReader:
             quorum=read_quorum(self._hot, layout, metadata.format_version),
             shared_storage=read_shared_storage(self._hot, layout, children),
         )
+
+    def binding(self) -> Binding:
+        """How hot and cold are bound to each other; raises as `read_binding` does."""
+        return read_binding(self._hot, self._cold, self._root, self._layout)
 
     def registered_names(self, shard: ShardFacts, partition_ids: Sequence[str]) -> dict[str, RegisteredNames]:
         """Which parts of the partitions each ensemble registers; no payloads are read.
@@ -108,6 +115,10 @@ class ShardReader:
             for each, (state, after) in aligned(partition_ids, [*aligned(before, self._hot.read(states))])
             if state == after
         }
+
+    def inserts_in_flight(self, partition_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Partition id → paths of the locks of inserts that are under way; one without is no key."""
+        return read_inserts_in_flight(self._hot, self._layout, self._children(partition_ids))
 
     def partitions_not_only_in_hot(self, shard: ShardFacts) -> list[str]:
         """Ids of the partitions that cold has parts of, or hot although State says they are cold; sorted.
@@ -135,23 +146,28 @@ class ShardReader:
     ) -> dict[str, PartitionFacts]:
         layout = self._layout
         states = self._hot.read([layout.state(each) for each in partition_ids])
-        children = self._hot.children([layout.partition(each) for each in partition_ids])
+        children = self._children(partition_ids)
         wanted = frozenset(partition_ids)
         replicas = [replica.name for replica in shard.replicas]
         hot = self._registered(self._hot, replicas, wanted)
         cold = self._registered(self._cold, replicas, wanted) if with_cold else {}
-        in_flight = read_inserts_in_flight(self._hot, layout, dict(aligned(partition_ids, children)))
+        in_flight = read_inserts_in_flight(self._hot, layout, children)
         return {
             each: PartitionFacts(
                 partition_id=each,
-                exists=names is not None,
+                exists=children[each] is not None,
                 state=state,
                 inserts_in_flight=in_flight.get(each, ()),
                 hot={replica: tuple(hot[replica].get(each, ())) for replica in replicas},
                 cold={replica: tuple(parts.get(each, ())) for replica, parts in cold.items()},
             )
-            for each, (state, names) in aligned(partition_ids, [*aligned(states, children)])
+            for each, state in aligned(partition_ids, states)
         }
+
+    def _children(self, partition_ids: Sequence[str]) -> dict[str, tuple[str, ...] | None]:
+        """Partition id → State and the locks of inserts; None where the table never had the partition."""
+        paths = [self._layout.partition(each) for each in partition_ids]
+        return dict(aligned(partition_ids, self._hot.children(paths)))
 
     def _replica_facts(self, fence: Fence) -> Iterator[ReplicaFacts]:
         children = self._hot.children([replica.layout.path for replica in fence.replicas])
@@ -166,16 +182,13 @@ class ShardReader:
                 unknown_children=unknown_replica_children(names or ()),
             )
 
-    def _read_cold_marker(self) -> bytes | None:
-        """What marks the shard path in cold; None where cold has no part of a table there at all.
+    def _has_parts_in_cold(self) -> bool:
+        """Whether cold has a part there at all.
 
         Also replicas that hot does not have count: a former table may have had other ones.
         """
         names = self._cold.children([self._layout.replicas])[0] or ()
-        if not any(self._cold.children([self._layout.replica(name).parts for name in names])):
-            return None
-        znode = self._cold.read([self._layout.path])[0]
-        return b"" if znode is None else znode.data
+        return any(self._cold.children([self._layout.replica(name).parts for name in names]))
 
     def _registered(
         self, reader: ZnodeReader, replicas: Sequence[str], wanted: frozenset[str]
@@ -203,10 +216,3 @@ class ShardReader:
             replica: {each: [name.text for name in names] for each, names in partitions.items()}
             for replica, partitions in self._names.by_partition(reader, replicas).items()
         }
-
-
-def marked_cold(hot: ZnodeReader, layout: ShardLayout) -> tuple[str, ...]:
-    """Ids of the partitions whose State is COLD, sorted; one that was dropped while cold stays among them."""
-    ids = hot.children([layout.block_numbers])[0] or ()
-    states = hot.read([layout.state(each) for each in ids])
-    return tuple(each for each, state in aligned(ids, states) if state is not None and is_cold(state.data))

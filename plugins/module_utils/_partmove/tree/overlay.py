@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..aligned import aligned
 from .paths import parent_of
-from .ports import ZnodeReader, ZnodeStore
+from .ports import Clock, ZnodeReader, ZnodeStore
 from .znodes import (
     Check,
     Committed,
@@ -136,9 +136,11 @@ def _with_children(znode: Znode | None, count: int | None) -> Znode | None:
 class OverlayStore(OverlayReader):
     """A store that reads an ensemble for real and remembers what it was asked to write."""
 
-    def __init__(self, base: ZnodeStore) -> None:
+    def __init__(self, base: ZnodeStore, clock: Clock) -> None:
+        """``clock`` tells when znodes are created and written."""
         super().__init__(base, Changes())
         self._store = base
+        self._clock = clock
         self.written: list[Op] = []
 
     @property
@@ -211,7 +213,9 @@ class OverlayStore(OverlayReader):
         if znode.stat.version != op.version:
             raise _Rejection(Reason.BAD_VERSION)
         if isinstance(op, SetData):
-            stat = znode.stat._replace(mzxid=zxid, version=op.version + 1, data_length=len(op.data))
+            stat = znode.stat._replace(
+                mzxid=zxid, mtime=self._now(), version=op.version + 1, data_length=len(op.data)
+            )
             self._changes.put(Znode(op.path, op.data, stat), op.path)
         elif isinstance(op, Delete):
             if self._changed_children(op.path, self._known_children.get(op.path)):
@@ -227,5 +231,9 @@ class OverlayStore(OverlayReader):
         if parent.stat.ephemeral_owner:
             raise _Rejection(Reason.OTHER)
         owner = self.session_id if op.ephemeral else 0
-        stat = Stat(zxid, zxid, 0, 0, 0, 0, 0, owner, len(op.data), 0, zxid)
+        now = self._now()
+        stat = Stat(zxid, zxid, now, now, 0, 0, 0, owner, len(op.data), 0, zxid)
         self._changes.put(Znode(op.path, op.data, stat), op.path)
+
+    def _now(self) -> int:
+        return int(self._clock.now() * 1000)

@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..aligned import aligned
 from ..errors import AccessDenied, EnsembleError
-from .ports import ZnodeStore
+from .ports import ZnodeReader, ZnodeStore
 from .znodes import Create, Reason, Rejected
 
 DEFAULT_ROOT = "/partmove"
@@ -44,14 +46,24 @@ def refuse_unwritable(store: ZnodeStore, path: str, rejected: Rejected) -> None:
 def ensure_path(store: ZnodeStore, path: str) -> None:
     """Create the persistent znode and its parents, without data, where they are missing."""
     for _attempt in range(_ATTEMPTS):
-        chain = _chain(path)
-        missing = [each for each, znode in aligned(chain, store.read(chain)) if znode is None]
+        missing = missing_on_the_way(store, [path])
         if not missing:
             return
-        outcome = store.commit([tuple(Create(each, b"") for each in missing)])[0]
+        outcome = store.commit([missing])[0]
         if isinstance(outcome, Rejected):
-            refuse_unwritable(store, missing[outcome.op_index], outcome)
-    raise EnsembleError(
+            refuse_unwritable(store, missing[outcome.op_index].path, outcome)
+    raise does_not_stay(store, path)
+
+
+def missing_on_the_way(reader: ZnodeReader, paths: Iterable[str]) -> tuple[Create, ...]:
+    """What creates the znodes and their parents, without data, where they are missing; parents first."""
+    wanted = sorted({each for path in paths for each in _chain(path)})
+    return tuple(Create(each, b"") for each, znode in aligned(wanted, reader.read(wanted)) if znode is None)
+
+
+def does_not_stay(store: ZnodeStore, path: str) -> EnsembleError:
+    """The error for a znode that something else deletes again and again."""
+    return EnsembleError(
         f"{path} does not stay in the {store.name} ensemble after it was created",
         remedy="See whether something else deletes it, then run again",
     )

@@ -37,11 +37,24 @@ def whereabouts(state: bytes | None, hot: str, cold: str) -> RegisteredNames:
     ],
 )
 def test_a_drifted_one_is_told_with_its_state(state: bytes | None, text: str) -> None:
-    assert refuse_location(whereabouts(state, "- -", "a -")) == Refusal(
+    refusal = refuse_location(whereabouts(state, "- -", "a -"))
+    assert (refusal.gate, refusal.reason) == (
         GateName.NOT_DRIFTED,
         f"State is {text} while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 0 in cold",
-        "Audit the partition and repair it before it is moved",
     )
+
+
+@pytest.mark.parametrize(
+    ("state", "hot", "cold", "way_out"),
+    [
+        (b"COLD", "- -", "a -", "Give the servers with clickhouse, and bring it back with the state hot"),
+        (b"COLD", "a -", "a a", "Give the servers with clickhouse, and bring it back with the state hot"),
+        (b"HOT", "- -", "a a", "set State to COLD with partition_state"),
+    ],
+    ids=["uneven", "mixed", "stray"],
+)
+def test_each_place_has_a_way_out(state: bytes, hot: str, cold: str, way_out: str) -> None:
+    assert way_out in refuse_location(whereabouts(state, hot, cold)).remedy
 
 
 def test_of_many_replicas_the_first_few_are_told() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import (
     Case,
     GateOptions,
@@ -19,7 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import ShardFacts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
-from support.memory.bench import DAY, PATH, Bench
+from support.memory.bench import DAY, Bench
 
 OPTIONS = GateOptions(min_age=2.0, max_parts=3)
 NAME = GateName.ONE_PART
@@ -28,7 +27,7 @@ NAME = GateName.ONE_PART
 @pytest.fixture
 def reader() -> ShardReader:
     bench = Bench()
-    return ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH))
+    return bench.reader()
 
 
 @pytest.mark.parametrize(

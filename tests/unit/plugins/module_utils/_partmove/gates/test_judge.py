@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import (
     PartitionGate,
     ShardGate,
@@ -23,9 +22,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judg
     refuse_partitions,
     refuse_shard,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from support.memory.arrange import Arrange, both, create, create_cold, define, entry, on_both
-from support.memory.bench import DAY, OTHER, PART, PATH, Bench
+from support.memory.bench import DAY, OTHER, PART, Bench
 from support.memory.gate_cases import REMEDIES
 
 CLOSE: dict[str, Arrange] = {
@@ -42,7 +40,7 @@ CLOSE: dict[str, Arrange] = {
 
 def judged(bench: Bench, gates: Gates = MOVE_GATES) -> dict[str, str]:
     """Partition → the gate that stops it."""
-    reader = ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH))
+    reader = bench.reader()
     shard, found = reader.look([DAY, OTHER])
     partitions, now = list(found.values()), bench.clock.now()
     refusals = refuse_partitions(shard, partitions, now, options=bench.options, gates=gates)

@@ -6,14 +6,12 @@
 
 from __future__ import annotations
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judge import Judgement
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.readiness import AssumePatched
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
-from support.memory.bench import DAY, PATH, Bench
+from support.memory.bench import DAY, Bench
 
 
 def test_the_operator_vouches_for_every_server() -> None:
     bench = Bench()
-    shard = ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH)).shard()
+    shard = bench.reader().shard()
     assert AssumePatched().judge(shard, [DAY]) == Judgement({}, ())

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
@@ -27,7 +26,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
     PartitionFacts,
     ShardFacts,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
 from support.memory.arrange import create, delete, legacy_part
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
@@ -81,7 +79,7 @@ class Looked(NamedTuple):
 
 
 def look(bench: Bench) -> Looked:
-    reader = ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH))
+    reader = bench.reader()
     shard, found = reader.look([DAY, OTHER])
     return Looked(shard, list(found.values()))
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judge import refuse_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from support.memory.arrange import (
     both,
     create,
@@ -158,7 +156,7 @@ def test_a_table_without_replicas() -> None:
     for replica in ("r1", "r2"):
         bench.servers.remove_replica(replica)
 
-    refusal = refuse_shard(ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH)).shard())
+    refusal = refuse_shard(bench.reader().shard())
 
     assert refusal == Refusal(
         GateName.REPLICAS_PRESENT, "the table has no replica", "Leave the table out of the plan"

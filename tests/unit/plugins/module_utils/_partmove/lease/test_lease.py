@@ -34,7 +34,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Unknown,
 )
 from support.memory.bench import HookedStore
-from support.memory.memory import ManualClock, MemoryEnsemble, MemoryStore
+from support.memory.memory import START, ManualClock, MemoryEnsemble, MemoryStore
 
 PATH = "/clickhouse/tables/01/hits"
 LOCK = "/partmove/locks/%2Fclickhouse%2Ftables%2F01%2Fhits"
@@ -90,13 +90,13 @@ def accepts(store: MemoryStore, lease: Lease) -> bool:
 def test_a_lease_locks_hot_and_raises_both_epochs(pair: Pair) -> None:
     hot, _cold, keeper = pair.run("me")
 
-    assert keeper.acquire(PATH) == Lease(LOCK, EPOCH, hot_epoch=0, cold_epoch=0)
+    assert keeper.acquire(PATH) == Lease(LOCK, EPOCH, hot_epoch=0, cold_epoch=0, taken_at=START)
     lock = pair.hot.read([LOCK])[0]
     assert lock is not None
     assert (lock.data, lock.stat.ephemeral_owner) == (b"me", hot.session_id)
     assert pair.cold.tree().keys() == {"/", "/partmove", "/partmove/epochs", EPOCH}
 
-    assert keeper.acquire(PATH) == Lease(LOCK, EPOCH, hot_epoch=1, cold_epoch=1)
+    assert keeper.acquire(PATH) == Lease(LOCK, EPOCH, hot_epoch=1, cold_epoch=1, taken_at=START)
     assert pair.epochs() == [1, 1]
 
 
@@ -266,7 +266,7 @@ def test_a_check_of_the_lease_that_fails(reason: Reason) -> None:
 
 
 def test_the_checks_of_a_lease() -> None:
-    lease = Lease(LOCK, EPOCH, 3, 5)
+    lease = Lease(LOCK, EPOCH, 3, 5, 0.0)
 
     assert [(op.path, getattr(op, "version", None)) for op in lease.hot_checks] == [(LOCK, 0), (EPOCH, 3)]
     assert [(op.path, getattr(op, "version", None)) for op in lease.cold_checks] == [(EPOCH, 5)]

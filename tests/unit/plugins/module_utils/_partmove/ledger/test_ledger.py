@@ -190,7 +190,7 @@ def test_an_entry_of_a_later_version_is_not_overwritten_but_withdrawn(bench: Ben
 
 def test_check_mode_sees_its_own_entries_and_writes_none(bench: Bench) -> None:
     before = bench.hot_ensemble.data()
-    overlay = OverlayStore(bench.hot_store)
+    overlay = OverlayStore(bench.hot_store, bench.clock)
     entered = enter(overlay, bench.cold_store, R1, R2)
     assert [each.changed for each in entered] == [True, True]
     assert [each.changed for each in enter(overlay, bench.cold_store, R1, R2)] == [False, False]

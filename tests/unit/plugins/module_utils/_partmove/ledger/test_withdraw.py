@@ -24,6 +24,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.wit
     withdraw_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete, Multi
 from support.memory.arrange import both, create, create_cold, delete
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
@@ -45,7 +46,7 @@ def bench() -> Bench:
 
 
 def guard_of(bench: Bench) -> DowngradeGuard:
-    return DowngradeGuard(bench.hot_store, bench.cold_store)
+    return DowngradeGuard(bench.hot_store, bench.cold_store, DEFAULT_ROOT)
 
 
 def found(bench: Bench) -> list[str]:
@@ -114,7 +115,7 @@ def test_what_only_cold_has_is_in_the_way_whatever_state_says(
 
 def test_a_cold_ensemble_that_knows_nothing_of_a_cold_partition(bench: Bench) -> None:
     bench.move()
-    guard = DowngradeGuard(bench.hot_store, MemoryEnsemble("cold").open())
+    guard = DowngradeGuard(bench.hot_store, MemoryEnsemble("cold").open(), DEFAULT_ROOT)
     with pytest.raises(PartMoveError) as caught:
         guard.cold_partitions(PATH)
     assert caught.value.message == (
@@ -188,8 +189,8 @@ def test_an_entry_that_outlived_its_replica_can_be_withdrawn(bench: Bench) -> No
 
 def test_check_mode_tells_what_would_be_withdrawn(bench: Bench) -> None:
     before = bench.hot_ensemble.data()
-    hot, cold = OverlayStore(bench.hot_store), OverlayStore(bench.cold_store)
+    hot, cold = OverlayStore(bench.hot_store, bench.clock), OverlayStore(bench.cold_store, bench.clock)
     withdrawal = Withdrawal()
-    withdraw_replicas(DowngradeGuard(hot, cold), Ledger(hot), [R1], withdrawal)
+    withdraw_replicas(DowngradeGuard(hot, cold, DEFAULT_ROOT), Ledger(hot), [R1], withdrawal)
     assert withdrawal.changes[R1].changed
     assert bench.hot_ensemble.data() == before

@@ -23,6 +23,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.wit
     withdraw_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.interleaving import Died, Lost, Script, WatchedStore
 from support.memory.ledger import enter
 from support.memory.scene import COLD, MODERN, OLD, OTHER, PATH, TARGET, Kind, Scene, copy_of
@@ -48,7 +49,7 @@ class Downgrade:
             WatchedStore(each.open(), given, self.scene.watch) for each in (self.scene.hot, self.scene.cold)
         )
         try:
-            withdraw_replicas(DowngradeGuard(hot, cold), Ledger(hot), [R2], Withdrawal())
+            withdraw_replicas(DowngradeGuard(hot, cold, DEFAULT_ROOT), Ledger(hot), [R2], Withdrawal())
         except StillCold:
             return
         self.passed = True
@@ -59,7 +60,9 @@ class Downgrade:
 
     def look(self) -> None:
         """The step of it that decides."""
-        self.passed = not DowngradeGuard(self.scene.hot.open(), self.scene.cold.open()).cold_partitions(PATH)
+        self.passed = not DowngradeGuard(
+            self.scene.hot.open(), self.scene.cold.open(), DEFAULT_ROOT
+        ).cold_partitions(PATH)
 
     def withdraw_and_look(self) -> None:
         """Both, with nothing in between."""

@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import EnsembleError, LeaseLost
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import LeaseLost
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from support.memory.arrange import Arrange, create, create_cold
 from support.memory.bench import DAY, OTHER, PART, PATH
 from support.memory.copying import Copying
@@ -25,18 +24,6 @@ def test_copies_are_equal_byte_for_byte(legacy: bool) -> None:
 
     assert copying.parts() == copying.originals(DAY)
     assert len(copying.parts()) == (6 if legacy else 2)
-
-
-def test_the_shard_znode_says_which_table_the_copies_are_of() -> None:
-    copying = Copying()
-    copying.make(DAY)
-
-    marker = json.loads(copying.bench.cold.get(PATH)[0])
-    assert marker == {
-        "format": "olap.partmove/cold-shard",
-        "version": 1,
-        "hot_czxid": copying.bench.hot.get(PATH)[1].czxid,
-    }
 
 
 def test_copies_that_are_there_are_not_written_again() -> None:
@@ -118,7 +105,7 @@ def test_copies_of_a_partition_that_was_cold_wait_for_servers_that_start(
     copying.make(DAY)
     create(f"block_numbers/{DAY}/State", b"COLD")(copying.bench)
     copying.bench.hot.set(f"{PATH}/block_numbers/{DAY}/State", b"HOT")
-    copying.bench.clock.time += seconds
+    copying.later(seconds)
     if stopped:
         copying.bench.servers.stop()
 
@@ -154,12 +141,23 @@ def test_what_a_run_created_is_removed() -> None:
     }
 
 
-def test_a_marker_that_does_not_stay() -> None:
-    copying = Copying()
-    copying.bench.cold_store.after = lambda multi: (
-        copying.bench.cold.set(PATH, b"mine") if multi[-1].path == PATH else None
-    )
+def test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server that reads from that member does not find the parts in hot yet."""
+    copying, behind = Copying(), Copying()
+    for each in (copying, behind):
+        each.make(DAY)
+        create(f"block_numbers/{DAY}/State", b"COLD")(each.bench)
+    copying.bench.hot.set(f"{PATH}/block_numbers/{DAY}/State", b"HOT")
+    copying.later(600)
+    members = [copying.bench.hot_store, behind.bench.hot_store]
+    monkeypatch.setattr(copying.bench.hot_store, "members", lambda: members)
 
-    with pytest.raises(EnsembleError, match=f"{PATH} in the cold ensemble could not be marked"):
-        copying.make(DAY)
-    assert copying.parts() == {}
+    kept = copying.copies.remove_unneeded([DAY])
+
+    assert kept.gone == set()
+    assert kept.behind[DAY].gate is GateName.HOT_MEMBERS
+    assert copying.parts() == copying.originals(DAY)
+    members.pop()
+    assert copying.remove(DAY) == {DAY}

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_part_name
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
@@ -20,8 +19,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
     PartitionFacts,
     ShardFacts,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
-from support.memory.bench import PATH, Bench
+from support.memory.bench import Bench
 
 PARTS = [parse_part_name(name, 1, "a test") for name in ("all_0_0_0", "2019-1_1_1_0")]
 
@@ -47,7 +45,7 @@ class Folders:
 @pytest.fixture
 def shard() -> ShardFacts:
     bench = Bench()
-    return ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH)).shard()
+    return bench.reader().shard()
 
 
 def found(shard: ShardFacts, before: Folders, now: Folders) -> dict[str, str]:

@@ -16,7 +16,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.lease
     LeasedShard,
     Written,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Check,
     Create,
@@ -40,7 +39,7 @@ def bench() -> Bench:
 @pytest.fixture
 def leased(bench: Bench) -> LeasedShard:
     lease = bench.world.leases.acquire(PATH)
-    reader = ShardReader(bench.hot_store, bench.cold_store, LAYOUT)
+    reader = bench.reader()
     return LeasedShard(bench.hot_store, bench.cold_store, reader, LAYOUT, lease)
 
 

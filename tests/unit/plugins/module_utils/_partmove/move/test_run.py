@@ -16,7 +16,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     NoSuchTable,
     PartMoveError,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import (
@@ -24,7 +23,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.repor
     ShardReport,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Delete,
@@ -228,7 +226,7 @@ def test_entries_of_a_table_that_was_made_again_are_read() -> None:
     """They have the names of those of the former table."""
     bench = Bench()
     create("log/log-0000000000", entry(f"get\n{OTHER}_5_5_0\n".encode()))(bench)
-    reader = ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH))
+    reader = bench.reader()
     assert reader.shard().pending.keys() == {OTHER}
 
     bench.servers.recreate()
@@ -257,7 +255,7 @@ def test_check_mode_tells_what_the_run_does(arrange: Arrange) -> None:
     bench = Bench(TableOptions(partitions=(DAY, OTHER), legacy=True))
     arrange(bench)
     before = bench.hot_ensemble.tree(), bench.cold_ensemble.tree()
-    hot, cold = OverlayStore(bench.hot_store), OverlayStore(bench.cold_store)
+    hot, cold = OverlayStore(bench.hot_store, bench.clock), OverlayStore(bench.cold_store, bench.clock)
 
     told = move_shard(make_world(hot, cold, bench.clock), PATH, [DAY, OTHER], bench.options)
 

@@ -13,6 +13,13 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import EnsembleError, LeaseLost
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
+    AskServers,
+    AssumeActive,
+    NoServers,
+    ServerCheck,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.state import (
     StateChange,
@@ -24,8 +31,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Outcome,
     Unknown,
 )
+from support.memory.arrange import both, create_cold
+from support.memory.bench import DAY, PART, Bench
 from support.memory.interleaving import Lost
 from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.simulated import SimulatedProbe
+from support.memory.synthetic import MINIMALISTIC
 from support.memory.tables import Table, build_table, days, register
 
 PATH = "/clickhouse/tables/01/hits"
@@ -50,7 +61,7 @@ class Scene:
         """Set State of the partition in a run of its own."""
         hot, cold = store or self.hot.open(), self.cold.open()
         leases = LeaseKeeper(hot, cold, self.clock, owner="a test")
-        return StateSetter(hot, cold, leases, ShardLayout(PATH)).set(PARTITION, wanted)
+        return StateSetter(hot, cold, leases, AssumeActive(), ShardLayout(PATH)).set(PARTITION, wanted)
 
     @property
     def state(self) -> tuple[bytes, int] | None:
@@ -153,3 +164,81 @@ def test_a_run_with_nothing_to_do_takes_no_lock() -> None:
     epoch = scene.hot.tree("/partmove/epochs")
     scene.set()
     assert scene.hot.tree("/partmove/epochs") == epoch
+
+
+def set_state(bench: Bench, wanted: State, servers: ServerCheck) -> StateChange:
+    leases = bench.world.leases
+    setter = StateSetter(bench.hot_store, bench.cold_store, leases, servers, ShardLayout(PATH))
+    return setter.set(DAY, wanted)
+
+
+def asking(bench: Bench) -> AskServers:
+    return AskServers(SimulatedProbe(bench.servers))
+
+
+def copied_then_dropped(bench: Bench) -> None:
+    """A run that was killed after it had copied, and a DROP PARTITION after that."""
+    both(*(create_cold(f"replicas/{each}/parts/{PART}", MINIMALISTIC) for each in ("r1", "r2")))(bench)
+    bench.servers.drop(DAY)
+
+
+def dropped_without_cold(bench: Bench) -> None:
+    """A DROP PARTITION of a cold partition by servers whose session with cold has expired."""
+    assert bench.move(DAY).moved
+    bench.servers.cold_expired = True
+    bench.servers.drop(DAY)
+
+
+def test_state_is_not_cold_where_no_server_has_the_parts() -> None:
+    bench = Bench()
+    copied_then_dropped(bench)
+    with pytest.raises(StateRefused, match=rf"replica r1 has \[\] active while \['{PART}'\]"):
+        set_state(bench, State.COLD, asking(bench))
+    assert bench.hot.exists(f"{PATH}/block_numbers/{DAY}/State") is None
+
+
+def test_state_is_not_hot_where_the_servers_have_parts_that_hot_does_not_register() -> None:
+    bench = Bench()
+    assert bench.move(DAY).moved
+    with pytest.raises(StateRefused, match=rf"replica r1 has \['{PART}'\] active while \[\] is registered"):
+        set_state(bench, State.HOT, asking(bench))
+
+
+@pytest.mark.parametrize("leave_behind", [copied_then_dropped, dropped_without_cold])
+def test_what_a_drop_left_behind_has_a_way_out(leave_behind: Callable[[Bench], object]) -> None:
+    """State is set to what the disks say, and the way back removes the copies."""
+    bench = Bench()
+    leave_behind(bench)
+    bench.world = bench.world._replace(servers=asking(bench))
+
+    set_state(bench, State.HOT, asking(bench))
+    bench.clock.sleep(600.0)
+
+    assert bench.reheat(DAY).copies_removed == {DAY}
+    assert bench.cold_ensemble.children([f"{PATH}/replicas/r1/parts"]) == [()]
+
+
+def test_the_way_back_of_what_was_dropped_names_the_way_out() -> None:
+    bench = Bench()
+    dropped_without_cold(bench)
+    bench.world = bench.world._replace(servers=asking(bench))
+    refusal = bench.reheat(DAY).deferred[DAY]
+    assert refusal.gate is GateName.ACTIVE_ON_DISK
+    assert "set State to HOT with partition_state" in refusal.remedy
+
+
+def test_state_is_not_changed_where_no_server_can_be_asked() -> None:
+    bench = Bench()
+    with pytest.raises(StateRefused, match="it is not known whether the replicas have the registered parts"):
+        set_state(bench, State.HOT, NoServers())
+
+
+def test_hot_needs_a_cold_ensemble_that_says_it_is_the_one_of_the_table() -> None:
+    """It may have the shard path for any other reason."""
+    bench = Bench()
+    bench.move(DAY)
+    bench.servers.drop(DAY)
+    bench.cold.set(PATH, b"")
+    with pytest.raises(StateRefused, match="does not say that it is the one of the table"):
+        set_state(bench, State.HOT, AssumeActive())
+    assert set_state(bench, State.HOT, asking(bench)) == StateChange("COLD", "HOT")

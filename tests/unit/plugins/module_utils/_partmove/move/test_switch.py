@@ -22,7 +22,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.lease
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.switch import Switch, SwitchResult
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import ToCold
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import PartitionFacts
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree import batches
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Check,
@@ -49,10 +48,10 @@ class Switching:
         bench.hot_store.before = self._note
         self.lease = bench.world.leases.acquire(PATH)
         layout = ShardLayout(PATH)
-        self._reader = ShardReader(bench.hot_store, bench.cold_store, layout)
+        self._reader = bench.reader()
         leased = LeasedShard(bench.hot_store, bench.cold_store, self._reader, layout, self.lease)
         direction = ToCold(bench.world, OPTIONS)
-        self._switch = Switch(leased, bench.clock, direction, bench.clock.now())
+        self._switch = Switch(leased, bench.clock, direction, lambda: None)
         self.prepared = self._read()
         self.multis.clear()
 

@@ -335,7 +335,7 @@ def test_check_mode_tells_what_the_run_does(seconds: int) -> None:
         bench.reheat(DAY)
         later(bench, seconds)
     before = bench.hot_ensemble.tree(), bench.cold_ensemble.tree()
-    hot, cold = OverlayStore(bench.hot_store), OverlayStore(bench.cold_store)
+    hot, cold = OverlayStore(bench.hot_store, bench.clock), OverlayStore(bench.cold_store, bench.clock)
 
     told = reheat_shard(make_world(hot, cold, bench.clock), PATH, [DAY, OTHER])
 

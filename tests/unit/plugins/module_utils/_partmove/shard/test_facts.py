@@ -6,11 +6,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_part_name
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import (
     PartitionFacts,
@@ -19,7 +16,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
     ShardFacts,
     state_text,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
 from support.memory.bench import PATH, Bench
 
@@ -86,16 +82,4 @@ def test_a_partition_by_the_names_of_its_parts() -> None:
 @pytest.fixture
 def shard() -> ShardFacts:
     bench = Bench()
-    return ShardReader(bench.hot_store, bench.cold_store, ShardLayout(PATH)).shard()
-
-
-def test_the_marker_tells_a_table_from_a_later_one_at_its_path(shard: ShardFacts) -> None:
-    later = replace(shard, czxid=shard.czxid + 1)
-    assert later.marker != shard.marker
-    assert replace(later, czxid=shard.czxid, cold_marker=b"any").marker == shard.marker
-
-
-def test_the_marker_is_written_as_earlier_runs_did(shard: ShardFacts) -> None:
-    assert replace(shard, czxid=7).marker == (
-        b'{"format": "olap.partmove/cold-shard", "hot_czxid": 7, "version": 1}'
-    )
+    return bench.reader().shard()

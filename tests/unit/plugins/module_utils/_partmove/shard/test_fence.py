@@ -30,7 +30,7 @@ def bench() -> Bench:
 
 
 def reader_of(bench: Bench) -> ShardReader:
-    return ShardReader(bench.hot_store, bench.cold_store, LAYOUT)
+    return bench.reader()
 
 
 @pytest.mark.parametrize(

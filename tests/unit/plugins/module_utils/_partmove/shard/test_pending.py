@@ -29,7 +29,7 @@ def bench() -> Bench:
 
 
 def reader_of(bench: Bench) -> ShardReader:
-    return ShardReader(bench.hot_store, bench.cold_store, LAYOUT)
+    return bench.reader()
 
 
 def partition_of(bench: Bench) -> PartitionFacts:

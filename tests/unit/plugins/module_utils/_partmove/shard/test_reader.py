@@ -16,10 +16,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
     PartitionFacts,
     state_text,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import (
-    ShardReader,
-    marked_cold,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.arrange import Arrange, both, create, create_cold, define
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench, HookedStore
 from support.memory.memory import MemoryEnsemble
@@ -35,7 +33,7 @@ def bench() -> Bench:
 
 
 def reader_of(bench: Bench) -> ShardReader:
-    return ShardReader(bench.hot_store, bench.cold_store, LAYOUT)
+    return bench.reader()
 
 
 def partition_of(bench: Bench, partition: str = DAY, *, with_cold: bool = True) -> PartitionFacts:
@@ -49,18 +47,18 @@ def test_a_name_that_is_no_part_is_refused_with_its_path(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arrange", "marker"),
+    ("arrange", "has_parts"),
     [
-        (both(), None),
-        (create_cold("replicas/r1/parts"), None),
-        (create_cold(f"replicas/r1/parts/{PART}"), b""),
+        (both(), False),
+        (create_cold("replicas/r1/parts"), False),
+        (create_cold(f"replicas/r1/parts/{PART}"), True),
         # A replica that hot does not have may be one of a former table.
-        (create_cold(f"replicas/r9/parts/{PART}"), b""),
+        (create_cold(f"replicas/r9/parts/{PART}"), True),
     ],
 )
-def test_cold_has_a_marker_once_it_has_a_part(bench: Bench, arrange: Arrange, marker: bytes | None) -> None:
+def test_cold_has_parts_of_whatever_replica(bench: Bench, arrange: Arrange, has_parts: bool) -> None:
     arrange(bench)
-    assert reader_of(bench).shard().cold_marker == marker
+    assert reader_of(bench).shard().has_parts_in_cold is has_parts
 
 
 def test_a_partition_is_told_by_replica_and_ensemble(bench: Bench) -> None:
@@ -96,7 +94,7 @@ def test_parts_that_are_merged_while_they_are_read_are_read_again(bench: Bench) 
     bench.servers.insert(DAY)
     bench.servers.catch_up()
     hot = Listing(bench.hot_ensemble)
-    reader = ShardReader(hot, bench.cold_store, LAYOUT)
+    reader = ShardReader(hot, bench.cold_store, LAYOUT, DEFAULT_ROOT)
     acts: list[Callable[[], object]] = [bench.servers.catch_up]
     bench.servers.assign_merge(DAY)
     hot.listed = lambda paths: acts.pop()() if acts and LAYOUT.replica("r1").parts in paths else None
@@ -110,7 +108,7 @@ def test_parts_that_are_merged_while_they_are_read_are_read_again(bench: Bench) 
 def test_a_partition_that_is_switched_while_it_is_looked_for_is_nowhere(bench: Bench) -> None:
     """Without the lease nobody can say where it is."""
     hot = Listing(bench.hot_ensemble)
-    reader = ShardReader(hot, bench.cold_store, LAYOUT)
+    reader = ShardReader(hot, bench.cold_store, LAYOUT, DEFAULT_ROOT)
     shard = reader.shard()
     assert reader.registered_names(shard, [DAY, OTHER]).keys() == {DAY, OTHER}
     hot.listed = lambda _paths: bench.move()
@@ -153,15 +151,6 @@ def test_what_is_not_only_in_hot(bench: Bench, arrange: Arrange, found: list[str
     arrange(bench)
     reader = reader_of(bench)
     assert reader.partitions_not_only_in_hot(reader.shard()) == found
-
-
-def test_a_partition_that_was_dropped_while_cold_stays_marked(bench: Bench) -> None:
-    assert marked_cold(bench.hot_store, LAYOUT) == ()
-    bench.move(OTHER, DAY)
-    bench.servers.drop(OTHER)
-    assert marked_cold(bench.hot_store, LAYOUT) == (DAY, OTHER)
-    bench.hot.set(f"{PATH}/block_numbers/{DAY}/State", b"COLD\n")
-    assert marked_cold(bench.hot_store, LAYOUT) == (OTHER,)
 
 
 def test_names_of_a_table_that_was_made_again_are_taken_apart_anew(bench: Bench) -> None:

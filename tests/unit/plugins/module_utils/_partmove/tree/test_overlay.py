@@ -22,7 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     SetData,
     Znode,
 )
-from support.memory.memory import MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
 
 
 class Counting(MemoryStore):
@@ -53,7 +53,7 @@ def base() -> Counting:
 
 def test_nothing_is_written_to_the_base(base: Counting) -> None:
     before = base.ensemble.tree()
-    overlay = OverlayStore(base)
+    overlay = OverlayStore(base, ManualClock())
 
     outcomes = overlay.commit(
         [(Delete("/parts/p1/columns", 0), Delete("/parts/p1", 0)), (SetData("/parts", b"x", 0),)]
@@ -66,7 +66,7 @@ def test_nothing_is_written_to_the_base(base: Counting) -> None:
 
 
 def test_a_rejected_multi_leaves_no_trace(base: Counting) -> None:
-    overlay = OverlayStore(base)
+    overlay = OverlayStore(base, ManualClock())
     overlay.commit([(Create("/parts/p4", b"4"),)])
     before = overlay.read(["/parts", "/parts/p1", "/parts/p4", "/parts/p5"]), overlay.children(["/parts"])
 
@@ -90,7 +90,7 @@ def test_a_rejected_multi_leaves_no_trace(base: Counting) -> None:
 
 
 def test_what_was_written_is_listed_without_the_checks(base: Counting) -> None:
-    overlay = OverlayStore(base)
+    overlay = OverlayStore(base, ManualClock())
 
     overlay.commit([(Check("/parts", 0), Create("/new", b"n"))])
     assert overlay.written == [Create("/new", b"n")]
@@ -101,7 +101,7 @@ def test_what_was_written_is_listed_without_the_checks(base: Counting) -> None:
 
 
 def test_members_see_the_same_writes(base: Counting) -> None:
-    overlay = OverlayStore(base)
+    overlay = OverlayStore(base, ManualClock())
     overlay.commit([(Create("/parts/p4", b"4"),)])
     (member,) = overlay.members()
 
@@ -110,7 +110,7 @@ def test_members_see_the_same_writes(base: Counting) -> None:
 
 
 def test_absolute_paths_are_those_of_the_base(base: Counting) -> None:
-    overlay = OverlayStore(base)
+    overlay = OverlayStore(base, ManualClock())
     overlay.commit([(Create("/new", b""),)])
     base.requests.clear()
 
@@ -119,7 +119,7 @@ def test_absolute_paths_are_those_of_the_base(base: Counting) -> None:
 
 
 def test_an_ephemeral_znode_has_the_session_and_no_children(base: Counting) -> None:
-    overlay = OverlayStore(base)
+    overlay = OverlayStore(base, ManualClock())
     overlay.commit([(Create("/lock", b"", ephemeral=True),)])
 
     (lock,) = overlay.read(["/lock"])
@@ -130,7 +130,7 @@ def test_an_ephemeral_znode_has_the_session_and_no_children(base: Counting) -> N
 
 def test_many_operations_take_few_requests(base: Counting) -> None:
     """As many as for one, because a run in check mode goes over millions of znodes."""
-    overlay = OverlayStore(base)
+    overlay = OverlayStore(base, ManualClock())
     parts = [f"/parts/p{number}" for number in range(1, 100)]
 
     creates = [(Create(path, b""), Create(f"{path}/columns", b"c")) for path in parts[3:]]

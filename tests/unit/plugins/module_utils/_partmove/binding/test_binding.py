@@ -1,0 +1,112 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs that go about a shard path in another way are refused by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.binding import (
+    Binding,
+    marked_cold,
+    read_binding,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
+    ColdMarker,
+    HotSide,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import BoundElsewhere
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from support.memory.bench import DAY, OTHER, PATH, Bench
+from support.memory.memory import MemoryClient, MemoryEnsemble
+
+LAYOUT = ShardLayout(PATH)
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def binding_of(bench: Bench, root: str = DEFAULT_ROOT) -> Binding:
+    return read_binding(bench.hot_store, bench.cold_store, root, LAYOUT)
+
+
+def another_cold(bench: Bench) -> MemoryEnsemble:
+    """Return another ensemble with all that cold has."""
+    other = MemoryEnsemble("cold", bench.clock)
+    client = MemoryClient(other.open())
+    client.create("/something")
+    for path, data in bench.cold_ensemble.data().items():
+        if path != "/":
+            client.create(path, data)
+    return other
+
+
+def test_a_table_that_never_was_moved_is_bound_to_nothing(bench: Bench) -> None:
+    found = binding_of(bench)
+    assert (found.cold, found.marker, found.known) == (None, None, None)
+    assert found.here == HotSide(PATH, DEFAULT_ROOT)
+    assert not found.is_proven
+    assert not found.is_known
+
+
+def test_a_table_that_was_moved_is_bound_on_both_sides(bench: Bench) -> None:
+    bench.move()
+    found = binding_of(bench)
+    assert found.is_proven
+    assert found.is_known
+    assert found.marker == ColdMarker(bench.hot.get(PATH)[1].czxid, HotSide(PATH, DEFAULT_ROOT))
+
+
+def test_another_coordination_root_is_refused_by_name(bench: Bench) -> None:
+    bench.move()
+    with pytest.raises(BoundElsewhere, match=f"Runs on {PATH} meet at /partmove of the hot") as refused:
+        binding_of(bench, "/other")
+    assert "at /other" in refused.value.message
+    assert "coordination_root" in refused.value.remedy
+
+
+def test_another_chroot_of_hot_is_another_root(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.move()
+    monkeypatch.setattr(bench.hot_store, "chroot", "/clickhouse", raising=False)
+    with pytest.raises(BoundElsewhere, match=f"for {PATH} of the hot ensemble, not for /clickhouse{PATH}"):
+        binding_of(bench)
+
+
+def test_another_cold_ensemble_is_refused_while_a_partition_is_cold(bench: Bench) -> None:
+    """Also one that was copied from the first and has all that it has."""
+    bench.move(DAY)
+    bench.cold_store.ensemble = another_cold(bench)
+    with pytest.raises(BoundElsewhere, match="went to the cold ensemble cold.example:2181") as refused:
+        binding_of(bench)
+    assert f"State of {DAY} is COLD" in refused.value.message
+    assert "has it from another transaction" in refused.value.message
+
+
+def test_a_cold_ensemble_that_does_not_have_the_table_is_refused(bench: Bench) -> None:
+    bench.move(DAY)
+    bench.cold_store.ensemble = MemoryEnsemble("cold", bench.clock)
+    with pytest.raises(BoundElsewhere, match="the one given does not have it"):
+        binding_of(bench)
+
+
+def test_what_came_back_may_go_to_another_cold_ensemble(bench: Bench) -> None:
+    bench.move(DAY)
+    assert bench.reheat(DAY).moved
+    bench.cold_store.ensemble = another_cold(bench)
+    assert not binding_of(bench).is_known
+    assert bench.move(OTHER).moved.keys() == {OTHER}
+    assert binding_of(bench).is_known
+
+
+def test_a_partition_that_was_dropped_while_cold_stays_marked(bench: Bench) -> None:
+    assert marked_cold(bench.hot_store, LAYOUT) == ()
+    bench.move(OTHER, DAY)
+    bench.servers.drop(OTHER)
+    assert marked_cold(bench.hot_store, LAYOUT) == (DAY, OTHER)
+    bench.hot.set(f"{PATH}/block_numbers/{DAY}/State", b"COLD\n")
+    assert marked_cold(bench.hot_store, LAYOUT) == (OTHER,)

@@ -1,0 +1,68 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The marker in cold: what is written is read again, and what is not understood is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
+    ColdMarker,
+    HotSide,
+    parse_marker,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
+
+SIDE = HotSide("/clickhouse/tables/01/hits", "/clickhouse/partmove")
+
+
+def znode(data: bytes) -> Znode:
+    return Znode("/tables/01/hits", data, Stat(5, 5, 0, 0, 0, 0, 0, 0, len(data), 0, 0))
+
+
+@pytest.mark.parametrize("marker", [ColdMarker(7, SIDE), ColdMarker(7, None)])
+def test_what_is_written_is_read(marker: ColdMarker) -> None:
+    assert parse_marker(znode(marker.encode())) == marker
+
+
+def test_the_fields_are_those_of_version_2() -> None:
+    assert json.loads(ColdMarker(7, SIDE).encode()) == {
+        "format": "olap.partmove/cold-shard",
+        "version": 2,
+        "hot_czxid": 7,
+        "hot_path": SIDE.path,
+        "coordination_root": SIDE.root,
+    }
+
+
+def test_version_1_says_nothing_of_the_root() -> None:
+    data = b'{"format": "olap.partmove/cold-shard", "hot_czxid": 7, "version": 1}'
+    assert parse_marker(znode(data)) == ColdMarker(7, None)
+    assert ColdMarker(7, None).encode() == data
+
+
+def test_a_znode_without_data_is_nobodys() -> None:
+    assert parse_marker(znode(b"")) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"nonsense", "is no JSON object"),
+        (b"[]", "is no JSON object"),
+        (b'{"format": "other"}', "its format is not olap.partmove/cold-shard"),
+        (b'{"format": "olap.partmove/cold-shard", "version": 3}', "its version is 3"),
+        (b'{"format": "olap.partmove/cold-shard", "version": 2, "hot_czxid": 7}', "hot_path is missing"),
+        (b'{"format": "olap.partmove/cold-shard", "version": 1, "hot_czxid": "7"}', "hot_czxid is '7'"),
+    ],
+)
+def test_what_is_no_marker_is_refused(data: bytes, reason: str) -> None:
+    with pytest.raises(FormatError, match=r"The data of /tables/01/hits in the cold ensemble") as refused:
+        parse_marker(znode(data))
+    assert reason in refused.value.message
+    assert refused.value.remedy
