@@ -36,8 +36,8 @@ def parts_of(pair: Pair, table: Table) -> list[dict[str, object]]:
 
 def make_cold(pair: Pair, table: Table) -> None:
     """Move all of the table."""
-    hosts = (pair.options[name]["hosts"] for name in ("hot", "cold"))
-    run = Run(*hosts, "", root=pair.options["coordination_root"])
+    options = pair.options
+    run = Run(options["hot"]["hosts"], options["cold"]["hosts"], "", root=options["coordination_root"])
     assert run.move(table).moved.keys() == set(table.options.partitions)
 
 
