@@ -25,7 +25,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     SetData,
     Unknown,
 )
-from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.client import MemoryClient
+from support.memory.memory import ManualClock, MemoryEnsemble, MemoryStore
 from support.memory.moves import ANY, make_world
 from support.memory.simulated import SimulatedServers
 from support.memory.tables import TableOptions, build_table

@@ -18,9 +18,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_co
     move_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from support.memory.client import MemoryClient
 from support.memory.interleaving import Script, Watch, WatchedStore
 from support.memory.ledger import readiness
-from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble
+from support.memory.memory import ManualClock, MemoryEnsemble
 from support.memory.moves import make_world
 from support.memory.simulated import SimulatedProbe, SimulatedServers
 from support.memory.tables import TableOptions, build_table, days
