@@ -67,7 +67,7 @@ class History:
         return iter(sorted(path for path, versions in self._versions.items() if versions[-1].znode))
 
     def apply(self, multi: Multi, session_id: int, now: int) -> Outcome:
-        """Apply a multi to the last tree at a time in milliseconds; one that is rejected takes a number too."""
+        """Apply a multi to the last tree, at a time in milliseconds; a rejected one takes a number, too."""
         self.last += 1
         transaction = _Transaction(self, session_id, now)
         for index, op in enumerate(multi):
