@@ -65,6 +65,17 @@ class Script:
         """Number of the last operation that the pattern is found in; -1 for none."""
         return max((number for number, each in enumerate(self.trace) if re.search(pattern, each)), default=-1)
 
+    def last_look(self, pattern: str, *, behind: bool) -> int:
+        """Number of the last operation that shows what was so before it to one that the pattern is found in.
+
+        behind: whether that is not the operation itself, but the sync with hot before it.
+        """
+        looked = self.last(pattern)
+        if not behind:
+            return looked
+        syncs = [number for number, each in enumerate(self.trace[:looked]) if each.startswith("hot sync")]
+        return max(syncs, default=-1)
+
 
 class WatchedStore:
     """Implements ZnodeStore: every operation is a step of the script, every multi is watched."""

@@ -55,6 +55,7 @@ class MemoryEnsemble:
         self.clock = clock or ManualClock()
         self.history = History()
         self._applied = [0] * members
+        self._times: list[tuple[float, int]] = []
         self._sessions = 0
 
     def open(self, member: int = LEADER) -> MemoryStore:
@@ -82,6 +83,7 @@ class MemoryEnsemble:
         for member in self.members:
             self.catch_up(member)
         self.history.forget(self.history.last)
+        self._times = [(self.clock.now(), self.history.last)]
 
     def new_session(self) -> int:
         """Return the id of a session that nobody else has."""
@@ -97,7 +99,16 @@ class MemoryEnsemble:
 
     def commit(self, session_id: int, multi: Multi) -> Outcome:
         """Apply one multi."""
-        return self.history.apply(multi, session_id, int(self.clock.now() * 1000))
+        now = self.clock.now()
+        outcome = self.history.apply(multi, session_id, int(now * 1000))
+        if self._times and self._times[-1][0] == now:
+            self._times.pop()
+        self._times.append((now, self.history.last))
+        return outcome
+
+    def last_at(self, seconds: float) -> int:
+        """The number of the last transaction up to that time, in seconds since 1970."""
+        return next((last for time, last in reversed(self._times) if time <= seconds), 0)
 
     def set_time(self, path: str, seconds: float) -> None:
         """Make a znode look as if it had been created and written at that time."""

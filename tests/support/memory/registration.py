@@ -16,7 +16,9 @@ from support.memory.memory import MemoryEnsemble
 from support.memory.simulated import SimulatedServers
 from support.memory.violation import Violation
 
-_STARTING_SECONDS = 600.0
+BEHIND_SECONDS = 60.0
+"""How old at most is what a member tells its clients; of ZooKeeper the order of tens of seconds is known."""
+_STARTING_SECONDS = 600.0 - BEHIND_SECONDS
 """How long a znode of a server that is gone may make a replica look active at the most."""
 
 _Names = frozenset[str]
@@ -71,7 +73,8 @@ class Registration:
             starting = self._starting[replica]
             starting.begin((self._servers.times_made, frozenset(disk)), self._hot.history.last)
             path = self._servers.table.parts_path(replica)
-            views = sorted({max(self._hot.applied(each), starting.least) for each in self._hot.members})
+            least = max(starting.least, self._hot.last_at(self._hot.clock.now() - BEHIND_SECONDS))
+            views = sorted({max(self._hot.applied(each), least) for each in self._hot.members})
             hot = [self._hot.history.names(path, at) or _NONE for at in views]
             in_cold = {self._cold.applied(each) for each in self._cold.members}
             cold = {self._cold.history.names(path, at) or _NONE for at in in_cold}
@@ -79,6 +82,11 @@ class Registration:
             self._check_found(replica, hot, cold)
             for at, names in aligned(views, hot):
                 self._check_state(replica, at, disk - names)
+
+    def views(self, replica: str) -> list[int]:
+        """The trees of hot that members have; none from before what a server of the replica did itself."""
+        least = self._starting[replica].least
+        return sorted({max(self._hot.applied(each), least) for each in self._hot.members})
 
     def _check_names(self, replica: str, all_names: Collection[_Names]) -> None:
         """I4."""

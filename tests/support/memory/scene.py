@@ -23,7 +23,9 @@ from support.memory.interleaving import Script, WatchedStore
 from support.memory.ledger import readiness
 from support.memory.memory import LEADER, ManualClock, MemoryEnsemble
 from support.memory.moves import make_world
-from support.memory.simulated import SimulatedProbe, SimulatedServers
+from support.memory.probe import SimulatedProbe
+from support.memory.registration import BEHIND_SECONDS
+from support.memory.statements import Statements
 from support.memory.tables import TableOptions, build_table, days
 from support.memory.watch import Watch
 
@@ -88,13 +90,13 @@ class Scene:
         `already_cold`: the partitions that are so at first.
         """
         self._by_ledger = by_ledger
-        self._behind = kind.behind
+        self.behind = kind.behind
         self._processes = 0
         self.clock = ManualClock()
         self.hot, self.cold = (MemoryEnsemble(name, self.clock, _MEMBERS) for name in ("hot", "cold"))
         hot, cold = MemoryClient(self.hot.open()), MemoryClient(self.cold.open())
         table = build_table(hot, PATH, kind.options)
-        self.servers = SimulatedServers(table, hot, cold, raises_log_version=kind.raises_log_version)
+        self.servers = Statements(table, hot, cold, raises_log_version=kind.raises_log_version)
         self.options = GateOptions(0.0, kind.options.parts)
         clean = make_world(self.hot.open(), self.cold.open(), self.clock)
         assert move_shard(clean, PATH, already_cold, self.options).moved.keys() == set(already_cold)
@@ -115,8 +117,9 @@ class Scene:
 
     def wait(self, seconds: float) -> None:
         """Let time pass in which nothing happens."""
-        self.clock.sleep(seconds)
-        self.watch.check()
+        for each in (min(seconds, BEHIND_SECONDS), max(0.0, seconds - BEHIND_SECONDS)):
+            self.clock.sleep(each)
+            self.watch.check()
 
     def take_lease(self) -> None:
         """Take the lease from the last run and give it back, without any other write."""
@@ -132,7 +135,7 @@ class Scene:
     def sessions(self, script: Script) -> tuple[WatchedStore, WatchedStore]:
         """Open sessions with hot and cold, as a process of its own does: each with another member."""
         self._processes += 1
-        member = 1 + self._processes % (_MEMBERS - 1) if self._behind else LEADER
+        member = 1 + self._processes % (_MEMBERS - 1) if self.behind else LEADER
         hot, cold = (WatchedStore(each.open(member), script, self.watch) for each in (self.hot, self.cold))
         return hot, cold
 

@@ -147,8 +147,13 @@ class Watch:
         for replica, names in _parts(multi, Delete).items():
             created = _parts(multi, Create).get(replica, set())
             for name in (names - created) & self._servers.disk.get(replica, set()):
-                if before.hot_znode(f"{before.path}/replicas/{replica}/parts/{name}") is None:
-                    raise Violation(f"I6: the copy of {name} of {replica} was deleted, and hot has it not")
+                self._judge_needed(replica, f"{before.path}/replicas/{replica}/parts/{name}")
+
+    def _judge_needed(self, replica: str, path: str) -> None:
+        """Every member of hot has the part, for a server may ask any of them and finds no copy any more."""
+        for at in self._registration.views(replica):
+            if self._hot.history.znode(path, at) is None:
+                raise Violation(f"I6: the copy {path} was deleted, and not every member of hot has it")
 
 
 def is_of_the_table(path: str) -> bool:

@@ -18,7 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     SetData,
 )
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench
-from support.memory.simulated import SimulatedProbe
+from support.memory.probe import SimulatedProbe
 
 
 class TestLateInsert:

@@ -36,7 +36,7 @@ from support.memory.bench import DAY, PART, Bench
 from support.memory.client import MemoryClient
 from support.memory.interleaving import Lost
 from support.memory.memory import ManualClock, MemoryEnsemble, MemoryStore
-from support.memory.simulated import SimulatedProbe
+from support.memory.probe import SimulatedProbe
 from support.memory.synthetic import MINIMALISTIC
 from support.memory.tables import Table, build_table, days, register
 
