@@ -38,12 +38,14 @@ class Script:
 
     actions: number of an operation → what is done before it.
     lost: number of a multi → what becomes of it while its answer is lost.
+    lose_next: what becomes of the next multi, whichever that is, while its answer is lost.
     """
 
     def __init__(self, lost: Mapping[int, Lost] | None = None) -> None:
         self.trace: list[str] = []
         self.actions: dict[int, Action] = {}
         self.lost = lost or {}
+        self.lose_next: Lost | None = None
         self._dead = False
 
     def step(self, operation: str) -> int:
@@ -56,6 +58,11 @@ class Script:
         if self._dead:
             raise Died
         return number
+
+    def lost_at(self, number: int) -> Lost | None:
+        """What becomes of the multi that is the operation of that number."""
+        lost, self.lose_next = self.lost.get(number, self.lose_next), None
+        return lost
 
     def die(self) -> None:
         """Let this operation and every later one fail: the process is gone."""
@@ -138,7 +145,7 @@ class WatchedStore:
         outcomes: list[Outcome] = []
         for multi in multis:
             number = self._step("commit", [op.path for op in multi[-1:]])
-            lost = self._script.lost.get(number)
+            lost = self._script.lost_at(number)
             if lost is Lost.NOT_APPLIED:
                 break
             answered = lost is not Lost.APPLIED

@@ -41,9 +41,22 @@ class ServerQueues:
         self.times_made = 0
         self.cold_expired = False
 
+    def is_active(self, replica: str) -> bool:
+        """Whether the server of a replica runs and has the table."""
+        path = f"{self.table.path}/replicas/{replica}/is_active"
+        return replica in self.disk and self._hot.exists(path) is not None
+
+    def is_lost(self, replica: str) -> bool:
+        """Whether a replica is marked as lost."""
+        return bool(self._hot.get(f"{self.table.path}/replicas/{replica}/is_lost")[0] == b"1")
+
+    def at_work(self) -> list[str]:
+        """The replicas whose servers run, sorted."""
+        return [each for each in sorted(self.disk) if self.is_active(each)]
+
     def pull(self) -> None:
         """Let every replica take over the new entries of the log."""
-        for replica in sorted(self.disk):
+        for replica in self.at_work():
             path = f"{self.table.path}/replicas/{replica}"
             pointer = int(self._hot.get(f"{path}/log_pointer")[0] or b"0")
             if pointer >= self._entries:
@@ -61,7 +74,7 @@ class ServerQueues:
         `is_cold`: what State said when that was not just now.
         """
         self.pull()
-        for replica in sorted(self.disk):
+        for replica in self.at_work():
             queue = f"{self.table.path}/replicas/{replica}/queue"
             for name in self._hot.get_children(queue):
                 body = self._hot.get(f"{queue}/{name}")[0].decode().splitlines()[4:]

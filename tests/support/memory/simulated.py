@@ -160,11 +160,6 @@ class SimulatedServers(ServerQueues):
         self.times_made += 1
         self._settle_in()
 
-    def is_active(self, replica: str) -> bool:
-        """Whether the server of a replica runs and has the table."""
-        path = f"{self.table.path}/replicas/{replica}/is_active"
-        return replica in self.disk and self._hot.exists(path) is not None
-
     def _settle_in(self) -> None:
         """Note what was built, and give each part a header of its own."""
         options = self.table.options
