@@ -14,7 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
-from explore.runs import Process, Runs
+from explore.runs import Process, Runs, told
 from explore.schedule import Settings
 from support.memory.interleaving import Script
 from support.memory.scene import PATH, WANTED, Scene
@@ -23,17 +23,18 @@ _ROUNDS = 5
 _FENCE_SECONDS = 600.0
 
 
-def converge(scene: Scene, runs: Runs, scripts: list[Script]) -> None:
+def converge(scene: Scene, runs: Runs, scripts: list[Script], log: list[str]) -> None:
     """Let the servers come to rest, go on with the move, bring all back, and look at what is left.
 
     Raises Violation, and AssertionError where something is not as it has to be in the end.
     """
     _come_to_rest(scene)
     with suppress(NoSuchTable):
-        runs.move(_process(runs, scripts))
+        log.append(f"then move: {told(runs.move(_process(runs, scripts)))}")
         _come_to_rest(scene)
         for _round in range(_ROUNDS):
             report = reheat_shard(_process(runs, scripts).world, PATH, WANTED)
+            log.append(f"then reheat: {told(report)}")
             _come_to_rest(scene)
             scene.wait(_FENCE_SECONDS)
             for each in sorted({*report.deferred, *report.failed}):

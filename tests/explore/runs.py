@@ -111,9 +111,9 @@ class Runs:
         """Let the run do what it is for; returns what it tells. Raises PartMoveError, and Died."""
         if goal == "move":
             report = self.move(process)
-            return _told(report)
+            return told(report)
         if goal == "reheat":
-            return _told(reheat_shard(process.world, PATH, WANTED))
+            return told(reheat_shard(process.world, PATH, WANTED))
         if goal == "downgrade":
             return self._downgrade(process)
         return str(self.set_state(process, partition, State[goal.split(" ")[1]]))
@@ -159,7 +159,8 @@ class Runs:
                 )
 
 
-def _told(report: ShardReport) -> str:
+def told(report: ShardReport) -> str:
+    """What a report says, as people read it."""
     words = {
         "moved": sorted(report.moved),
         "unchanged": sorted(report.unchanged),
