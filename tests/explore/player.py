@@ -73,9 +73,10 @@ class Player:
             self.log.append(f"{run.goal} ends: {told}")
         except Died:
             self.log.append(f"{run.goal} dies at {len(script.trace)}")
-            process.hot.expire()
         except PartMoveError as error:
             self.log.append(f"{run.goal} ends with an error: {error.message}")
+        # The process ends, and its session with it, whatever became of its last request.
+        process.hot.expire()
         for fault in list(left):
             self._do(fault, process)
 

@@ -37,6 +37,7 @@ class ServerQueues:
         self.assigned = 0
         self._entries = 0
         self._queued: Counter[str] = Counter()
+        self._outdated: list[tuple[str, str]] = []
         self._mutations = 0
         self.times_made = 0
         self.cold_expired = False
@@ -73,6 +74,7 @@ class ServerQueues:
 
         `is_cold`: what State said when that was not just now.
         """
+        self._clean_up()
         self.pull()
         for replica in self.at_work():
             queue = f"{self.table.path}/replicas/{replica}/queue"
@@ -113,6 +115,13 @@ class ServerQueues:
         head = f"format version: 4\ncreate_time: {CREATED}\nsource replica: {replica}\nblock_id: \n"
         return f"{head}{body}\n".encode()
 
+    def _clean_up(self) -> None:
+        """Unregister from hot what was dropped before that, as the thread does that deletes the folders."""
+        outdated, self._outdated = self._outdated, []
+        for replica, name in outdated:
+            if replica in self.disk and name not in self.disk[replica]:
+                self._unregister(self._hot, replica, name)
+
     def _carry_out(self, replica: str, body: list[str], is_cold: Callable[[str], bool]) -> None:
         kind, *names = body
         if kind in ("drop", "detach"):
@@ -134,7 +143,7 @@ class ServerQueues:
     def _apply_alter(self, replica: str, names: list[str]) -> None:
         sizes = [names.index(f"{each}_str_size:") for each in ("columns", "metadata")]
         text = "\n".join(names[sizes[0] + 2 : sizes[1]])
-        self._hot.set(f"{self.table.path}/replicas/{replica}/columns", f"{text}\n".encode())
+        self._hot.set(f"{self.table.path}/replicas/{replica}/columns", text.encode())
 
     def _fetch(self, replica: str, name: str) -> None:
         """Fetch a part from a replica that has it registered in hot, for in no other does it look for one."""
@@ -170,6 +179,7 @@ class ServerQueues:
             if int(name.split("_")[2]) <= int(last):
                 self.disk[replica].discard(name)
                 self._unregister(client, replica, name)
+                self._outdated.append((replica, name))
 
     def _unregister(self, client: Any, replica: str, name: str) -> None:
         if client is self._cold and self.cold_expired:

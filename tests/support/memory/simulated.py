@@ -168,6 +168,7 @@ class SimulatedServers(ServerQueues):
         self._blocks = Counter(dict.fromkeys(options.partitions, options.parts))
         self._entries = 0
         self._queued.clear()
+        self._outdated.clear()
         for replica in options.replicas:
             for name in names:
                 path, data = self._znodes(replica, name)[-1]
