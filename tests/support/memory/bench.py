@@ -28,7 +28,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
 from support.memory.client import MemoryClient
 from support.memory.memory import ManualClock, MemoryEnsemble, MemoryStore
 from support.memory.moves import ANY, make_world
-from support.memory.simulated import SimulatedServers
+from support.memory.statements import Statements
 from support.memory.tables import TableOptions, build_table
 
 PATH = "/clickhouse/tables/01/hits"
@@ -88,7 +88,7 @@ class Bench:
         self.hot = MemoryClient(self.hot_ensemble.open())
         self.cold = MemoryClient(self.cold_ensemble.open())
         table = build_table(self.hot, PATH, options or TableOptions(partitions=(DAY, OTHER)))
-        self.servers = SimulatedServers(table, self.hot, self.cold)
+        self.servers = Statements(table, self.hot, self.cold)
         self.hot_store, self.cold_store = HookedStore(self.hot_ensemble), HookedStore(self.cold_ensemble)
         self.world: World = make_world(self.hot_store, self.cold_store, self.clock, lock_wait=3.0)
         self.options: GateOptions = ANY

@@ -74,6 +74,21 @@ def test_what_was_dropped_since_does_not_come_back() -> None:
     assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == [f"{DAY}_2_2_0", f"{OTHER}_0_0_0"]
 
 
+def test_what_was_replaced_since_does_not_come_back() -> None:
+    """The servers left the copies, but the parts are on no disk any more."""
+    bench = Bench()
+    bench.world = bench.world._replace(servers=AskServers(SimulatedProbe(bench.servers)))
+
+    def replace() -> None:
+        bench.servers.replace(DAY)
+        bench.servers.catch_up()
+
+    bench.after_switch(replace)
+
+    assert bench.move().failed[DAY].gate == "late_insert"
+    assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == [f"{DAY}_2_2_0", f"{OTHER}_0_0_0"]
+
+
 def test_a_replica_that_is_added_right_after_the_switch() -> None:
     bench = Bench()
     bench.after_switch(lambda: bench.servers.add_replica("r3"))
