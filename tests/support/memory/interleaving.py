@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
+from typing import Protocol
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Multi,
@@ -17,7 +18,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Znode,
 )
 from support.memory.memory import MemoryStore
-from support.memory.watch import Watch
 
 Action = Callable[[], None]
 
@@ -84,13 +84,26 @@ class Script:
         return max(syncs, default=-1)
 
 
+class Watching(Protocol):
+    """What a watched store tells what its run does."""
+
+    def commit(self, run: Script, store: MemoryStore, multi: Multi, *, answered: bool = True) -> Outcome:
+        """Apply a multi and judge it."""
+
+    def check(self) -> None:
+        """Look at everything."""
+
+    def look_at_members(self) -> None:
+        """Look at everything if a member has caught up."""
+
+
 class WatchedStore:
     """Implements ZnodeStore: every operation is a step of the script, every multi is watched."""
 
     chroot = ""
     server_id = 1
 
-    def __init__(self, store: MemoryStore, script: Script, watch: Watch) -> None:
+    def __init__(self, store: MemoryStore, script: Script, watch: Watching) -> None:
         self._store = store
         self._script = script
         self._watch = watch
