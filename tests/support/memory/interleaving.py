@@ -75,13 +75,16 @@ class Script:
     def last_look(self, pattern: str, *, behind: bool) -> int:
         """Number of the last operation that shows what was so before it to one that the pattern is found in.
 
-        behind: whether that is not the operation itself, but the sync with hot before it.
+        behind: whether that is not the operation itself, but a sync with hot before it, or what follows the
+        last write to hot.
         """
         looked = self.last(pattern)
         if not behind:
             return looked
-        syncs = [number for number, each in enumerate(self.trace[:looked]) if each.startswith("hot sync")]
-        return max(syncs, default=-1)
+        before = list(enumerate(self.trace[: max(0, looked)]))
+        shown = [number for number, each in before if each.startswith("hot sync")]
+        shown += [number + 1 for number, each in before if each.startswith("hot commit")]
+        return max(shown, default=-1)
 
 
 class Watching(Protocol):
