@@ -30,7 +30,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Unknown,
     Znode,
 )
-from support.memory.memory import MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble, MemoryStore
 
 
 class Answering(MemoryStore):
