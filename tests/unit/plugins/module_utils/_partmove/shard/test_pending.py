@@ -96,6 +96,21 @@ def test_an_entry_is_looked_at_again_until_it_is_gone(bench: Bench) -> None:
     assert reader.shard().pending == {}
 
 
+def test_entries_of_a_replica_that_was_added_again_are_read_anew(bench: Bench) -> None:
+    """It numbers them from the beginning, so they have the paths of former ones."""
+    reader = reader_of(bench)
+    first = f"{PATH}/replicas/r2/queue/queue-0000000000"
+    create("replicas/r2/queue/queue-0000000000", entry(f"get\n{OTHER}_9_9_0\n".encode()))(bench)
+    assert reader.shard().pending.keys() == {OTHER}
+
+    bench.servers.remove_replica("r2")
+    bench.servers.add_replica("r2")
+    bench.hot.delete(first)
+    create("replicas/r2/queue/queue-0000000000", entry(f"get\n{DAY}_9_9_0\n".encode()))(bench)
+
+    assert [each.where for each in reader.shard().pending[DAY]] == [first]
+
+
 @pytest.mark.parametrize(
     ("data", "temp", "in_flight"),
     [(b"", (), False), (b"temp/abandonable_lock-1", (), False), (b"temp/abandonable_lock-1", ("1",), True)],
