@@ -22,7 +22,9 @@ from mutants.run import Verdict, check_texts, judge
 def main() -> None:
     """Judge all mutants, or those asked for; the status tells whether all were killed."""
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
-    parser.add_argument("--only", metavar="TEXT", default="", help="judge those with this text in name or file")
+    parser.add_argument(
+        "--only", metavar="TEXT", default="", help="judge those with this text in name or file"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at once")
     options = parser.parse_args()
     chosen = [mutant for mutant in MUTANTS if options.only in f"{mutant.file}: {mutant.name}"]
@@ -41,7 +43,11 @@ def main() -> None:
 
 
 def _tell(verdict: Verdict) -> None:
-    end = f"SURVIVES, {verdict.why}" if verdict.survived else f"killed by {verdict.killed_by.rpartition('/')[2]}"
+    end = (
+        f"SURVIVES, {verdict.why}"
+        if verdict.survived
+        else f"killed by {verdict.killed_by.rpartition('/')[2]}"
+    )
     print(f"{verdict.mutant.file}: {verdict.mutant.name}: {end}", flush=True)
 
 

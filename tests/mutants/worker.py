@@ -118,7 +118,15 @@ def _run_here(request: Request, writer: int, output: int) -> None:
         os.dup2(output, 1)
         os.dup2(output, 2)
         sys.dont_write_bytecode = not request.keep_compiled
-        options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        options = [
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            "-W",
+            "ignore::pytest.PytestAssertRewriteWarning",
+        ]
         options += ["-x"] if request.first_only else []
         options += ["--collect-only"] if request.only_collect else []
         recorder = _Recorder()

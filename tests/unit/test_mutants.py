@@ -18,7 +18,11 @@ EVERY = 20
 """Of so many mutants one is judged here."""
 
 _HARMLESS = Mutant(
-    "a harmless change", "move/operations.py", "removals = [", "removals = [][:] + [", ("move/test_operations.py",)
+    "a harmless change",
+    "move/operations.py",
+    "removals = [",
+    "removals = [][:] + [",
+    ("move/test_operations.py",),
 )
 _CRASH = _HARMLESS._replace(name="a crash", new="removals = [][0] + unknown + [")
 
