@@ -47,7 +47,7 @@ def applied(mutant: Mutant, source: str) -> str:
     count = source.count(mutant.old)
     if count != 1:
         raise Stale(
-            f"The mutant {mutant.name!r} is stale: the text that it replaces is {count} times in {mutant.path};"
+            f"The mutant {mutant.name!r} is stale: what it replaces is {count} times in {mutant.path};"
             " write anew what would be unsafe there, or take the mutant out if nothing is"
         )
     if mutant.new == mutant.old:

@@ -90,13 +90,17 @@ def check_texts(mutants: Sequence[Mutant]) -> None:
         applied(mutant, (ROOT / mutant.path).read_text(encoding="utf-8"))
 
 
+def _nobody(verdict: Verdict) -> None:
+    """Tell it to nobody."""
+
+
 def judge(
     mutants: Sequence[Mutant],
     folder: Path,
     *,
     jobs: int = 1,
     known: Sequence[Mutant] = (),
-    told: Callable[[Verdict], object] = lambda verdict: None,
+    told: Callable[[Verdict], object] = _nobody,
 ) -> list[Verdict]:
     """Judge the mutants in copies below the folder, so many at once.
 

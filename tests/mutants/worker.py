@@ -50,7 +50,7 @@ class Answer(NamedTuple):
     passed: list[str]
     failed: list[str]
     broken: str
-    """Why the run says nothing about the code, such as that a module could not be loaded; empty where it does."""
+    """Why the run says nothing of the code, such as that a module cannot be loaded; empty where it does."""
     output: str
     """What pytest printed, where something failed; the end of it."""
 
@@ -135,7 +135,7 @@ def _run_here(request: Request, writer: int, output: int) -> None:
         if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             broken = broken or f"pytest ended with {pytest.ExitCode(status).name}"
         told = json.dumps([recorder.passed, recorder.failed, broken]).encode()
-        with open(writer, "wb") as pipe:  # noqa: PTH123 - it is no file
+        with open(writer, "wb") as pipe:
             pipe.write(told)
     except BaseException:
         traceback.print_exc()
@@ -147,7 +147,7 @@ def _run_here(request: Request, writer: int, output: int) -> None:
 
 def _read(reader: int, seconds: float) -> bytes | None:
     """All that comes; None where nothing comes in time."""
-    with open(reader, "rb") as pipe:  # noqa: PTH123 - it is no file
+    with open(reader, "rb") as pipe:
         ready, _, _ = select.select([pipe], [], [], seconds)
         return pipe.read() if ready else None
 
@@ -156,7 +156,8 @@ def main() -> None:
     """Answer until there is no request any more."""
     for line in sys.stdin:
         answer = run(Request(**json.loads(line)))
-        print(json.dumps(answer._asdict()), flush=True)
+        sys.stdout.write(f"{json.dumps(answer._asdict())}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

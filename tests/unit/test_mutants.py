@@ -46,7 +46,7 @@ def test_what_does_no_harm_and_what_is_no_program_survive(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("mutant", "reason"),
     [
-        (_HARMLESS._replace(old="no such text"), "the text that it replaces is 0 times in"),
+        (_HARMLESS._replace(old="no such text"), "what it replaces is 0 times in"),
         (_HARMLESS._replace(old="part"), "times in plugins/module_utils/_partmove/move/operations.py"),
         (_HARMLESS._replace(new=_HARMLESS.old), "changes nothing"),
     ],

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pytest
 
@@ -96,3 +96,19 @@ def test_state_alone_does_not_make_a_switch_undone(bench: Bench) -> None:
     assert report.failed[DAY].gate is GateName.LATE_INSERT
     assert "could not be undone" in report.failed[DAY].reason
     assert bench.hot.exists(bench.part()) is None
+
+
+def test_an_insert_that_ends_right_before_its_lock_is_looked_for(bench: Bench) -> None:
+    """Hot is read after that, so that its part is found in place of the lock."""
+    ends: list[Callable[[], None]] = []
+    bench.before_switch(lambda: ends.append(bench.servers.begin_insert(DAY)))
+
+    def end(paths: Sequence[str]) -> None:
+        if ends and f"{PATH}/block_numbers/{DAY}" in paths:
+            ends.pop()()
+
+    bench.after_switch(lambda: setattr(bench.hot_store, "listing", end))
+
+    assert bench.move().deferred[DAY].gate is GateName.LATE_INSERT
+    assert ends == []
+    assert state_of(bench) == b"HOT"
