@@ -6,7 +6,32 @@
 
 from __future__ import annotations
 
-from mutants import lease
+from mutants import (
+    binding,
+    lease,
+    move_aftermath,
+    move_copies,
+    move_lease,
+    move_run,
+    move_switch,
+    move_to_cold,
+    move_to_hot,
+    shard_fence,
+    state,
+)
 from mutants.mutant import Mutant
 
-MUTANTS: tuple[Mutant, ...] = (*lease.MUTANTS,)
+MUTANTS: tuple[Mutant, ...] = (
+    *lease.MUTANTS,
+    *binding.MUTANTS,
+    *move_lease.MUTANTS,
+    *move_to_cold.MUTANTS,
+    *move_to_hot.MUTANTS,
+    *move_copies.MUTANTS,
+    *move_run.MUTANTS,
+    *move_switch.MUTANTS,
+    *move_aftermath.MUTANTS,
+    *state.MUTANTS,
+    *shard_fence.MUTANTS,
+)
+"""In the order of the rooms, from who may write to how bytes are read."""
