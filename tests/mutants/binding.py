@@ -24,6 +24,13 @@ MUTANTS = (
         ("binding/test_binding.py::test_another_coordination_root_is_refused_by_name",),
     ),
     Mutant(
+        "another path of hot is let pass",
+        _BINDING,
+        "if side is None or side == binding.here:",
+        "if side is None or side.root == binding.here.root:",
+        ("binding/test_binding.py::test_path_and_root_are_both_bound[another path]",),
+    ),
+    Mutant(
         "the chroot of hot is no part of the path",
         _BINDING,
         'HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}")',
@@ -31,11 +38,18 @@ MUTANTS = (
         ("binding/test_binding.py::test_another_chroot_of_hot_is_another_root",),
     ),
     Mutant(
+        "the chroot of hot is no part of the coordination root",
+        _BINDING,
+        'HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}")',
+        'HotSide(f"{hot.chroot}{layout.path}", root)',
+        ("binding/test_binding.py::test_path_and_root_are_both_bound[another root by the chroot]",),
+    ),
+    Mutant(
         "another cold ensemble is let pass",
         _BINDING,
         "if binding.known is None or binding.is_known:",
         "if binding.known is None or binding.cold is not None:",
-        ("binding/test_binding.py::test_another_cold_ensemble_is_refused_while_a_partition_is_cold",),
+        (("binding/test_binding.py::test_another_cold_ensemble_is_refused_while_a_partition_is_cold"),),
     ),
     Mutant(
         "a cold ensemble without the shard path is let pass",
@@ -43,6 +57,13 @@ MUTANTS = (
         "if binding.known is None or binding.is_known:",
         "if binding.known is None or binding.cold is None or binding.is_known:",
         ("binding/test_binding.py::test_a_cold_ensemble_that_does_not_have_the_table_is_refused",),
+    ),
+    Mutant(
+        "any marker proves that cold is the one of the table",
+        _BINDING,
+        "return self.marker is not None and self.marker.side == self.here",
+        "return self.marker is not None",
+        ("binding/test_binding.py::test_a_marker_of_version_1_proves_nothing",),
     ),
     Mutant(
         "the marker in cold is not read",
@@ -70,7 +91,7 @@ MUTANTS = (
         _KNOWN_COLD,
         "return (self.czxid, self.ctime) == (znode.stat.czxid, znode.stat.ctime)",
         "return self.czxid == znode.stat.czxid",
-        ("binding/test_known_cold.py::test_an_ensemble_is_known_by_the_creation_of_a_znode[5-1-False]",),
+        (("binding/test_known_cold.py::test_an_ensemble_is_known_by_the_creation_of_a_znode[5-1-False]"),),
     ),
     Mutant(
         "the coordination root in a marker is not read",
@@ -78,6 +99,13 @@ MUTANTS = (
         'side = None if is_first else HotSide(fields["hot_path"], fields["coordination_root"])',
         "side = None",
         ("binding/test_marker.py::test_what_is_written_is_read[marker0]",),
+    ),
+    Mutant(
+        "hot is not told which cold ensemble it is",
+        _BIND,
+        "elif not binding.is_known:",
+        "elif binding.known is None and not binding.is_known:",
+        ("move/test_bind.py::test_hot_learns_of_another_cold_ensemble",),
     ),
     Mutant(
         "a marker that names another table stays",
@@ -105,7 +133,18 @@ MUTANTS = (
         _TO_COLD,
         "        bind(leased, shard)\n        copied",
         "        copied",
-        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[not_drifted1]",),
+        ("move/test_to_cold.py::test_a_partition_that_no_multi_can_carry",),
+    ),
+    Mutant(
+        "a shard path is bound after it was copied",
+        _TO_COLD,
+        "        bind(leased, shard)\n"
+        "        copied = [partitions[each] for each in sorted(partitions)]\n"
+        "        ColdCopies(leased, self._created).make(shard, copied)\n",
+        "        copied = [partitions[each] for each in sorted(partitions)]\n"
+        "        ColdCopies(leased, self._created).make(shard, copied)\n"
+        "        bind(leased, shard)\n",
+        ("move/test_bind.py::test_a_table_is_bound_before_anything_is_copied",),
     ),
     Mutant(
         "a shard path is not bound before it is brought back",

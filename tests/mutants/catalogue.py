@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from mutants import (
     binding,
+    formats,
+    gates_partition,
+    gates_servers,
+    gates_shard,
     lease,
+    ledger,
+    ledger_guard,
     move_aftermath,
     move_copies,
     move_lease,
@@ -16,8 +22,10 @@ from mutants import (
     move_switch,
     move_to_cold,
     move_to_hot,
+    shard_facts,
     shard_fence,
     state,
+    tree,
 )
 from mutants.mutant import Mutant
 
@@ -33,5 +41,13 @@ MUTANTS: tuple[Mutant, ...] = (
     *move_aftermath.MUTANTS,
     *state.MUTANTS,
     *shard_fence.MUTANTS,
+    *shard_facts.MUTANTS,
+    *gates_shard.MUTANTS,
+    *gates_partition.MUTANTS,
+    *gates_servers.MUTANTS,
+    *ledger.MUTANTS,
+    *ledger_guard.MUTANTS,
+    *tree.MUTANTS,
+    *formats.MUTANTS,
 )
 """In the order of the rooms, from who may write to how bytes are read."""

@@ -17,7 +17,7 @@ MUTANTS = (
         _LEASE,
         "return (Check(self.lock_path, 0), Check(self.epoch_path, self.hot_epoch))",
         "return (Check(self.epoch_path, self.hot_epoch),)",
-        ("lease/test_lease.py::test_a_released_lock_is_gone",),
+        ("lease/test_lease.py::test_the_checks_of_a_lease",),
     ),
     Mutant(
         "multis to hot do not check the epoch",
@@ -61,16 +61,16 @@ MUTANTS = (
         "known = self._hot.read([epoch_path])[0]\n"
         "        hot_epoch = self._raise_epoch(self._hot, epoch_path) if known is None else "
         "known.stat.version",
-        ("lease/test_lease.py::test_a_lock_that_is_held_is_waited_for",),
+        ("lease/test_lease.py::test_a_lease_locks_hot_and_raises_both_epochs",),
     ),
     Mutant(
         "the epoch of cold is not raised",
         _LEASE,
         "cold_epoch = self._raise_epoch(self._cold, epoch_path)",
         "known = self._cold.read([epoch_path])[0]\n"
-        "        cold_epoch = self._raise_epoch(self._cold, epoch_path) if known is None else "
-        "known.stat.version",
-        ("lease/test_lease.py::test_an_epoch_that_cannot_be_raised",),
+        "        cold_epoch = self._raise_epoch(self._cold, epoch_path) if known is None "
+        "else known.stat.version",
+        ("lease/test_lease.py::test_a_lease_locks_hot_and_raises_both_epochs",),
     ),
     Mutant(
         "the lock may be that of another run by then",
@@ -84,7 +84,7 @@ MUTANTS = (
         _LEASE,
         "epoch.stat.mtime / 1000)",
         "self._clock.now())",
-        ("lease/test_lease.py::test_the_clock_of_the_controller_does_not_say_when_a_lease_was_taken",),
+        (("lease/test_lease.py::test_the_clock_of_the_controller_does_not_say_when_a_lease_was_taken"),),
     ),
     Mutant(
         "the lock is given back whosever it is",
@@ -105,7 +105,7 @@ MUTANTS = (
         _LEASE,
         "            if isinstance(outcome, Committed):\n                return 0 if",
         "            if not isinstance(outcome, Rejected):\n                return 0 if",
-        ("lease/test_lease.py::test_an_epoch_that_cannot_be_raised",),
+        ("lease/test_lease.py::test_a_lost_answer_is_found_out",),
     ),
     Mutant(
         "an address that both have is let pass",

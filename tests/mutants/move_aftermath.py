@@ -57,9 +57,10 @@ MUTANTS = (
     Mutant(
         "servers are asked after hot was read",
         _AFTERMATH,
-        "        failures = self._server_failures(self._leased.shard(), moved, detached_before)\n"
-        "        # Before that, too: an insert gives up its lock and registers its part at one "
-        "instant.\n"
+        "        failures = self._server_failures(self._leased.shard(), moved, "
+        "detached_before)\n"
+        "        # Before that, too: an insert gives up its lock and registers its part at "
+        "one instant.\n"
         "        locked = self._locked(switched)\n"
         "        shard = self._leased.shard()\n"
         "        late = locked | self._late(shard, switched)\n",
@@ -102,7 +103,7 @@ MUTANTS = (
         _DETACHED,
         "partition_id = owners.get(name) or owners.get(_part_of(name))",
         "partition_id = owners.get(name)",
-        ("move/test_detached.py::test_a_folder_that_is_new_is_of_its_partition[unexpected_all_0_0_0]",),
+        (("move/test_detached.py::test_a_folder_that_is_new_is_of_its_partition[unexpected_all_0_0_0]"),),
     ),
     Mutant(
         "what is in detached is not compared",

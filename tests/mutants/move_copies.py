@@ -26,7 +26,7 @@ MUTANTS = (
         _COPIES,
         "returned = [each for each in ids if unneeded[each] and was_brought_back(found[each].state)]",
         "returned: list[str] = []",
-        ("move/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags",),
+        (("move/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags"),),
     ),
     Mutant(
         "copies go by what was read before the members of hot were asked",

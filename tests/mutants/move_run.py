@@ -33,14 +33,14 @@ MUTANTS = (
         "\n"
         "        recorded: set[str] = set()\n"
         "        try:\n"
-        "            Switch(leased, self._world.clock, self._direction, after_group).run(prepared, "
-        "result)\n",
+        "            Switch(leased, self._world.clock, self._direction, "
+        "after_group).run(prepared, result)\n",
         "            record()\n"
         "\n"
         "        recorded: set[str] = set()\n"
         "        try:\n"
-        "            Switch(leased, self._world.clock, self._direction, after_group).run(prepared, "
-        "result)\n"
+        "            Switch(leased, self._world.clock, self._direction, "
+        "after_group).run(prepared, result)\n"
         "            self._look_after(leased)\n",
         ("move/test_aftermath.py::test_each_group_is_looked_at_before_the_next_one_is_switched",),
     ),
@@ -49,7 +49,7 @@ MUTANTS = (
         _RUN,
         "            record()\n            self._look_after(leased)\n",
         "            record()\n",
-        ("move/test_run.py::test_what_is_reported_and_recorded",),
+        ("move/test_run.py::test_copies_that_a_former_run_left_are_put_right",),
     ),
     Mutant(
         "a switch whose answer was lost for good is not told",
@@ -85,8 +85,10 @@ MUTANTS = (
         "            self._direction.abandon(leased, self._report.moved)\n",
         "",
         (
-            "move/test_run.py::test_copies_do_not_outlive_what_cannot_be_read_any_more[drop_the_table-N"
-            "oSuchTable]",
+            (
+                "move/test_run.py::test_copies_do_not_outlive_what_cannot_be_read_any_more[drop_the_t"
+                "able-NoSuchTable]"
+            ),
         ),
     ),
 )

@@ -16,7 +16,12 @@ MUTANTS = (
         _SWITCH,
         "checks = (*look.shard.fence, *judgement.checks)",
         "checks = judgement.checks",
-        ("move/test_switch.py::test_a_server_that_raises_the_version_of_the_log_is_not_held_up_by_inserts",),
+        (
+            (
+                "move/test_switch.py::test_a_server_that_raises_the_version_of_the_log_is_not_held_up"
+                "_by_inserts"
+            ),
+        ),
     ),
     Mutant(
         "the gates are judged once only",
@@ -67,7 +72,7 @@ MUTANTS = (
         "        written.raise_problem()\n"
         "        result.switched.update(written.committed)\n"
         "        collided",
-        ("move/test_switch.py::test_a_refusal_is_told_after_all_outcomes_are_known[no permission]",),
+        (("move/test_switch.py::test_a_refusal_is_told_after_all_outcomes_are_known[no permission]"),),
     ),
     Mutant(
         "cold is not read again before a partition comes back",

@@ -66,20 +66,20 @@ MUTANTS = (
         _OPERATIONS,
         "Delete(znode.path, znode.stat.version)",
         "Delete(znode.path, -1)",
-        ("move/test_operations.py::test_a_part_is_created_before_its_children_and_deleted_after_them",),
+        (("move/test_operations.py::test_a_part_is_created_before_its_children_and_deleted_after_them"),),
     ),
     Mutant(
         "parts leave hot without State",
         _OPERATIONS,
         "return [SetData(state.path, State.COLD.data, state.stat.version), *removals]",
         "return removals",
-        ("move/test_operations.py::test_hot_gives_up_parts_and_marks_their_partition_at_one_instant",),
+        (("move/test_operations.py::test_hot_gives_up_parts_and_marks_their_partition_at_one_instant"),),
     ),
     Mutant(
         "State is set before the parts leave hot, and says HOT",
         _OPERATIONS,
         "return [SetData(state.path, State.COLD.data, state.stat.version), *removals]",
         "return [SetData(state.path, State.HOT.data, state.stat.version), *removals]",
-        ("move/test_operations.py::test_hot_gives_up_parts_and_marks_their_partition_at_one_instant",),
+        (("move/test_operations.py::test_hot_gives_up_parts_and_marks_their_partition_at_one_instant"),),
     ),
 )

@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 from mutants.mutant import Mutant, Stale, applied
-from mutants.tree import ROOT, Tree
+from mutants.working_copy import ROOT, Tree
 
 SECONDS = 300.0
 """More than the tests of one mutant take on the slowest machine."""

@@ -38,7 +38,7 @@ MUTANTS = (
         _STATE,
         "if names.is_cold and not look.shard.binding.is_proven:",
         "if names.is_cold and look.shard.binding is None:",
-        ("move/test_state.py::test_hot_needs_a_cold_ensemble_that_says_it_is_the_one_of_the_table",),
+        (("move/test_state.py::test_hot_needs_a_cold_ensemble_that_says_it_is_the_one_of_the_table"),),
     ),
     Mutant(
         "State is set whatever happened since it was judged",

@@ -2,61 +2,35 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Copies of what the tests of the domain need, to be changed without touching the working folder."""
+"""Mutants of how operations are packed into multis, and of what cannot be written."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from mutants.mutant import Mutant
 
-from mutants.mutant import Mutant, applied
+_BATCHES = "tree/batches.py"
+_PATHS = "tree/paths.py"
 
-ROOT = Path(__file__).resolve().parents[2]
-
-_COPIED = ("docs", "playbooks", "plugins", "roles", "tests", "pyproject.toml")
-_COLLECTION = "build/collections/ansible_collections/olap/partmove"
-_LATER_SECONDS = 100
-
-
-class Tree:
-    """One copy; ``root`` stands for the root of the repository."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-
-    @classmethod
-    def of_the_repository(cls, root: Path) -> Tree:
-        """Copy the repository to a folder that is not there yet."""
-        for name in _COPIED:
-            source, target = ROOT / name, root / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if source.is_dir():
-                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "output"))
-            else:
-                shutil.copy2(source, target)
-        link = root / _COLLECTION
-        link.parent.mkdir(parents=True)
-        link.symlink_to(os.path.relpath(root, link.parent))
-        return cls(root)
-
-    def copy(self, root: Path) -> Tree:
-        """Copy this one, and what Python has compiled of it, to a folder that is not there yet."""
-        shutil.copytree(self.root, root, symlinks=True)
-        return Tree(root)
-
-    @contextmanager
-    def changed_by(self, mutant: Mutant) -> Iterator[None]:
-        """Have the change of the mutant in the copy for a while. Raises Stale."""
-        path = self.root / mutant.path
-        source, stat = path.read_text(encoding="utf-8"), path.stat()
-        path.write_text(applied(mutant, source), encoding="utf-8")
-        # Python goes by the time in seconds when it takes what it compiled for what stands in the file.
-        os.utime(path, (stat.st_atime, stat.st_mtime + _LATER_SECONDS))
-        try:
-            yield
-        finally:
-            path.write_text(source, encoding="utf-8")
-            os.utime(path, (stat.st_atime, stat.st_mtime))
+MUTANTS = (
+    Mutant(
+        "the last multi does without the checks",
+        _BATCHES,
+        "    if ops:\n        batches.append(Batch(tuple(keys), (*checks, *ops)))",
+        "    if ops:\n        batches.append(Batch(tuple(keys), tuple(ops)))",
+        ("tree/test_batches.py::test_every_group_is_carried_once_as_a_whole",),
+    ),
+    Mutant(
+        "what does not fit one multi is sent all the same",
+        _BATCHES,
+        "used <= MAX_BYTES",
+        "used <= 4 * MAX_BYTES",
+        ("tree/test_batches.py::test_a_group_fits_up_to_the_limits[0]",),
+    ),
+    Mutant(
+        "a znode that cannot be written counts as written",
+        _PATHS,
+        "    if rejected.reason is Reason.NO_AUTH:\n",
+        "    if rejected.reason is Reason.NO_AUTH and not path:\n",
+        ("tree/test_paths.py::test_a_path_that_may_not_be_made_is_told_at_once",),
+    ),
+)
