@@ -43,6 +43,8 @@ def partition_of(bench: Bench) -> PartitionFacts:
             write("replicas/r2/log_pointer", b"x"),
             f"{PATH}/replicas/r2/log_pointer holds b'x' where a number of a log entry is expected",
         ),
+        (write("replicas/r2/log_pointer", b"9" * 5000), f"{PATH}/replicas/r2/log_pointer holds"),
+        (create("log/log-\u00b2"), f"{PATH}/log/log-\u00b2 is not a log entry"),
         (create("log/query-0000000000"), f"{PATH}/log/query-0000000000 is not a log entry"),
         (create("log/log-x"), f"{PATH}/log/log-x is not a log entry"),
         (create("log/log-0000000000", b"garbage"), f"{PATH}/log/log-0000000000"),
