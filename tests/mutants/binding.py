@@ -153,4 +153,11 @@ MUTANTS = (
         "        return {}",
         ("move/test_bind.py::test_a_marker_of_version_1_is_completed",),
     ),
+    Mutant(
+        "a shard path is not bound before copies are removed",
+        _TO_HOT,
+        "        bind(leased, look.shard)\n",
+        "",
+        ("move/test_bind.py::test_a_table_is_bound_before_copies_are_removed",),
+    ),
 )

@@ -112,6 +112,20 @@ MUTANTS = (
         ("gates/test_partition.py::test_a_gate_that_trips[equal_payloads1]",),
     ),
     Mutant(
+        "the age is that of the oldest part",
+        _PARTITION,
+        "newest = max((part",
+        "newest = min((part",
+        ("gates/test_partition_age.py::test_one_part_that_is_young_is_enough",),
+    ),
+    Mutant(
+        "a part from the future is old",
+        _PARTITION,
+        "age = max(0.0, case.now - newest)",
+        "age = abs(case.now - newest)",
+        ("gates/test_partition_age.py::test_a_part_from_the_future_has_no_age",),
+    ),
+    Mutant(
         "a part that a mutation has yet to reach has it",
         _PARTITION,
         "if part.name.data_version < number:",
@@ -126,6 +140,20 @@ MUTANTS = (
         (("gates/test_judge.py::test_every_direction_has_gates_of_its_own[queue_clear-gates3-queue_clear]"),),
     ),
     Mutant(
+        "a payload that is not understood comes back",
+        _JUDGE,
+        "GateName.BLOCK_NUMBERS_PRESENT, GateName.PAYLOAD_READABLE)",
+        "GateName.BLOCK_NUMBERS_PRESENT)",
+        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+    ),
+    Mutant(
+        "a partition without block numbers comes back",
+        _JUDGE,
+        "_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, GateName.BLOCK_NUMBERS_PRESENT, ",
+        "_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, ",
+        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+    ),
+    Mutant(
         "replicas that are not healthy do not stop the way back",
         _JUDGE,
         "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)",
@@ -136,6 +164,20 @@ MUTANTS = (
                 "s2-replicas_healthy]"
             ),
         ),
+    ),
+    Mutant(
+        "an ALTER that waits does not stop the way back",
+        _JUDGE,
+        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)",
+        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL, GateName.NO_ALTER_PENDING)",
+        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+    ),
+    Mutant(
+        "a former table does not stop the way back",
+        _JUDGE,
+        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)",
+        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL, GateName.SAME_TABLE)",
+        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
     ),
     Mutant(
         "what stops the shard path does not stop its partitions",

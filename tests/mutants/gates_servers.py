@@ -26,6 +26,13 @@ MUTANTS = (
         ("gates/test_servers.py::test_the_first_replica_that_differs_is_told",),
     ),
     Mutant(
+        "a server may have more parts",
+        _SERVERS,
+        "if names != expected.keys():",
+        "if not expected.keys() <= names:",
+        (("gates/test_servers.py::test_a_server_with_fewer_or_more_or_other_parts_is_refused[more]"),),
+    ),
+    Mutant(
         "a part without rows passes",
         _SERVERS,
         "        if not part.rows:\n",

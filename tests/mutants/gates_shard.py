@@ -51,7 +51,7 @@ MUTANTS = (
         _SHARD,
         "def _alter_pending(shard: ShardFacts) -> str | None:\n",
         "def _alter_pending(shard: ShardFacts) -> str | None:\n    return None\n",
-        ("gates/test_shard.py::test_a_gate_that_trips[no_alter_pending0]",),
+        ("gates/test_shard.py::test_a_gate_that_trips[no_alter_pending1]",),
     ),
     Mutant(
         "gate: parts of a former table pass",

@@ -55,6 +55,13 @@ MUTANTS = (
         ("ledger/test_ledger.py::test_other_members_of_cold_than_those_that_were_verified",),
     ),
     Mutant(
+        "an entry holds for any chroot of cold",
+        _LEDGER,
+        "if known.cold != cold:",
+        "if known.cold.hosts != cold.hosts:",
+        ("ledger/test_ledger.py::test_another_chroot_of_cold_than_the_one_that_was_verified",),
+    ),
+    Mutant(
         "an entry is written whatever became of the server",
         _LEDGER,
         "outcome = self._hot.commit([(Check(host, entry.host_version), op)])[0]",
@@ -71,6 +78,13 @@ MUTANTS = (
         ("ledger/test_ledger.py::test_a_lost_answer_is_found_out_about[False]",),
     ),
     Mutant(
+        "an entry is looked for before hot has caught up",
+        _LEDGER,
+        "            self._hot.sync(self.root)\n            yield",
+        "            yield",
+        (("ledger/test_withdraw_behind.py::test_an_entry_that_a_member_does_not_know_of_is_withdrawn"),),
+    ),
+    Mutant(
         "no entry is checked by the switch",
         _LEDGER,
         "checks = [Check(each.path, each.stat.version) for each in entries.values() if each is not None]",
@@ -83,6 +97,13 @@ MUTANTS = (
         "reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas]",
         "reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas[:1]]",
         ("ledger/test_ledger.py::test_other_members_of_cold_than_those_that_were_verified",),
+    ),
+    Mutant(
+        "an entry is made without the chroot of cold",
+        _ENTRY,
+        "cls(tuple(sorted(set(map(_canonical, cold.addresses)))), cold.chroot)",
+        'cls(tuple(sorted(set(map(_canonical, cold.addresses)))), "")',
+        ("ledger/test_entry.py::test_another_port_or_chroot_is_another_ensemble",),
     ),
     Mutant(
         "an entry is read without the chroot of cold",
@@ -106,5 +127,12 @@ MUTANTS = (
         "            host_mzxid=other.host_mzxid,\n"
         "            host_version=other.host_version,\n",
         ("ledger/test_entry.py::test_when_and_by_whom_makes_no_other_entry",),
+    ),
+    Mutant(
+        "all ports of a host are one",
+        _ENTRY,
+        "{parts.port or _ZOOKEEPER_PORT}",
+        "{_ZOOKEEPER_PORT}",
+        ("ledger/test_entry.py::test_another_port_or_chroot_is_another_ensemble",),
     ),
 )

@@ -41,6 +41,17 @@ MUTANTS = (
         ("move/test_aftermath.py::test_an_insert_that_holds_a_block_number_is_late",),
     ),
     Mutant(
+        "locks of inserts are read after the parts",
+        _AFTERMATH,
+        "        locked = self._locked(switched)\n"
+        "        shard = self._leased.shard()\n"
+        "        late = locked | self._late(shard, switched)\n",
+        "        shard = self._leased.shard()\n"
+        "        late = self._late(shard, switched)\n"
+        "        late = self._locked(switched) | late\n",
+        (("move/test_aftermath_order.py::test_an_insert_that_ends_right_before_its_lock_is_looked_for"),),
+    ),
+    Mutant(
         "copies that are gone are not looked for",
         _AFTERMATH,
         "return {each: paths for each, paths in gone.items() if paths}",
@@ -71,6 +82,18 @@ MUTANTS = (
         ("move/test_aftermath.py::test_another_run_that_takes_over_during_the_aftermath[3]",),
     ),
     Mutant(
+        "a switch is undone without the versions that were read",
+        _AFTERMATH,
+        ".commit([(partition_id, ops)], shard.fence)",
+        ".commit([(partition_id, ops)])",
+        (
+            (
+                "move/test_aftermath_order.py::test_a_switch_is_not_undone_where_a_drop_is_assigned_i"
+                "n_the_last_moment"
+            ),
+        ),
+    ),
+    Mutant(
         "a switch is undone although a drop waits",
         _AFTERMATH,
         "if now.state is None or any(entry.kind is not EntryKind.GET for entry in pending):",
@@ -85,11 +108,28 @@ MUTANTS = (
         ("move/test_aftermath.py::test_what_was_dropped_since_does_not_come_back",),
     ),
     Mutant(
+        "a switch counts as undone when State is HOT",
+        _AFTERMATH,
+        "                return all(\n"
+        "                    is_covered(part.name, [each.name for each in "
+        "now.hot[part.replica]]) for part in parts\n"
+        "                )\n",
+        "                return True\n",
+        ("move/test_aftermath_order.py::test_state_alone_does_not_make_a_switch_undone",),
+    ),
+    Mutant(
         "a switch that was not undone is told as undone",
         _AFTERMATH,
         "            if undone:\n",
         "            if undone or late:\n",
         ("move/test_aftermath.py::test_what_was_dropped_since_does_not_come_back",),
+    ),
+    Mutant(
+        "a switch is undone once only, whatever comes in between",
+        _AFTERMATH,
+        "_ATTEMPTS = 100",
+        "_ATTEMPTS = 1",
+        ("move/test_aftermath_order.py::test_a_switch_is_undone_although_the_table_is_busy",),
     ),
     Mutant(
         "a server that does not answer has detached nothing",

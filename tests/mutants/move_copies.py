@@ -22,6 +22,19 @@ MUTANTS = (
         ("move/test_copies.py::test_what_a_run_created_is_removed",),
     ),
     Mutant(
+        "copies whose answer was lost do not count as those of the run",
+        _COPIES,
+        "        self._own.update({path: names[path] for path in wanted.keys() - "
+        "existing.keys()})\n"
+        "        for _attempt in range(_ATTEMPTS):\n"
+        "            if self._cold.commit(_differences(wanted, existing)).is_whole():\n",
+        "        for _attempt in range(_ATTEMPTS):\n"
+        "            if self._cold.commit(_differences(wanted, existing)).is_whole():\n"
+        "                self._own.update({path: names[path] for path in wanted.keys() - "
+        "existing.keys()})\n",
+        ("move/test_to_cold_copies.py::test_copies_whose_answer_was_lost_are_taken_back",),
+    ),
+    Mutant(
         "copies are removed while a member of hot is behind",
         _COPIES,
         "returned = [each for each in ids if unneeded[each] and was_brought_back(found[each].state)]",
@@ -72,6 +85,13 @@ MUTANTS = (
         ("move/test_needed.py::test_copies_of_a_partition_that_was_cold_wait",),
     ),
     Mutant(
+        "copies are needed since State was created",
+        _NEEDED,
+        "state.stat.mtime / 1000",
+        "state.stat.ctime / 1000",
+        ("move/test_needed.py::test_copies_wait_from_when_the_partition_was_brought_back",),
+    ),
+    Mutant(
         "copies of a cold partition are not needed",
         _NEEDED,
         "    if partition.is_cold:\n        return []\n",
@@ -91,6 +111,13 @@ MUTANTS = (
         "else part.znode.path in own",
         "else not wait",
         ("move/test_needed.py::test_copies_of_what_hot_has_not_go_only_if_they_are_our_own",),
+    ),
+    Mutant(
+        "a part of another replica stands for that of a replica",
+        _NEEDED,
+        "[each.name for each in partition.hot[replica]]",
+        "[each.name for each in partition.hot_parts]",
+        ("move/test_needed.py::test_what_another_replica_has_in_hot_does_not_matter",),
     ),
     Mutant(
         "a member of hot that does not answer is not behind",

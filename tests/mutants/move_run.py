@@ -28,28 +28,19 @@ MUTANTS = (
     Mutant(
         "the aftermath comes after the last group only",
         _RUN,
-        "            record()\n"
-        "            self._look_after(leased)\n"
-        "\n"
-        "        recorded: set[str] = set()\n"
-        "        try:\n"
-        "            Switch(leased, self._world.clock, self._direction, "
-        "after_group).run(prepared, result)\n",
-        "            record()\n"
-        "\n"
-        "        recorded: set[str] = set()\n"
-        "        try:\n"
-        "            Switch(leased, self._world.clock, self._direction, "
-        "after_group).run(prepared, result)\n"
-        "            self._look_after(leased)\n",
+        "                self._record(prepared, result)\n"
+        "                # At once: a part that was inserted meanwhile may be merged with "
+        "the cold ones any moment.\n"
+        "                self._look_after(leased)\n",
+        "                self._record(prepared, result)\n            self._look_after(leased)\n",
         ("move/test_aftermath.py::test_each_group_is_looked_at_before_the_next_one_is_switched",),
     ),
     Mutant(
-        "the aftermath comes when all rounds are over",
+        "what was switched is forgotten where the run ends with an error",
         _RUN,
-        "            record()\n            self._look_after(leased)\n",
-        "            record()\n",
-        ("move/test_run.py::test_copies_that_a_former_run_left_are_put_right",),
+        "            self._report.failed.update(lost)\n            self._record(prepared, result)\n",
+        "            self._report.failed.update(lost)\n",
+        (("move/test_switch_lost.py::test_what_was_switched_before_the_lease_was_lost_is_looked_at"),),
     ),
     Mutant(
         "a switch whose answer was lost for good is not told",

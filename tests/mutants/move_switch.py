@@ -24,6 +24,13 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "the switch does not check what the gates ask for",
+        _SWITCH,
+        "checks = (*look.shard.fence, *judgement.checks)",
+        "checks = look.shard.fence",
+        ("move/test_to_cold_ledger.py::test_a_replica_that_is_withdrawn_right_before_the_switch",),
+    ),
+    Mutant(
         "the gates are judged once only",
         _SWITCH,
         "judgement = direction.judge(look, ids, self._leased.taken_at)",
@@ -50,6 +57,20 @@ MUTANTS = (
         "        store.sync(self._layout.path)\n",
         "",
         ("move/test_run.py::test_what_became_of_a_switch_is_not_known",),
+    ),
+    Mutant(
+        "a switch whose answer was lost was applied",
+        _SWITCH,
+        "applied = [state is not None and state.data == wanted for state in states]",
+        "applied = [state is not None for state in states]",
+        ("move/test_switch_lost.py::test_a_switch_that_was_not_applied_is_made_again",),
+    ),
+    Mutant(
+        "a switch whose answer was lost was not applied",
+        _SWITCH,
+        "applied = [state is not None and state.data == wanted for state in states]",
+        "applied = [state is None and not wanted for state in states]",
+        ("move/test_switch_lost.py::test_a_late_insert_is_found_although_the_answer_was_lost",),
     ),
     Mutant(
         "a switch whose answer was lost for good is forgotten",
@@ -84,8 +105,8 @@ MUTANTS = (
     Mutant(
         "a group is looked after with the last one only",
         _SWITCH,
-        "            self._after_group()\n            size",
-        "            waiting or self._after_group()\n            size",
+        "            yield\n            size",
+        "            if not waiting:\n                yield\n            size",
         ("move/test_aftermath.py::test_each_group_is_looked_at_before_the_next_one_is_switched",),
     ),
 )

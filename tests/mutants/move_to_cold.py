@@ -13,6 +13,20 @@ _OPERATIONS = "move/operations.py"
 
 MUTANTS = (
     Mutant(
+        "the entries of the ledger are not checked by the switch",
+        _TO_COLD,
+        "refuse_partitions(look.shard, partitions, now, options=self._options), ready.checks)",
+        "refuse_partitions(look.shard, partitions, now, options=self._options))",
+        ("move/test_to_cold_ledger.py::test_a_replica_that_is_withdrawn_right_before_the_switch",),
+    ),
+    Mutant(
+        "a replica that is not ready is let pass",
+        _TO_COLD,
+        "        if ready.refused:\n            return ready\n",
+        "",
+        ("move/test_to_cold_ledger.py::test_a_replica_that_is_withdrawn_while_parts_are_copied",),
+    ),
+    Mutant(
         "no gate is asked under the lease",
         _TO_COLD,
         "refuse_partitions(look.shard, partitions, now, options=self._options), ready.checks)",
@@ -34,6 +48,13 @@ MUTANTS = (
         ("move/test_to_cold.py::test_why_a_partition_was_not_moved[copies_equal]",),
     ),
     Mutant(
+        "copies that are not equal are let pass",
+        _TO_COLD,
+        "if not comparison.failed_partitions:",
+        "if not comparison.missing:",
+        ("move/test_to_cold_copies.py::test_a_member_with_other_bytes_keeps_a_partition_hot",),
+    ),
+    Mutant(
         "a partition with parts of other names is not changed",
         _TO_COLD,
         "return now.is_cold or now.hot != prepared.hot",
@@ -53,6 +74,18 @@ MUTANTS = (
         "return now.is_cold or now.hot != prepared.hot",
         "return now.hot != prepared.hot",
         ("move/test_switch.py::test_a_partition_that_somebody_marked_cold_is_handed_back",),
+    ),
+    Mutant(
+        "copies of a partition that is cold by now are taken back",
+        _TO_COLD,
+        "if state is None or never_was_cold(state)]",
+        "if state is not None or state is None]",
+        (
+            (
+                "move/test_to_cold_copies.py::test_copies_of_a_partition_that_another_run_made_cold_a"
+                "re_not_taken_back"
+            ),
+        ),
     ),
     Mutant(
         "what was created is forgotten when the lease is lost",

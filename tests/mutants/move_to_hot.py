@@ -77,6 +77,13 @@ MUTANTS = (
         ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[queue_clear]",),
     ),
     Mutant(
+        "copies of dropped parts do not wait",
+        _TO_HOT,
+        "refused = {each: refusal for each, refusal in waits.items() if refusal is not None}",
+        "refused: dict[str, Refusal] = {}",
+        ("move/test_to_hot_dropped.py::test_they_wait_whatever_the_clock_of_the_controller_says",),
+    ),
+    Mutant(
         "copies of dropped parts go without a server being asked",
         _TO_HOT,
         "        if not self._world.servers.asks:\n            return refused\n",
@@ -87,6 +94,13 @@ MUTANTS = (
                 "_were_asked[False]"
             ),
         ),
+    ),
+    Mutant(
+        "copies of dropped parts go although a server has them",
+        _TO_HOT,
+        "            refused.update(self._world.servers.refusals(shard, dropped))\n",
+        "",
+        ("move/test_to_hot_dropped.py::test_they_stay_where_a_server_has_the_part",),
     ),
     Mutant(
         "what was detached on the way back is not looked for",

@@ -37,11 +37,25 @@ MUTANTS = (
         ("shard/test_pending.py::test_entries_of_a_replica_that_was_added_again_are_read_anew",),
     ),
     Mutant(
+        "entries that concern the whole table are not seen",
+        _PENDING,
+        "            if entry.table_wide:\n",
+        "            if entry.table_wide and entry.parts:\n",
+        ("gates/test_shard.py::test_a_gate_that_trips[no_alter_pending0]",),
+    ),
+    Mutant(
         "a quorum insert that waits is not seen",
         _PENDING,
         "        named[entry.part.partition_id].append(status.path)\n",
         "",
         ("shard/test_pending.py::test_what_waits_is_told_by_partition",),
+    ),
+    Mutant(
+        "quorum inserts side by side are not seen",
+        _PENDING,
+        "folders = [layout.quorum_parallel, layout.quorum_failed_parts]",
+        "folders = [layout.quorum_failed_parts]",
+        ("gates/test_partition.py::test_a_gate_that_trips[no_quorum_open1]",),
     ),
     Mutant(
         "parts that failed to get a quorum are not seen",
@@ -63,6 +77,13 @@ MUTANTS = (
         "return state.stat.version == 0 and state.data != State.COLD.data",
         "return state.data != State.COLD.data",
         ("move/test_needed.py::test_while_a_replica_is_not_active_copies_are_needed_for_ever",),
+    ),
+    Mutant(
+        "a partition was never cold when State was written once",
+        _LOCATION,
+        "return state.stat.version == 0 and state.data != State.COLD.data",
+        "return state.stat.version == 0",
+        ("shard/test_location.py::test_what_state_tells_of_the_past[COLD-0-False-False]",),
     ),
     Mutant(
         "parts in hot of a COLD partition are in their place",
@@ -134,6 +155,14 @@ MUTANTS = (
         "        if not self.children:\n",
         "        if not self.children or self.children:\n",
         ("shard/test_facts.py::test_the_payload_of_a_part_is_all_that_a_copy_has_to_equal",),
+    ),
+    Mutant(
+        "a part of another replica in hot stands for one in cold",
+        _FACTS,
+        "for part in parts\n"
+        "            if not is_covered(part.name, [each.name for each in self.hot[replica]])",
+        "for part in parts\n            if not is_covered(part.name, [each.name for each in self.hot_parts])",
+        ("shard/test_facts.py::test_a_part_that_another_replica_has_in_hot_is_only_in_cold",),
     ),
     Mutant(
         "a part whose children are being written is read as it is",

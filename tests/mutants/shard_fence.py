@@ -151,6 +151,13 @@ MUTANTS = (
         ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[known_layout]",),
     ),
     Mutant(
+        "znodes of a replica that are not known are not seen",
+        _READER,
+        "unknown_children=unknown_replica_children(names or ())",
+        "unknown_children=()",
+        ("gates/test_shard.py::test_a_gate_that_trips[known_layout1]",),
+    ),
+    Mutant(
         "parts in cold of replicas that are gone from hot are not seen",
         _READER,
         "names = self._cold.children([self._layout.replicas])[0] or ()",

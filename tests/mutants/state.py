@@ -20,6 +20,13 @@ MUTANTS = (
         ("move/test_state.py::test_state_is_not_changed_where_no_server_can_be_asked",),
     ),
     Mutant(
+        "servers are asked before the lease only",
+        _STATE,
+        "            self._refuse_disks(look, partition, wanted)\n            path",
+        "            path",
+        ("move/test_state_refusals.py::test_the_servers_are_asked_again_under_the_lease",),
+    ),
+    Mutant(
         "servers are asked for what hot registers, where State is to be COLD",
         _STATE,
         "expected = replace(partition, hot=partition.cold) if wanted is State.COLD else partition",
@@ -32,6 +39,27 @@ MUTANTS = (
         "        if in_hot:\n",
         "        if len(in_hot) > len(names.hot):\n",
         ("move/test_state.py::test_a_part_that_arrives_in_the_last_moment_is_seen_afterwards",),
+    ),
+    Mutant(
+        "State is COLD without parts in cold",
+        _STATE,
+        "if locate(names) is Location.ABSENT:",
+        "if locate(names) is Location.MIXED:",
+        ("move/test_state_refusals.py::test_cold_is_refused_where_cold_has_no_part",),
+    ),
+    Mutant(
+        "State is COLD with other parts on each replica",
+        _STATE,
+        "if not names.are_even_in_cold:",
+        "if not names.cold:",
+        (("move/test_state_refusals.py::test_cold_is_refused_where_the_replicas_have_other_parts_in_cold"),),
+    ),
+    Mutant(
+        "State is HOT with parts in cold only",
+        _STATE,
+        "        if only_cold:\n",
+        "        if only_cold and not names.is_cold:\n",
+        ("move/test_state_refusals.py::test_hot_is_refused_while_cold_alone_has_the_parts",),
     ),
     Mutant(
         "State is HOT with another ensemble for cold",

@@ -13,6 +13,13 @@ _PATHS = "tree/paths.py"
 
 MUTANTS = (
     Mutant(
+        "the first multis of many do without the checks",
+        _BATCHES,
+        "            batches.append(Batch(tuple(keys), (*checks, *ops)))\n            keys",
+        "            batches.append(Batch(tuple(keys), tuple(ops)))\n            keys",
+        ("tree/test_batches.py::test_every_multi_carries_the_checks",),
+    ),
+    Mutant(
         "the last multi does without the checks",
         _BATCHES,
         "    if ops:\n        batches.append(Batch(tuple(keys), (*checks, *ops)))",

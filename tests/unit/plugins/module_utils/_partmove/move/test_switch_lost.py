@@ -9,9 +9,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree import batches
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, SetData
 from support.memory.behind import lag, lose_answer
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
+from support.memory.tables import TableOptions, days
 
 
 def switches(multi: Multi) -> bool:
@@ -49,6 +51,20 @@ def test_a_late_insert_is_found_although_the_answer_was_lost(bench: Bench) -> No
 
     assert bench.move(DAY).deferred[DAY].gate is GateName.LATE_INSERT
     assert bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[0] == b"HOT"
+
+
+def test_what_was_switched_before_the_lease_was_lost_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second multi is refused; the run goes on under another lease, and tells of the first one too."""
+    monkeypatch.setattr(batches, "MAX_OPS", 40)
+    week = days(9)
+    bench = Bench(TableOptions(partitions=week))
+    left = [True]
+    bench.after_switch(lambda: bench.hot_store.expire() if left and left.pop() else None)
+
+    report = bench.move(*week)
+
+    assert report.moved.keys() == set(week)
+    assert report.unchanged == set()
 
 
 def test_a_switch_is_not_undone_where_cold_is_behind_a_drop(bench: Bench) -> None:
