@@ -55,7 +55,7 @@ def test_a_late_insert_is_found_although_the_answer_was_lost(bench: Bench) -> No
 
 def test_what_was_switched_before_the_lease_was_lost_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second multi is refused; the run goes on under another lease, and tells of the first one too."""
-    monkeypatch.setattr(batches, "MAX_OPS", 40)
+    monkeypatch.setattr(batches, "MAX_OPS", 34)
     week = days(9)
     bench = Bench(TableOptions(partitions=week))
     left = [True]
