@@ -14,7 +14,7 @@ from mutants.catalogue import MUTANTS
 from mutants.mutant import Mutant, Stale, applied
 from mutants.run import check_texts, judge
 
-EVERY = 20
+EVERY = 12
 """Of so many mutants one is judged here."""
 
 _HARMLESS = Mutant(
