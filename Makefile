@@ -73,6 +73,10 @@ compat-venvs: build/venv.stamp
 docs-check: setup ## Show that ansible-doc can read every plugin and role
 	@$(BIN)/python tests/check_docs.py
 
+.PHONY: mutants
+mutants: setup ## Make the protocol unsafe in many ways, and see that tests notice each
+	@PYTHONPATH=build/collections:tests $(BIN)/python -m mutants $(ARGS)
+
 .PHONY: demo
 demo: setup ## Classify and move partitions of real servers on this machine
 	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.demo
