@@ -228,7 +228,13 @@ def test_a_run_that_is_paused_while_partitions_are_moved(run: Run) -> None:
 
 ALL = ON_THE_PARTITION | ON_THE_TABLE
 RUNS_AND_ACTS = [
-    *((run, ALL[name], f"{NAMES[run]}, {name}") for run in NAMES if run.kind != OLD_BEHIND for name in ALL),
+    # Two ensembles that are read one after the other may both be without a partition that is attached again.
+    *(
+        (run, ALL[name], f"{NAMES[run]}, {name}")
+        for run in NAMES
+        for name in ALL
+        if run.kind == MODERN or (run.kind == BEHIND and name != "detach and attach")
+    ),
     *(
         (OLD_BACK, ALL[name], f"old, behind, back, {name}")
         for name in ("insert and fetch", "assign a drop", "drop")
