@@ -240,7 +240,7 @@ def test_a_server_with_fewer_or_more_or_other_parts_is_refused(
 
 def test_parts_that_a_server_says_it_has_not_are_told_by_their_paths(bench: Bench, disks: Disks) -> None:
     looked = look(bench)
-    parts = [*looked.partitions[DAY].hot_parts]
+    parts = [*looked.partitions[0].hot_parts]
     servers = AskServers(disks)
     assert servers.lacking(looked.shard, parts) == []
     bench.servers.disk["r2"].discard(PART)
@@ -258,4 +258,4 @@ def test_a_server_that_does_not_answer_says_of_no_part_that_it_has_it_not(
         raise PartMoveError("no answer")
 
     monkeypatch.setattr(disks, "active_parts", silent)
-    assert AskServers(disks).lacking(looked.shard, [*looked.partitions[DAY].hot_parts]) == []
+    assert AskServers(disks).lacking(looked.shard, [*looked.partitions[0].hot_parts]) == []
