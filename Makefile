@@ -76,6 +76,12 @@ demo: setup ## Classify and move partitions of real servers on this machine
 record: setup ## Record the znodes that the demo uses where there is no ClickHouse
 	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.record
 
+# FAULTS: how many; SEED: which; ONLY: the numbers to carry out again, such as 17,18.
+.PHONY: faults
+faults: setup ## Break real servers at every step of a move, FAULTS=300 SEED=1
+	@PYTHONPATH=build/collections:tests $(BIN)/python -m faults $(if $(FAULTS),--faults $(FAULTS)) \
+	    $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
 .PHONY: bench
 bench: setup ## Measure the move and the classification on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py

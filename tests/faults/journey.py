@@ -1,0 +1,128 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A table whose partitions go to cold and back, by runs that nothing disturbs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faults.checks import Place, violations
+from faults.field import TABLES, Field
+from faults.kinds import PHASES, Phase
+from faults.rows import ARCHIVED, TRAVELLING, KnownTable
+from faults.runs import PATIENT, Ending, Task, Timeouts, carry_out
+from support.servers.replicated import ReplicatedTable
+from support.servers.watch import Watch
+
+_PLACES = {Phase.MOVE: Place.COLD, Phase.REHEAT: Place.COPIED, Phase.CLEAN: Place.HOT}
+"""Where partitions are at the end of each phase."""
+_MAY_WAIT = {Phase.REHEAT: {"copies_needed"}}
+"""Gates that a run may name although all is as it should be: the next phase is about them."""
+
+
+class Journey:
+    """A table, and how far its partitions are."""
+
+    def __init__(self, field: Field, name: str, *, busy: bool) -> None:
+        """Create the table; `busy`: see KnownTable. Some partitions of one that is not are cold for good."""
+        self._field = field
+        self.known = KnownTable(ReplicatedTable(name, f"{TABLES}/{name}", field.servers), busy=busy)
+        self.known.create()
+        self.known.settle()
+        self.next = Phase.MOVE
+        """The phase whose run would have something to do."""
+        self._archived = () if busy else ARCHIVED
+        if self._archived:
+            self._expect(Phase.MOVE, self._archived)
+
+    def task(
+        self,
+        phase: Phase,
+        partitions: Sequence[str] = TRAVELLING,
+        *,
+        direct: bool = True,
+        timeouts: Timeouts = PATIENT,
+    ) -> Task:
+        """What a run of the phase has to do; `direct`: past the proxies, where nothing disturbs it."""
+        hot, cold = (side.ensemble.connect_string if direct else side.hosts for side in self._field.sides)
+        table = self.known.table
+        endpoints = {name: f"127.0.0.1:{server.http_port}" for name, server in table.replicas.items()}
+        return Task(hot, cold, table.path, tuple(partitions), endpoints, phase, timeouts)
+
+    def bring_to(self, phase: Phase) -> None:
+        """Carry out whole phases until the next one is this; raises RuntimeError where one fails."""
+        while self.next is not phase:
+            self._expect(self.next)
+            self._step()
+        if phase is Phase.MOVE:
+            self._merge()
+
+    def finish(self, phase: Phase, *, inserted: bool) -> tuple[Ending, list[str]]:
+        """Run once more after a disturbed run of the phase; tell the end, and what is not as it must be.
+
+        `inserted`: whether the partitions that were moved got rows meanwhile.
+        """
+        self.known.settle()
+        ending = carry_out(self.task(phase))
+        if inserted and phase is Phase.MOVE:
+            self._move_again()
+        elif problem := _problem(phase, ending):
+            return ending, [f"one more run did not come to the end of the {phase.value}: {problem}"]
+        self._step(phase)
+        return ending, self.violations()
+
+    def watch(self) -> Watch:
+        """A watch of the parts that travel, none of which may be lost at any moment."""
+        parts = {
+            name: {
+                day: names
+                for day, names in self.known.table.active_parts(number).items()
+                if day in TRAVELLING
+            }
+            for number, name in enumerate(self.known.table.replicas)
+        }
+        hot, cold = (side.ensemble for side in self._field.sides)
+        members = [member.address for member in cold.members]
+        return Watch(hot.connect_string, members, self.known.table.path, parts)
+
+    def violations(self) -> list[str]:
+        """What is not as it must be, of the phase that the table is at the end of."""
+        place = _PLACES[PHASES[PHASES.index(self.next) - 1]]
+        places = dict.fromkeys(TRAVELLING, place) | dict.fromkeys(self._archived, Place.COLD)
+        return violations(self._field, self.known, places)
+
+    def _step(self, done: Phase | None = None) -> None:
+        self.next = PHASES[(PHASES.index(done or self.next) + 1) % len(PHASES)]
+
+    def _expect(self, phase: Phase, partitions: Sequence[str] = TRAVELLING) -> None:
+        self.known.settle()
+        if problem := _problem(phase, carry_out(self.task(phase, partitions))):
+            raise RuntimeError(f"nothing disturbed a {phase.value} of {partitions}, but {problem}")
+
+    def _merge(self) -> None:
+        """Make one part of each partition, which is what a move takes."""
+        for day, parts in self.known.table.active_parts().items():
+            if day in TRAVELLING and len(parts) > 1:
+                self.known.merge(day)
+        self.known.settle()
+
+    def _move_again(self) -> None:
+        """Bring back what got rows, also those that came when it was cold already, and move it."""
+        for phase in (Phase.REHEAT, Phase.CLEAN):
+            self._expect(phase)
+        self._merge()
+        self._expect(Phase.MOVE)
+
+
+def _problem(phase: Phase, ending: Ending) -> str | None:
+    """Why the run did not bring every partition to the end of the phase; None where it did."""
+    if ending.report is None:
+        return f"it raised {ending.error!r}"
+    wrong = {
+        partition: f"{refusal.gate.value}: {refusal.reason}"
+        for partition, refusal in ending.refusals.items()
+        if refusal.gate.value not in _MAY_WAIT.get(phase, ())
+    }
+    return str(wrong) if wrong else None
