@@ -29,6 +29,8 @@ from faults.strike import Strike, Struck
 FAULTS_A_TABLE = 20
 _ACTS = 8
 """At most, in the background of one fault."""
+_RESTARTS = 0.3
+"""How likely both servers are restarted before a fault, where they would not carry out ALTERs."""
 _MOST_VIOLATIONS = 5
 """Faults with violations after which there is no more to learn."""
 
@@ -123,14 +125,16 @@ class Campaign:
         journey = self._journeys[block]
         chance = random.Random(f"{self._seed}/{fault.number}")
         journey.bring_to(fault.phase)
+        if not self._field.takes_alters() and chance.random() < _RESTARTS:
+            self._restart_servers()
         choices = Choices(self._field, journey.known, fault.phase, chance)
         for act in choices.before:
             act()
         strike = Strike(self._field, journey, fault, chance)
         with ExitStack() as stack:
             watch = None
-            # A watch knows the parts by name, and reads from members itself.
-            if not (fault.kind.stops_members or choices.rewrites):
+            # It knows the parts by name.
+            if not choices.rewrites:
                 watch = stack.enter_context(journey.watch())
             background = stack.enter_context(journey.known.going_on(choices.meanwhile))
             struck = strike.carry_out(pool, background, choices.at_stop)
@@ -147,18 +151,21 @@ class Campaign:
 
     def _restart(self, last: int) -> None:
         """Restart both servers; every part of every table must be active again."""
-        for server in self._field.servers:
-            server.stop()
-        for server in self._field.servers:
-            self._field.start(server)
-        self._field.heal([journey.known.table.name for journey in self._journeys.values()])
-        self.tally.restarts += 1
+        self._restart_servers()
         found: list[str] = []
         for journey in self._journeys.values():
             journey.known.settle()
             found += [f"{journey.known.table.name}: {each}" for each in journey.violations()]
         self._tell(f"     both servers restarted; {len(self._journeys)} tables looked at")
         self._note(last, found)
+
+    def _restart_servers(self) -> None:
+        for server in self._field.servers:
+            server.stop()
+        for server in self._field.servers:
+            self._field.start(server)
+        self._field.heal([journey.known.table.name for journey in self._journeys.values()])
+        self.tally.restarts += 1
 
     def _count(self, fault: Fault, struck: Struck) -> None:
         tally = self.tally

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from faults.checks import Place, violations
 from faults.field import TABLES, Field
 from faults.kinds import PHASES, Phase
+from faults.patient_watch import PatientWatch
 from faults.rows import ARCHIVED, TRAVELLING, KnownTable
 from faults.runs import PATIENT, Ending, Task, Timeouts, carry_out
 from support.servers.replicated import ReplicatedTable
-from support.servers.watch import Watch
 
 _PLACES = {Phase.MOVE: Place.COLD, Phase.REHEAT: Place.COPIED, Phase.CLEAN: Place.HOT}
 """Where partitions are at the end of each phase."""
@@ -73,7 +73,7 @@ class Journey:
         self._step(phase)
         return ending, self.violations()
 
-    def watch(self) -> Watch:
+    def watch(self) -> PatientWatch:
         """A watch of the parts that travel, none of which may be lost at any moment."""
         parts = {
             name: {
@@ -85,7 +85,7 @@ class Journey:
         }
         hot, cold = (side.ensemble for side in self._field.sides)
         members = [member.address for member in cold.members]
-        return Watch(hot.connect_string, members, self.known.table.path, parts)
+        return PatientWatch(hot.connect_string, members, self.known.table.path, parts)
 
     def violations(self) -> list[str]:
         """What is not as it must be, of the phase that the table is at the end of."""
