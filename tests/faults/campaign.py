@@ -125,7 +125,8 @@ class Campaign:
         journey = self._journeys[block]
         chance = random.Random(f"{self._seed}/{fault.number}")
         journey.bring_to(fault.phase)
-        if not self._field.takes_alters() and chance.random() < _RESTARTS:
+        # Drawn in any case: what else is chosen must not depend on what happened before.
+        if chance.random() < _RESTARTS and not self._field.takes_alters():
             self._restart_servers()
         choices = Choices(self._field, journey.known, fault.phase, chance)
         for act in choices.before:
@@ -139,10 +140,12 @@ class Campaign:
             background = stack.enter_context(journey.known.going_on(choices.meanwhile))
             struck = strike.carry_out(pool, background, choices.at_stop)
             self._field.heal([journey.known.table.name])
+        untrue = journey.untrue(fault.phase, struck.ending)
         again, found = journey.finish(fault.phase, inserted=choices.inserts)
         if watch is not None:
             self.tally.looks += watch.rounds
             found = [*watch.problems[:_MOST_VIOLATIONS], *found]
+        found += untrue
         self._count(fault, struck)
         self.tally.acts += journey.known.acts
         journey.known.acts.clear()

@@ -14,12 +14,15 @@ from faults.kinds import PHASES, Phase
 from faults.patient_watch import PatientWatch
 from faults.rows import ARCHIVED, TRAVELLING, KnownTable
 from faults.runs import PATIENT, Ending, Task, Timeouts, carry_out
+from support.servers.kazoo_client import connected
 from support.servers.replicated import ReplicatedTable
 
 _PLACES = {Phase.MOVE: Place.COLD, Phase.REHEAT: Place.COPIED, Phase.CLEAN: Place.HOT}
 """Where partitions are at the end of each phase."""
 _MAY_WAIT = {Phase.REHEAT: {"copies_needed"}}
 """Gates that a run may name although all is as it should be: the next phase is about them."""
+_WITHOUT_LOCK = {"lock_free", "lock_kept"}
+"""Gates that are about another run, which may have done what this one has not."""
 
 
 class Journey:
@@ -54,10 +57,28 @@ class Journey:
     def bring_to(self, phase: Phase) -> None:
         """Carry out whole phases until the next one is this; raises RuntimeError where one fails."""
         while self.next is not phase:
+            if self.next is Phase.MOVE:
+                self._merge()
             self._expect(self.next)
             self._step()
         if phase is Phase.MOVE:
             self._merge()
+
+    def untrue(self, phase: Phase, ending: Ending) -> list[str]:
+        """What a run said and is not so."""
+        if ending.report is None or phase is Phase.CLEAN:
+            return []
+        with connected(self._field.hot.ensemble.connect_string) as client:
+            states = self.known.states(client, TRAVELLING)
+        cold = {each for each, state in states.items() if state == b"COLD"}
+        done = ending.report.moved.keys() | ending.report.unchanged
+        left = {
+            each
+            for each, refusal in ending.report.deferred.items()
+            if refusal.gate.value not in _WITHOUT_LOCK
+        }
+        untrue = (done - cold) | (left & cold) if phase is Phase.MOVE else done & cold
+        return [f"a run that ended with {ending} left {each} as {states[each]!r}" for each in sorted(untrue)]
 
     def finish(self, phase: Phase, *, inserted: bool) -> tuple[Ending, list[str]]:
         """Run once more after a disturbed run of the phase; tell the end, and what is not as it must be.

@@ -23,6 +23,7 @@ class Kind(Enum):
     REQUEST_LOST = "request lost"
     ANSWER_LOST = "answer lost"
     REQUEST_DELAYED = "request delayed"
+    """For a second, or until another run has taken over and ended."""
     ANSWER_DELAYED = "answer delayed"
     SESSION_EXPIRED = "session expired"
     HOT_KILLED = "member of hot killed"

@@ -38,17 +38,20 @@ _RUN_SECONDS = 600.0
 
 
 class Timeouts(NamedTuple):
-    """How long a run waits for an answer, and how long an ensemble waits for a run, in seconds."""
+    """How long a run waits for an answer, and how long each ensemble waits for a run, in seconds."""
 
     answer: float = 60.0
-    session: float = 10.0
+    hot_session: float = 10.0
+    cold_session: float = 10.0
 
 
 PATIENT = Timeouts()
 HASTY = Timeouts(answer=5.0)
 """Of a run during which a member does not answer until it has ended."""
-SHORT_LIVED = Timeouts(session=3.0)
-"""Of a run whose session is to expire."""
+SHORT_LIVED = Timeouts(hot_session=3.0, cold_session=3.0)
+"""Of a run whose session is to expire, with whichever ensemble."""
+OVERTAKEN = Timeouts(hot_session=3.0, cold_session=60.0)
+"""Of a run that is to lose its lock, and still have a session to write to cold with."""
 
 
 class Task(NamedTuple):
@@ -113,11 +116,14 @@ def carry_out(task: Task) -> Ending:
     try:
         with ExitStack() as stack:
             stores = []
-            for name, hosts in (("hot", task.hot), ("cold", task.cold)):
+            for name, hosts, session in (
+                ("hot", task.hot, task.timeouts.hot_session),
+                ("cold", task.cold, task.timeouts.cold_session),
+            ):
                 options = EnsembleOptions(
                     name,
                     tuple(hosts.split(",")),
-                    session_timeout=task.timeouts.session,
+                    session_timeout=session,
                     connect_timeout=task.timeouts.answer,
                     operation_timeout=task.timeouts.answer,
                 )

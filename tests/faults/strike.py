@@ -17,14 +17,25 @@ from faults.field import Field, Side
 from faults.journey import Journey
 from faults.kinds import Fault, Kind
 from faults.rows import TRAVELLING, Background
-from faults.runs import HASTY, PATIENT, SHORT_LIVED, Ending, InProcess, InThread, Running, Timeouts
+from faults.runs import (
+    HASTY,
+    OVERTAKEN,
+    PATIENT,
+    SHORT_LIVED,
+    Ending,
+    InProcess,
+    InThread,
+    Running,
+    Timeouts,
+    carry_out,
+)
 from faults.wire import Stop
 from support.servers.kazoo_client import connected
 from support.servers.proxy import Action
 from support.servers.replicated import wait_for
 
 _DELAY_SECONDS = 1.0
-_EXPIRY_SECONDS = 1.5 * SHORT_LIVED.session + 0.5
+_EXPIRY_SECONDS = 1.5 * SHORT_LIVED.hot_session + 0.5
 _PAUSE_SECONDS = 2.0
 _IDLE_SECONDS = 3.0
 
@@ -71,6 +82,8 @@ class Strike:
     def _timeouts(self) -> Timeouts:
         if self._fault.kind is Kind.SESSION_EXPIRED:
             return SHORT_LIVED
+        if self._fault.kind is Kind.REQUEST_DELAYED and self._until_end:
+            return OVERTAKEN
         return HASTY if self._fault.kind.stops_members and self._until_end else PATIENT
 
     def _act(
@@ -92,7 +105,7 @@ class Strike:
             if kind is Kind.KILLED:
                 stop.proxy.disconnect()
         elif kind in {Kind.REQUEST_DELAYED, Kind.ANSWER_DELAYED}:
-            time.sleep(_DELAY_SECONDS)
+            self._delay()
         elif kind is Kind.SESSION_EXPIRED:
             self._expire(self._field.side_of(stop.proxy))
         elif kind is Kind.CLICKHOUSE_KILLED:
@@ -111,6 +124,18 @@ class Strike:
             proxy.pause()
         time.sleep(_EXPIRY_SECONDS)
         for proxy in side.proxies:
+            proxy.restore()
+
+    def _delay(self) -> None:
+        """Wait for a moment, or until the lock is gone and another run has done all that there is to do."""
+        if self._timeouts() is not OVERTAKEN:
+            time.sleep(_DELAY_SECONDS)
+            return
+        for proxy in self._field.hot.proxies:
+            proxy.pause()
+        time.sleep(_EXPIRY_SECONDS)
+        carry_out(self._journey.task(self._fault.phase))
+        for proxy in self._field.hot.proxies:
             proxy.restore()
 
     def _kill_server(self, stop: Stop) -> None:
