@@ -95,6 +95,7 @@ def _conclude(tally: Tally, requests: Mapping[Phase, int], seconds: float) -> No
     for phase, numbers in tally.requests.items():
         _say(f"  {phase}: something was broken at {len(numbers)} of its {requests[Phase(phase)]} requests")
     _say(f"  looks at both ensembles while runs were disturbed: {tally.looks}")
+    _say(f"  runs without a fault that had to be repeated: {tally.repeated}")
     _say(f"  restarts of both servers: {tally.restarts}")
     _say(f"{len(tally.bad)} violations")
 

@@ -51,6 +51,8 @@ class Tally:
     """By phase: the requests that something was broken at."""
     acts: Counter[str] = new(default_factory=Counter)
     """What was done to the tables meanwhile."""
+    repeated: int = 0
+    """Runs that had to be repeated because a server lost its session by itself."""
     looks: int = 0
     """Of the watch that reads both ensembles while a run is disturbed."""
     restarts: int = 0
@@ -140,6 +142,9 @@ class Campaign:
             background = stack.enter_context(journey.known.going_on(choices.meanwhile))
             struck = strike.carry_out(pool, background, choices.at_stop)
             self._field.heal([journey.known.table.name])
+        if journey.known.hangs:
+            self._restart_servers()
+            journey.known.hangs = False
         untrue = journey.untrue(fault.phase, struck.ending)
         again, found = journey.finish(fault.phase, inserted=choices.inserts)
         if watch is not None:
@@ -149,6 +154,8 @@ class Campaign:
         self._count(fault, struck)
         self.tally.acts += journey.known.acts
         journey.known.acts.clear()
+        self.tally.repeated += journey.repeated
+        journey.repeated = 0
         reached = "" if struck.hit else "not reached, "
         return f"{reached}{struck.ending}; again: {again}; {background.done} acts,", found
 

@@ -37,7 +37,7 @@ from support.servers.replicated import wait_for
 _DELAY_SECONDS = 1.0
 _EXPIRY_SECONDS = 1.5 * SHORT_LIVED.hot_session + 0.5
 _PAUSE_SECONDS = 2.0
-_IDLE_SECONDS = 3.0
+_IDLE_SECONDS = 30.0
 
 
 class Struck(NamedTuple):
