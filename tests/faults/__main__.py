@@ -22,7 +22,7 @@ from pathlib import Path
 
 from faults.campaign import Campaign, Tally
 from faults.field import running_field
-from faults.kinds import PHASES, Phase
+from faults.kinds import PHASES, Phase, one_at_each
 
 _LOGS = Path("build/faults")
 
@@ -43,7 +43,7 @@ def main() -> int:
             _say(
                 f"seed {arguments.seed}; requests of a run: {counted} ({', '.join(p.value for p in PHASES)})"
             )
-            campaign.run(requests, arguments.faults, arguments.only)
+            campaign.run(requests, arguments.faults or one_at_each(requests), arguments.only)
         except BaseException:
             _keep(Path(folder), arguments.logs)
             raise
@@ -57,10 +57,10 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="faults", description="Break servers while partitions are moved.")
-    parser.add_argument("--faults", type=int, default=300, help="how many (%(default)s)")
+    parser.add_argument("--faults", type=int, help="how many, instead of one at each request of all runs")
     parser.add_argument("--seed", type=int, default=1, help="which of all orders (%(default)s)")
     parser.add_argument(
-        "--only", type=_numbers, default=(), help="only faults of these numbers, such as 17,18"
+        "--only", type=_numbers, default=(), help="only faults of these numbers, such as 17,20-29"
     )
     parser.add_argument("--requests", type=_requests, help="of a run of each phase, instead of counting them")
     parser.add_argument("--logs", type=Path, default=_LOGS, help="folder, emptied first (%(default)s)")
@@ -68,11 +68,12 @@ def _arguments() -> argparse.Namespace:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(each) for each in text.split(","))
+    ranges = [each.split("-") for each in text.split(",")]
+    return tuple(number for each in ranges for number in range(int(each[0]), int(each[-1]) + 1))
 
 
 def _requests(text: str) -> dict[Phase, int]:
-    return dict(zip(PHASES, _numbers(text), strict=True))
+    return dict(zip(PHASES, map(int, text.split(",")), strict=True))
 
 
 def _keep(folder: Path, logs: Path) -> None:

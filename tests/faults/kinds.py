@@ -90,6 +90,11 @@ class Fault(NamedTuple):
     request: int
 
 
+def one_at_each(requests: Mapping[Phase, int]) -> int:
+    """How many faults of a schedule there are until there was one at each request of every phase."""
+    return len(PHASES) * max(requests.values())
+
+
 def schedule(seed: int, requests: Mapping[Phase, int]) -> Iterator[Fault]:
     """Yield faults for ever; every phase has each of its requests with each kind, in an order of the seed.
 
