@@ -51,7 +51,7 @@ class Struck(NamedTuple):
 
 
 class Strike:
-    """One fault, and all that it is chosen by chance for it."""
+    """One fault, and all that is chosen by chance for it."""
 
     def __init__(self, field: Field, journey: Journey, fault: Fault, chance: random.Random) -> None:
         """`chance`: gives the same for the same fault."""
@@ -97,7 +97,7 @@ class Strike:
         kind = self._fault.kind
         if kind.breaks_servers:
             background.stop()
-        elif kind.action in {Action.HOLD, Action.HOLD_REPLY} and not self._is_switched():
+        elif at_stop and kind.action in {Action.HOLD, Action.HOLD_REPLY} and not self._is_switched():
             for act in at_stop:
                 background.do(act)
         if kind.kills_run:
