@@ -59,6 +59,11 @@ compat: setup compat-venvs ## Test with all releases of ansible-core, or CORES="
 pythons: setup compat-venvs ## Test what runs on managed hosts with every Python at hand
 	@$(BIN)/pytest tests/compat/test_pythons.py --numprocesses 2 $(PYTEST_ARGS)
 
+.PHONY: fuzz
+fuzz: setup ## Hand bad input to every parser, or SEED=1 INPUTS=1000 ONLY="log entry"
+	@PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests \
+	    SEED="$(SEED)" INPUTS="$(INPUTS)" FIRST="$(FIRST)" ONLY="$(ONLY)" $(BIN)/python -m fuzz
+
 # One that is ready is left as it is.
 .PHONY: compat-venvs
 compat-venvs: build/venv.stamp

@@ -18,6 +18,7 @@ from .errors import FormatError, PartMoveError
 from .text import cut
 
 _SHOWN_CHARACTERS = 200
+_FOREVER = 1_000_000_000
 
 
 class Unfit(Exception):
@@ -120,11 +121,18 @@ def _count(value: object) -> int:
     raise Unfit
 
 
+def _is_time(value: object) -> bool:
+    # Some whole numbers are more than a float can hold.
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return -_FOREVER < value < _FOREVER
+
+
 TEXT = that(lambda value: isinstance(value, str), "text in quotes")
 FLAG = that(lambda value: isinstance(value, bool), "true or false")
 WHOLE_NUMBER = that(_is_whole, "a whole number")
 COUNT = Value(_count, "a whole number, 0 or more")
-SECONDS = that(lambda value: isinstance(value, float) or _is_whole(value), "a number of seconds")
+SECONDS = that(_is_time, "a number of seconds, below a thousand million")
 
 
 class Record:

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .._partmove.errors import FormatError, PartMoveError
+from .._partmove.errors import BoundElsewhere, FormatError, PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.formats.state import State
 from .._partmove.gates.gate import GateOptions
@@ -119,6 +119,9 @@ class MovePartitions:
             partitions = find_reheatable(world, shard_path)
         except FormatError as error:
             self._unreadable = self._unreadable or f"{shard_path} cannot be read: {error}"
+            return []
+        except BoundElsewhere as error:
+            self._unreadable = self._unreadable or str(error)
             return []
         self._tally.expected += len(partitions)
         return partitions

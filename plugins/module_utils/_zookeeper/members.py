@@ -35,7 +35,8 @@ def connect_members(store: Reader, options: EnsembleOptions) -> tuple[Reader, ..
         for future in futures:
             future.result()
         listed = _listed_servers(store)
-        _refuse_no_list(listed, options)
+        if listed is None and not options.members_complete:
+            raise _no_list(options)
         _check(members, listed or {}, options)
     except BaseException:
         close_all(members)
@@ -62,23 +63,14 @@ def _listed_servers(store: Reader) -> Mapping[int, str] | None:
     return {int(number): address.decode() for number, address in _SERVER_LINE.findall(config.data)}
 
 
-def _refuse_no_list(listed: Mapping[int, str] | None, options: EnsembleOptions) -> None:
+def _no_list(options: EnsembleOptions) -> EnsembleError:
     """A copy is proved by reading it from every member, which takes that all of them are known."""
-    if options.members_complete:
-        return
-    if listed is None:
-        raise EnsembleError(
-            f"Ensemble {options.name} has no {CONFIG_PATH}, so nothing proves that its hosts are all of its"
-            " members: it is ZooKeeper before 3.5, or another server with its protocol",
-            remedy="Update it to 3.5 or later, or see that hosts names every member, observers included, and"
-            " set members_complete",
-        )
-    if not listed and len(options.hosts) > 1:
-        raise EnsembleError(
-            f"{CONFIG_PATH} of ensemble {options.name} names no server, as of one that stands alone, and"
-            f" {len(options.hosts)} hosts are given",
-            remedy="Name the one server, or the members of one ensemble",
-        )
+    return EnsembleError(
+        f"Ensemble {options.name} has no {CONFIG_PATH}, so nothing proves that its hosts are all of its"
+        " members: it is ZooKeeper before 3.5, or another server with its protocol",
+        remedy="Update it to 3.5 or later, or see that hosts names every member, observers included, and"
+        " set members_complete",
+    )
 
 
 def _check(members: list[Reader], listed: Mapping[int, str], options: EnsembleOptions) -> None:

@@ -36,7 +36,8 @@ def parts_of(pair: Pair, table: Table) -> list[dict[str, object]]:
 
 def make_cold(pair: Pair, table: Table) -> None:
     """Move all of the table."""
-    run = Run(pair.options["hot"]["hosts"], pair.options["cold"]["hosts"], "")
+    options = pair.options
+    run = Run(options["hot"]["hosts"], options["cold"]["hosts"], "", root=options["coordination_root"])
     assert run.move(table).moved.keys() == set(table.options.partitions)
 
 
@@ -238,4 +239,21 @@ def test_replica_that_is_not_active_keeps_everything_as_it_is(pair: Pair, table:
     assert {row["gate"] for row in result["deferred"]} == {"replicas_healthy"}
     assert result["deferred"][0]["reason"] == "replica r2 is not active"
     assert (result["changed"], result["counts"]["deferred"]) == (False, 3)
+    assert pair.trees_below(table.path) == before
+
+
+def test_another_coordination_root_is_refused_by_name(pair: Pair, table: Table) -> None:
+    make_cold(pair, table)
+    before = pair.trees_below(table.path)
+    other = f"{pair.base}-other"
+    root = pair.options["coordination_root"]
+    moved, found = pair.call_all(
+        pair.task("part_move", partitions=partitions_of(table), coordination_root=other, **BACK),
+        pair.task("part_move", shard_paths=[table.path], coordination_root=other, **BACK),
+    )
+    reason = f"Runs on {table.path} meet at {root} of the hot ensemble, and this one would at {other}"
+    assert {row["gate"] for row in moved["deferred"]} == {"bound_here"}
+    assert moved["deferred"][0]["reason"].startswith(reason)
+    assert found["failed"]
+    assert found["msg"].startswith(reason)
     assert pair.trees_below(table.path) == before

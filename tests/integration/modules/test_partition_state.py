@@ -21,7 +21,7 @@ FIRST, SECOND, _THIRD = days(3)
 
 
 def state_task(pair: Pair, table: Table, state: str, *, check: bool = False, **args: Any) -> Call:
-    given = {"shard_path": table.path, "partition": FIRST, "state": state}
+    given = {"shard_path": table.path, "partition": FIRST, "state": state, "assume_active": True}
     return pair.task("partition_state", check=check, **given | args)
 
 
@@ -50,7 +50,10 @@ CHANGES = [
 def test_state_is_set_where_it_says_what_is_true(pair: Pair) -> None:
     """In check mode, for real, and again."""
     changes = dict(zip(days(len(CHANGES)), CHANGES, strict=True))
-    table = build_table(pair.hot, f"{pair.base}/hits", TableOptions(partitions=tuple(changes)))
+    moved = "20180101"
+    table = build_table(pair.hot, f"{pair.base}/hits", TableOptions(partitions=(moved, *changes)))
+    # So that cold says to which table it belongs.
+    pair.call("part_move", partitions=partitions_of(table, moved), **ASSUMED)
     take_out_of_hot(pair, table, *(each for each, change in changes.items() if change.wanted == "COLD"))
     for each, change in changes.items():
         if change.before is not None:
@@ -143,8 +146,8 @@ def test_another_ensemble_given_as_cold_does_not_make_a_cold_partition_hot(
     connect(cold.connect_string).create(chroot)
     wrong = pair.options["cold"] | {"chroot": chroot}
     sentence = (
-        r".* cannot be HOT: it is COLD, and the ensemble given as cold knows nothing of the table\."
-        r" Check the hosts and the chroot of cold\."
+        rf"Partitions of {table.path} went to the cold ensemble .*; the one given does not have it,"
+        rf" and State of {FIRST} is COLD\. Give the ensemble that the servers have as <cold_zookeeper>; .*"
     )
     refused(pair, (state_task(pair, table, "HOT", cold=wrong), sentence))
 
@@ -167,3 +170,10 @@ def test_locked_shard_path_is_left_alone(pair: Pair, table: Table) -> None:
     assert result["failed"]
     assert result["msg"].startswith(f"{table.path} is locked by another run: another run. Wait until")
     assert read_tree(pair.hot, table.path) == before
+
+
+def test_state_is_not_set_where_no_server_can_be_asked(pair: Pair, table: Table) -> None:
+    sentence = (
+        r".* cannot be HOT: it is not known whether .* Give the option clickhouse, .* or assume_active\."
+    )
+    refused(pair, (state_task(pair, table, "HOT", assume_active=False), sentence))

@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
+    ColdMarker,
+    HotSide,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.bench import OTHER, PART, PATH, Bench
 from support.memory.synthetic import LEGACY, MINIMALISTIC
 
 Arrange = Callable[[Bench], object]
+
+FORMER = ColdMarker(1, HotSide(PATH, DEFAULT_ROOT)).encode()
+"""The marker of a former table at the path."""
 
 _HEAD = b"format version: 4\ncreate_time: 2026-11-21 00:23:24\nsource replica: r1\nblock_id: \n"
 _MUTATION = (

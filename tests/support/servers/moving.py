@@ -67,8 +67,8 @@ class FastClock(SystemClock):
 class LaterLeases(LeaseKeeper):
     """Takes leases of ensembles whose clocks have gone on by some seconds."""
 
-    def __init__(self, hot: ZnodeStore, cold: ZnodeStore, clock: FastClock) -> None:
-        super().__init__(hot, cold, clock, owner="a test")
+    def __init__(self, hot: ZnodeStore, cold: ZnodeStore, clock: FastClock, root: str) -> None:
+        super().__init__(hot, cold, clock, owner="a test", root=root)
         self._ahead = clock.ahead
 
     def acquire(self, shard_path: str) -> Lease:
@@ -77,10 +77,10 @@ class LaterLeases(LeaseKeeper):
         return lease._replace(taken_at=lease.taken_at + self._ahead)
 
 
-def make_later_world(hot: ZnodeStore, cold: ZnodeStore, seconds: float) -> World:
+def make_later_world(hot: ZnodeStore, cold: ZnodeStore, seconds: float, root: str = DEFAULT_ROOT) -> World:
     """Return the world so many seconds later, as the clocks of the ensembles and that of the run have it."""
     clock = FastClock(seconds)
-    return make_world(hot, cold, clock)._replace(leases=LaterLeases(hot, cold, clock))
+    return make_world(hot, cold, clock)._replace(leases=LaterLeases(hot, cold, clock, root))
 
 
 class ObservedProbe(HttpReplicaProbe):

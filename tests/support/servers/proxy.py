@@ -125,6 +125,7 @@ class ZooKeeperProxy:
         self._passing.set()
         self._accepting = True
         self._replying = True
+        self._hidden = b""
 
     def __enter__(self) -> Self:
         """Start to listen."""
@@ -166,6 +167,10 @@ class ZooKeeperProxy:
     def restore(self) -> None:
         """Pass everything on again; a connection whose replies were swallowed is dropped."""
         self._run(self._set(passing=True, accepting=True, replying=True, disconnect=not self._replying))
+
+    def hide(self, path: str) -> None:
+        """From now on clients ask in vain for the znode: another name of the same length takes its place."""
+        self._hidden = path.encode()
 
     def trap(self, matches: Matches, action: Action) -> Trap:
         """Set a trap for the first request from now on for which `matches` says yes."""
@@ -258,7 +263,10 @@ class ZooKeeperProxy:
                 await trap.held()
             if trap is not None and trap.action in {Action.HOLD_REPLY, Action.LOSE_REPLY}:
                 link.awaiting, link.awaited_xid = trap, frame[:_INT]
-            await _send(link.server, frame)
+            await _send(link.server, self._with_hidden(frame))
+
+    def _with_hidden(self, frame: bytes) -> bytes:
+        return frame.replace(self._hidden, self._hidden[:-1] + b"_") if self._hidden else frame
 
     async def _replies(self, reader: asyncio.StreamReader, link: _Link) -> None:
         async for frame in _frames(reader):

@@ -17,6 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.repor
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import EnsembleOptions
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
 from support.memory.moves import ANY
@@ -33,6 +34,7 @@ class Run:
 
     timeout: how long it waits for an answer, in seconds.
     seconds_ahead: see FastClock.
+    root: the coordination root.
     """
 
     hot: Sequence[str]
@@ -43,6 +45,7 @@ class Run:
     before_hot: Before = nothing
     before_cold: Before = nothing
     seconds_ahead: float = 0.0
+    root: str = DEFAULT_ROOT
 
     def move(self, table: Table) -> ShardReport:
         """Connect to every member of cold, as the module does before anything else, and move the table."""
@@ -74,7 +77,7 @@ class Run:
                 store = connect(options)
                 stack.callback(store.close)
                 stores.append(ObservedStore(store, before))
-            yield make_later_world(stores[0], stores[1], self.seconds_ahead)
+            yield make_later_world(stores[0], stores[1], self.seconds_ahead, self.root)
 
 
 @dataclass(frozen=True)

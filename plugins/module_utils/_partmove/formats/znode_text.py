@@ -19,7 +19,7 @@ READ_ZNODE = (
 
 INT64_MAX = 2**63 - 1
 
-_NUMBER = re.compile(r"-?[1-9][0-9]*|0")
+_NUMBER = re.compile(r"-?[1-9][0-9]{0,18}|0")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "\0"}
 

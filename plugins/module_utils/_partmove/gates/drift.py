@@ -35,7 +35,7 @@ def refuse_location(names: RegisteredNames) -> Refusal:
 
 
 _WAY_OUT = {
-    Location.DROPPED: "Remove what no server has any more: part_move with the state hot, and clickhouse",
-    Location.STRAY: "Remove what no server has any more: part_move with the state hot, and clickhouse;"
+    Location.DROPPED: "Remove what no server has any more: part_move with the state hot, and clickhouse;"
     " where the servers do have it, set State to COLD with partition_state",
+    Location.STRAY: "Set State with partition_state to COLD if the servers have the parts, or else to HOT",
 }

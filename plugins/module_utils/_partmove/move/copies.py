@@ -70,17 +70,26 @@ class ColdCopies:
     def remove_unneeded(self, partition_ids: Collection[str]) -> Removal:
         """Remove the copies of the partitions that are needed no more, until they are gone for sure.
 
-        Raises LeaseLost, EnsembleError, AccessDenied.
+        Those of a partition that was brought back stay while a member of hot does not know that it was: a
+        server that reads from that member finds the parts in cold alone. Raises LeaseLost, EnsembleError,
+        AccessDenied.
         """
         ids = sorted(partition_ids)
         had_copies: set[str] = set()
+        asked: set[str] = set()
+        behind: dict[str, Refusal] = {}
         if not ids:
-            return Removal(had_copies, {})
+            return Removal(had_copies, behind)
         for _attempt in range(_ATTEMPTS):
             shard, found = self._leased.look(ids)
             now = self._leased.taken_at
             unneeded = {each: unneeded_copies(shard, found[each], now, own=self._own) for each in ids}
-            behind = self._refuse_behind([found[each] for each in ids if unneeded[each]])
+            returned = [each for each in ids if unneeded[each] and was_brought_back(found[each].state)]
+            if not asked.issuperset(returned):
+                # And then another look, so that the removal goes by what was so after all had answered.
+                behind.update(refuse_behind(self._leased.hot.store, self._layout, returned))
+                asked.update(returned)
+                continue
             unneeded = {each: [] if each in behind else parts for each, parts in unneeded.items()}
             had_copies |= {each for each, parts in unneeded.items() if parts}
             groups = [(each, removal(part)) for each, parts in unneeded.items() for part in parts]
@@ -91,11 +100,6 @@ class ColdCopies:
             f"Copies of partitions {few(ids)} of {self._layout.path} could not be removed from cold",
             remedy="They do no harm while the partitions stay in hot; run again to remove them",
         )
-
-    def _refuse_behind(self, partitions: Sequence[PartitionFacts]) -> dict[str, Refusal]:
-        """Those that were brought back, where a server may read from a member that does not know it."""
-        returned = [each.partition_id for each in partitions if was_brought_back(each.state)]
-        return refuse_behind(self._leased.hot.store, self._layout, returned)
 
     def remove_own(self, partition_ids: Collection[str]) -> None:
         """Remove what this run created of partitions that never were cold, whatever else is there.

@@ -76,6 +76,8 @@ class ShardRun:
         self._reader = ShardReader(world.hot, world.cold, self._layout, world.leases.root)
         self._switched: dict[str, PartitionFacts] = {}
         """Partitions that were switched and not looked at again, as they were before."""
+        self._told: set[str] = set()
+        """Ids of all partitions that were switched."""
         self._detached: dict[str, frozenset[str]] = {}
         """Replica → names in its ``detached`` folder before anything was switched."""
 
@@ -202,25 +204,17 @@ class ShardRun:
     def _switch(self, leased: LeasedShard, prepared: Mapping[str, PartitionFacts]) -> list[str]:
         """Switch those that are prepared; returns those that changed in between."""
         result = SwitchResult()
-
-        def record() -> None:
-            fresh = sorted(result.switched - recorded)
-            recorded.update(fresh)
-            self._record([prepared[each] for each in fresh])
-
-        def after_group() -> None:
-            # At once: a part that was inserted meanwhile may be merged with the cold ones any moment.
-            record()
-            self._look_after(leased)
-
-        recorded: set[str] = set()
+        switch = Switch(leased, self._world.clock, self._direction)
         try:
-            Switch(leased, self._world.clock, self._direction, after_group).run(prepared, result)
+            for _group in switch.groups(prepared, result):
+                self._record(prepared, result)
+                # At once: a part that was inserted meanwhile may be merged with the cold ones any moment.
+                self._look_after(leased)
         finally:
             # What was switched is known even where the lease or the ensemble was lost on the way.
             lost = dict.fromkeys(sorted(result.unclear), self._direction.refusals.not_found_out)
             self._report.failed.update(lost)
-            record()
+            self._record(prepared, result)
         self._defer(leased, result.refused)
         return sorted(result.changed)
 
@@ -230,11 +224,14 @@ class ShardRun:
             self._direction.look_after(leased, self._switched, self._detached, self._report)
             self._switched.clear()
 
-    def _record(self, partitions: Sequence[PartitionFacts]) -> None:
+    def _record(self, prepared: Mapping[str, PartitionFacts], result: SwitchResult) -> None:
+        """Tell of what was switched and not told of yet."""
+        partitions = [prepared[each] for each in sorted(result.switched - self._told)]
         if not partitions:
             return
         rows = [self._direction.row(each) for each in partitions]
         # All of them in the report first: writing the journal may fail.
+        self._told.update(each.partition_id for each in partitions)
         self._report.moved.update({row.partition: row for row in rows})
         self._switched.update({each.partition_id: each for each in partitions})
         self._world.journal.record(self._direction.event, [row.event(self._layout.path) for row in rows])

@@ -18,7 +18,7 @@ direction asks for, so it cannot be applied to anything but what the gates saw.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 
@@ -53,22 +53,18 @@ class SwitchResult:
 class Switch:
     """Switches prepared partitions of one shard path under one lease, in one direction."""
 
-    def __init__(
-        self, leased: LeasedShard, clock: Clock, direction: Direction, after_group: Callable[[], None]
-    ) -> None:
-        """``after_group`` is called whenever the result has grown by a group."""
+    def __init__(self, leased: LeasedShard, clock: Clock, direction: Direction) -> None:
         self._leased = leased
         self._hot = leased.hot
         self._layout = leased.layout
         self._clock = clock
         self._direction = direction
-        self._after_group = after_group
 
-    def run(self, prepared: Mapping[str, PartitionFacts], result: SwitchResult) -> None:
+    def groups(self, prepared: Mapping[str, PartitionFacts], result: SwitchResult) -> Iterator[None]:
         """Switch in groups; a group that collides with the table's own work is tried again in smaller ones.
 
-        Fills the result. Raises LeaseLost, EnsembleError, AccessDenied; what was switched until then
-        is in the result.
+        Yields whenever the result has grown by a group. Raises LeaseLost, EnsembleError, AccessDenied; what
+        was switched until then is in the result.
         """
         self._create_markers(prepared.values())
         waiting = deque(sorted(prepared))
@@ -77,7 +73,7 @@ class Switch:
         while waiting:
             group = [waiting.popleft() for _each in range(min(size, len(waiting)))]
             collided = self._switch_group({each: prepared[each] for each in group}, result)
-            self._after_group()
+            yield
             size = max(1, len(group) // _SHRINK) if collided else min(MAX_GROUP, size * 2)
             attempts.update(collided)
             for each in collided:

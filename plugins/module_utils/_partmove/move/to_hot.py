@@ -75,7 +75,6 @@ class ToHot:
         Location.HOT: Stage.DONE,
         Location.COPIED: Stage.CLEAN,
         Location.DROPPED: Stage.CLEAN,
-        Location.STRAY: Stage.CLEAN,
         Location.COLD: Stage.SWITCH,
         Location.UNEVEN: Stage.SWITCH,
         Location.MIXED: Stage.SWITCH,

@@ -22,9 +22,8 @@ class Location(Enum):
     """Where the parts of a partition are registered, and whether its State says so.
 
     A move takes HOT to COPIED and that to COLD; the way back takes COLD to COPIED and that to HOT. A run that
-    is killed leaves one of these three. DROPPED is left by a DROP PARTITION on the way back, UNEVEN and MIXED
-    by servers that worked on a cold partition; STRAY by one after a run that was
-    killed when it had copied, or by something else.
+    is killed leaves one of these three. DROPPED is left by a DROP PARTITION of a copied one, UNEVEN and MIXED
+    by servers that worked on a cold partition; STRAY was made by something else.
     """
 
     ABSENT = "absent"
@@ -34,7 +33,7 @@ class Location(Enum):
     COPIED = "copied"
     """Registered in hot, with copies in cold, and State is not COLD."""
     DROPPED = "dropped"
-    """Registered in cold only, and State says that it was cold and was brought back: the copies were left."""
+    """Registered in cold only, and State says HOT or is not there: the copies were left."""
     COLD = "cold"
     """Registered in cold only, the same parts for every replica, and State is COLD."""
     UNEVEN = "uneven"
@@ -42,7 +41,7 @@ class Location(Enum):
     MIXED = "mixed"
     """Registered in hot, or in both, although State is COLD."""
     STRAY = "stray"
-    """Registered in cold only, and State is not COLD."""
+    """Registered in cold only, and State says neither COLD nor HOT."""
 
     @property
     def told(self) -> str:
@@ -77,7 +76,8 @@ def locate(names: RegisteredNames) -> Location:
         return Location.COPIED if cold else Location.HOT
     if names.is_cold:
         return Location.COLD if names.are_even_in_cold else Location.UNEVEN
-    return Location.DROPPED if was_brought_back(names.state) else Location.STRAY
+    is_hot = names.state is None or names.state.data == State.HOT.data
+    return Location.DROPPED if is_hot else Location.STRAY
 
 
 def partitions_only_in_cold(hot: NamesByPartition, cold: NamesByPartition) -> set[str]:

@@ -10,6 +10,7 @@ hold a block number.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -24,6 +25,8 @@ from ..formats.quorum import parse_quorum_entry, quorum_parts
 from ..formats.state import STATE
 from ..tree.ports import ZnodeReader
 from .fence import ReplicaZnodes
+
+_NUMBER = re.compile("[0-9]{1,19}")
 
 
 class PendingEntries(NamedTuple):
@@ -150,7 +153,7 @@ def _pointer(replica: ReplicaZnodes) -> int:
     znode = replica.log_pointer
     if znode is None or not znode.data:
         return 0
-    if not znode.data.isdigit():
+    if _NUMBER.fullmatch(znode.data.decode(errors="replace")) is None:
         raise FormatError(
             f"{znode.path} holds {znode.data!r} where a number of a log entry is expected",
             remedy="Find out what wrote it; the partition stays where it is",
@@ -160,7 +163,7 @@ def _pointer(replica: ReplicaZnodes) -> int:
 
 def _log_number(name: str, log: str) -> int:
     prefix, _dash, number = name.partition("-")
-    if prefix != "log" or not number.isdigit():
+    if prefix != "log" or _NUMBER.fullmatch(number) is None:
         raise FormatError(
             f"{log}/{name} is not a log entry", remedy="Find out what created it; nothing is moved"
         )

@@ -37,7 +37,9 @@ def load(content: bytes, where: str) -> Mapping[Any, Any]:
     """The mapping in the bytes of the file ``where``; raises PolicyError when there is none."""
     try:
         values = yaml.load(content, _Loader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # The last two are what the loader makes of days that there are not, numbers of thousands of digits
+        # and lists a thousand deep.
         problem = " ".join(str(error).split())
         raise PolicyError(f"{where}: the policy is not YAML: {problem}", remedy="Correct it there") from error
     if not isinstance(values, dict):

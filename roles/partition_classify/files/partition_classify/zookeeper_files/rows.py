@@ -10,6 +10,7 @@ import struct
 from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
+from olap_partmove._partmove.errors import FormatError
 from olap_partmove._partmove.formats.layout import ShardLayout
 from olap_partmove._partmove.formats.names import partition_id_of
 from olap_partmove._partmove.formats.state import STATE, marker_text
@@ -42,6 +43,18 @@ def table_rows(
     In memory are the states of its partitions, those of its parts that the log names, and the names of
     some more. Raises FormatError, as for live ensembles, for a name or a definition that is not understood.
     """
+    try:
+        yield from _rows(layout, hot, place, cold)
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            f"A znode below {layout.path} has the name {error.object!r}, which is not UTF-8",
+            remedy="Find out what created it, or copy the folder again",
+        ) from error
+
+
+def _rows(
+    layout: ShardLayout, hot: Tree, place: Place, cold: tuple[Tree, Place] | None
+) -> Iterator[InventoryRow]:
     format_version = _format_version(layout, hot, place)
     states = dict(_states(layout, hot, place))
     # Replicas have the same parts, and to take a name apart is most of the work for a row.

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from olap_partmove._partmove.errors import SameEnsemble
 from olap_partmove._partmove.formats.layout import MARKS_OF_A_SHARD, is_shard_path
+from olap_partmove._partmove.formats.znode_text import decoded
 from olap_partmove._partmove.shard.inventory import NO_TABLES
 
 from .folders import DataFolder
@@ -96,7 +97,7 @@ def find_tables(scan: SnapshotScan, log: Replay, folder: DataFolder, root: str) 
     tables = {}
     for candidate in found.values():
         origin = _origin(candidate, log.changes)
-        shard_path = _below(candidate.path.decode(), folder.chroot, root)
+        shard_path = _below(_text(candidate.path), folder.chroot, root)
         if origin is not None and shard_path and is_shard_path(_children(candidate, log.changes)):
             tables[shard_path] = FoundTable(shard_path, candidate.place(), origin)
     return tuple(table for path, table in tables.items() if not _ancestors(path) & tables.keys())
@@ -178,6 +179,10 @@ def _children(candidate: _Candidate, changes: Mapping[bytes, Change]) -> set[str
         if was_there or (change and change.created):
             names.add(mark[1:].decode())
     return names
+
+
+def _text(path: bytes) -> str:
+    return decoded(path, f"The path {path!r}")
 
 
 def _origin(candidate: _Candidate, changes: Mapping[bytes, Change]) -> Origin | None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Committed, Create
 from support.servers.kazoo_client import connected
+from support.servers.proxy import ZooKeeperProxy
 from support.servers.zookeeper import Ensemble, EnsembleOptions
 
 from .conftest import StoreMaker
@@ -114,3 +116,22 @@ def test_a_list_of_members_that_may_not_be_read_is_refused(open_store: StoreMake
         store = open_store(*addresses(ensemble))
         with pytest.raises(AccessDenied, match="may not read /zookeeper/config"):
             store.members()
+
+
+def test_an_ensemble_that_has_no_list_of_its_members_is_refused(
+    open_store: StoreMaker, cold: Ensemble
+) -> None:
+    """As before version 3.5: one host of three would pass for all of the ensemble."""
+    with ExitStack() as stack:
+        proxies = [stack.enter_context(ZooKeeperProxy(each)) for each in addresses(cold)]
+        for proxy in proxies:
+            proxy.hide("/zookeeper/config")
+        hosts = [proxy.address for proxy in proxies]
+
+        for given in (hosts[:1], hosts):
+            with pytest.raises(
+                EnsembleError, match="Ensemble cold has no /zookeeper/config, so nothing proves"
+            ):
+                open_store(*given, name="cold").members()
+        store = open_store(*hosts, name="cold", members_complete=True)
+        assert [member.server_id for member in store.members()] == [1, 2, 3]

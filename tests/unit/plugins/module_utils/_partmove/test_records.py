@@ -59,7 +59,7 @@ OUTER = Record(
         (FLAG, [True, False], [0, 1, "true", None]),
         (WHOLE_NUMBER, [-1, 0, 10**30], [True, 1.0, "1", None]),
         (COUNT, [0, 1, 10**30], [-1, True, False, 1.0, "1", None]),
-        (SECONDS, [0, 1, 0.5], [True, "1", None]),
+        (SECONDS, [0, 1, 0.5], [True, "1", None, 10**100, float("inf"), float("nan")]),
         (one_of("COLD", "HOT"), ["COLD", "HOT"], ["cold", "", ["COLD"], None]),
         (list_of(TEXT), [[], ["a", "b"]], ["ab", ("a",), {}, None]),
         (mapping_of(COUNT), [{}, {"a": 1}], [[], {1: 1}, None]),

@@ -35,6 +35,7 @@ DEFAULTS: dict[str, Any] = {
     "host": None,
     "interserver_port": None,
     "root": "/",
+    "never_entered": False,
 }
 BY_NAME: dict[str, Any] = {"replicas": [{"shard_path": PATH, "replica": "r2"}]}
 

@@ -30,6 +30,18 @@ def test_name_that_is_no_part_is_refused_with_its_path(tmp_path: Path) -> None:
         rows_of(SnapshotReader(TOP, (folder,)))
 
 
+def test_name_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
+    folder = generated(tmp_path)
+    writer = LogWriter(1001)
+    body = log.create(f"{TREE.paths[0]}/replicas/r1/parts/20190101_7_7_0")
+    writer.add(log.CREATE, body.replace(b"20190101_7", b"2019010\xb2_7"))
+    writer.write(tmp_path)
+    with pytest.raises(
+        FormatError, match=rf"A znode below {TREE.paths[0]} has the name b'2019010\\xb2_7_7_0'"
+    ):
+        rows_of(SnapshotReader(TOP, (folder,)))
+
+
 def test_rows_are_of_parts_as_the_log_has_left_them(tmp_path: Path) -> None:
     """Two replicas with two parts each, of three znodes; the log changes, deletes and adds some."""
     tree = replace(TREE, shard_paths=1, parts=4, partitions=2, cold=0, legacy=True)

@@ -49,9 +49,10 @@ def test_a_drifted_one_is_told_with_its_state(state: bytes | None, text: str) ->
     [
         (b"COLD", "- -", "a -", "Give the servers with clickhouse, and bring it back with the state hot"),
         (b"COLD", "a -", "a a", "Give the servers with clickhouse, and bring it back with the state hot"),
-        (b"HOT", "- -", "a a", "set State to COLD with partition_state"),
+        (b"HOT", "- -", "a a", "Remove what no server has any more: part_move with the state hot"),
+        (b"COLD\n", "- -", "a a", "Set State with partition_state to COLD if the servers have the parts"),
     ],
-    ids=["uneven", "mixed", "stray"],
+    ids=["uneven", "mixed", "dropped", "stray"],
 )
 def test_each_place_has_a_way_out(state: bytes, hot: str, cold: str, way_out: str) -> None:
     assert way_out in refuse_location(whereabouts(state, hot, cold)).remedy

@@ -36,7 +36,8 @@ CHECK_TABLE = (
 )
 COPY_FOLDER = (
     "Run again; if it stays so, stop the server, copy the folder of the part from another replica to its own,"
-    " and start it"
+    " and start it; where no server has the partition, as it was dropped, set State to HOT with"
+    " partition_state"
 )
 
 

@@ -13,6 +13,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.judg
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
 from support.memory.arrange import (
+    FORMER,
     both,
     create,
     create_cold,
@@ -76,7 +77,7 @@ TRIPPED = [
     ),
     Case(
         "same_table",
-        both(mark, lambda bench: bench.cold.set(PATH, b"another table")),
+        both(mark, lambda bench: bench.cold.set(PATH, FORMER)),
         "the cold ensemble holds parts of a former table at the same path",
     ),
     Case(
@@ -120,9 +121,7 @@ PASSED = [
     ),
     Case("no_alter_pending", delete("replicas/r2/metadata")),
     Case("same_table", mark),
-    Case(
-        "same_table", both(create_cold("replicas/r9/parts"), lambda bench: bench.cold.set(PATH, b"another"))
-    ),
+    Case("same_table", both(create_cold("replicas/r9/parts"), lambda bench: bench.cold.set(PATH, FORMER))),
     Case(
         "no_shared_storage",
         both(

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    BoundElsewhere,
     NoSuchReplica,
     PartMoveError,
 )
@@ -19,6 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.wit
     BACK_TO_HOT,
     ColdPartition,
     DowngradeGuard,
+    NotEntered,
     StillCold,
     Withdrawal,
     withdraw_replicas,
@@ -29,7 +31,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
 from support.memory.arrange import both, create, create_cold, delete
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.ledger import enter, readiness
-from support.memory.memory import MemoryEnsemble
+from support.memory.memory import MemoryClient, MemoryEnsemble
 
 R1, R2 = ReplicaKey(PATH, "r1"), ReplicaKey(PATH, "r2")
 HOST = b"host: ch1.example\nport: 9009\ntcp_port: 9000\ndatabase: my\\nshop\ntable: hits\nscheme: http\n"
@@ -114,15 +116,65 @@ def test_what_only_cold_has_is_in_the_way_whatever_state_says(
 
 
 def test_a_cold_ensemble_that_knows_nothing_of_a_cold_partition(bench: Bench) -> None:
-    bench.move()
-    guard = DowngradeGuard(bench.hot_store, MemoryEnsemble("cold").open(), DEFAULT_ROOT)
+    """Of a partition that nothing says of to which ensemble it went."""
+    create(f"block_numbers/{DAY}/State", b"COLD")(bench)
     with pytest.raises(PartMoveError) as caught:
-        guard.cold_partitions(PATH)
+        guard_of(bench).cold_partitions(PATH)
     assert caught.value.message == (
         f"State of partitions {DAY} of {PATH} is COLD,"
         " and the ensemble given as cold knows nothing of the table"
     )
     assert caught.value.remedy == "Check the hosts and the chroot of cold"
+
+
+def test_another_cold_ensemble_is_refused_by_name(bench: Bench) -> None:
+    """Also where it has the shard path, with nothing in it that hot would not have."""
+    bench.move()
+    other = MemoryEnsemble("cold", bench.clock)
+    MemoryClient(other.open()).create(f"{PATH}/replicas", makepath=True)
+    guard = DowngradeGuard(bench.hot_store, other.open(), DEFAULT_ROOT)
+    with pytest.raises(BoundElsewhere, match="went to the cold ensemble cold.example:2181"):
+        withdraw_replicas(guard, Ledger(bench.hot_store), [R2], Withdrawal())
+    assert entered(bench) == ["r1", "r2"]
+
+
+def test_another_coordination_root_is_refused_by_name(bench: Bench) -> None:
+    bench.move(OTHER)
+    bench.reheat(OTHER)
+    guard = DowngradeGuard(bench.hot_store, bench.cold_store, "/other")
+    with pytest.raises(BoundElsewhere, match="meet at /partmove of the hot ensemble"):
+        withdraw_replicas(guard, Ledger(bench.hot_store, "/other"), [R2], Withdrawal())
+    assert entered(bench) == ["r1", "r2"]
+
+
+def test_a_ledger_that_nothing_was_ever_entered_in_is_refused(bench: Bench) -> None:
+    """It may be the wrong one: the table was never moved, so nothing else would tell."""
+    guard, ledger = (
+        DowngradeGuard(bench.hot_store, bench.cold_store, "/other"),
+        Ledger(bench.hot_store, "/other"),
+    )
+    withdrawal = Withdrawal()
+    with pytest.raises(NotEntered) as caught:
+        withdraw_replicas(guard, ledger, [R2], withdrawal)
+    assert caught.value.message == (
+        f"No replica of {PATH} was ever entered in /other/ledger, so there is nothing to withdraw,"
+        " and nothing tells that it is the ledger that moves look into"
+    )
+    assert "never_entered" in caught.value.remedy
+    assert not withdrawal.changes
+
+    withdraw_replicas(guard, ledger, [R2], withdrawal, never_entered=True)
+    assert not withdrawal.changes[R2].changed
+
+
+def test_a_table_that_was_moved_by_this_root_needs_no_entry() -> None:
+    """Cold says so itself, and what assume_patched moved was brought back."""
+    bench = Bench()
+    bench.move()
+    bench.reheat()
+    withdrawal = Withdrawal()
+    withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [R2], withdrawal)
+    assert not withdrawal.changes[R2].changed
 
 
 def test_replicas_are_withdrawn_while_nothing_is_cold(bench: Bench) -> None:

@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move import switch
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Create,
     Delete,
@@ -183,3 +186,59 @@ def test_another_run_that_takes_over_during_the_aftermath(listings: int) -> None
     assert not left
     assert report.failed == {}
     assert report.deferred.keys() == {DAY}
+
+
+def test_an_insert_that_holds_a_block_number_is_late() -> None:
+    """Its part would be registered in hot whenever it ends, beside parts that only cold has."""
+    bench = Bench()
+    ends: list[Callable[[], None]] = []
+    bench.before_switch(lambda: ends.append(bench.servers.begin_insert(DAY)))
+
+    report = bench.move()
+
+    lock = f"{PATH}/block_numbers/{DAY}/block-0000000002"
+    assert report.deferred[DAY] == Refusal(
+        GateName.LATE_INSERT,
+        f"while it was switched, an insert holds a block number ({lock}); it is registered in hot again",
+        "Run again once the partition gets no inserts any more and every replica has its parts",
+    )
+    ends.pop()()
+    assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == [PART, f"{DAY}_2_2_0", f"{OTHER}_0_0_0"]
+    assert bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[0] == b"HOT"
+
+
+def test_an_insert_that_ends_while_it_is_looked_for() -> None:
+    """It gives up its lock and registers its part at one instant, so one of the two is seen."""
+    bench = Bench()
+    ends: list[Callable[[], None]] = []
+    bench.before_switch(lambda: ends.append(bench.servers.begin_insert(DAY)))
+    folder = f"{PATH}/block_numbers/{DAY}"
+
+    def end_after(paths: Sequence[str]) -> None:
+        if ends and folder not in paths and any(each.endswith("/queue") for each in paths):
+            ends.pop()()
+
+    bench.hot_store.listing = end_after
+
+    assert bench.move().deferred[DAY].gate is GateName.LATE_INSERT
+    assert ends == []
+
+
+def test_each_group_is_looked_at_before_the_next_one_is_switched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A late part may be merged with the cold ones any moment, so it does not wait for all groups."""
+    monkeypatch.setattr(switch, "MAX_GROUP", 1)
+    bench = Bench()
+    bench.before_switch(lambda: bench.servers.insert(DAY))
+    states: list[bytes] = []
+
+    def note(multi: Multi) -> None:
+        if any(isinstance(op, SetData) and OTHER in op.path and op.data == b"COLD" for op in multi):
+            states.append(bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[0])
+
+    bench.hot_store.after = note
+
+    report = bench.move(DAY, OTHER)
+
+    assert report.deferred[DAY].gate is GateName.LATE_INSERT
+    assert report.moved.keys() == {OTHER}
+    assert states == [b"HOT"]

@@ -10,8 +10,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import AccessDenied, LeaseLost
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    AccessDenied,
+    EnsembleError,
+    LeaseLost,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import (
     LeasedShard,
     Written,
@@ -26,6 +31,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Znode,
 )
 from support.memory.bench import DAY, PATH, Bench
+from support.memory.memory import ManualClock
 
 LAYOUT = ShardLayout(PATH)
 ONE, TWO = (f"{PATH}/temp/{name}" for name in ("one", "two"))
@@ -134,3 +140,35 @@ def test_the_lease_takes_room_in_a_multi(leased: LeasedShard) -> None:
     assert leased.cold.fits(ops[:-1])
     assert not leased.cold.fits(ops[:-1], [Check(PATH, 0)])
     assert not leased.cold.fits(ops[:1], more_bytes=512 * 1024)
+
+
+def test_parents_are_created_once(bench: Bench, leased: LeasedShard) -> None:
+    paths = [f"{PATH}/replicas/{each}/parts" for each in ("r1", "r2")]
+    leased.cold.ensure(paths)
+    before = bench.cold_ensemble.tree()
+    assert set(paths) <= before.keys()
+    leased.cold.ensure(paths)
+    assert bench.cold_ensemble.tree() == before
+
+
+def test_a_run_that_was_paused_creates_no_parents(bench: Bench, leased: LeasedShard) -> None:
+    bench.world.leases.acquire(PATH)
+    before = bench.cold_ensemble.data()
+    with pytest.raises(LeaseLost, match=PATH):
+        leased.cold.ensure([f"{PATH}/replicas/r1/parts"])
+    assert bench.cold_ensemble.data() == before
+
+
+def test_parents_that_do_not_stay(bench: Bench, leased: LeasedShard) -> None:
+    path = f"{PATH}/gone"
+    bench.hot_store.after = lambda multi: bench.hot.delete(path) if multi[-1].path == path else None
+    with pytest.raises(EnsembleError, match=f"{path} does not stay in the hot ensemble"):
+        leased.hot.ensure([path])
+
+
+def test_everything_is_judged_for_the_moment_that_hot_tells(bench: Bench) -> None:
+    """A clock that is ahead would let copies go that a server is still looking for."""
+    ahead = ManualClock(bench.clock.now() + 660.0)
+    leases = LeaseKeeper(bench.hot_store, bench.cold_store, ahead, owner="a test")
+    leased = LeasedShard(bench.hot_store, bench.cold_store, bench.reader(), LAYOUT, leases.acquire(PATH))
+    assert leased.taken_at == bench.clock.now()

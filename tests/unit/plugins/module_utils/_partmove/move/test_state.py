@@ -31,12 +31,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Outcome,
     Unknown,
 )
-from support.memory.arrange import both, create_cold
 from support.memory.bench import DAY, PART, Bench
 from support.memory.interleaving import Lost
 from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
 from support.memory.simulated import SimulatedProbe
-from support.memory.synthetic import MINIMALISTIC
 from support.memory.tables import Table, build_table, days, register
 
 PATH = "/clickhouse/tables/01/hits"
@@ -176,9 +174,21 @@ def asking(bench: Bench) -> AskServers:
     return AskServers(SimulatedProbe(bench.servers))
 
 
+class Killed(BaseException):
+    """The process of the run is gone."""
+
+
+def kill() -> None:
+    raise Killed
+
+
 def copied_then_dropped(bench: Bench) -> None:
     """A run that was killed after it had copied, and a DROP PARTITION after that."""
-    both(*(create_cold(f"replicas/{each}/parts/{PART}", MINIMALISTIC) for each in ("r1", "r2")))(bench)
+    other = bench.beside()
+    other.before_switch(kill)
+    with pytest.raises(Killed):
+        other.move(DAY)
+    other.hot_store.expire()
     bench.servers.drop(DAY)
 
 
@@ -194,7 +204,7 @@ def test_state_is_not_cold_where_no_server_has_the_parts() -> None:
     copied_then_dropped(bench)
     with pytest.raises(StateRefused, match=rf"replica r1 has \[\] active while \['{PART}'\]"):
         set_state(bench, State.COLD, asking(bench))
-    assert bench.hot.exists(f"{PATH}/block_numbers/{DAY}/State") is None
+    assert bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[0] == b"HOT"
 
 
 def test_state_is_not_hot_where_the_servers_have_parts_that_hot_does_not_register() -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import pytest
@@ -51,13 +52,13 @@ class Switching:
         self._reader = bench.reader()
         leased = LeasedShard(bench.hot_store, bench.cold_store, self._reader, layout, self.lease)
         direction = ToCold(bench.world, OPTIONS)
-        self._switch = Switch(leased, bench.clock, direction, lambda: None)
+        self._switch = Switch(leased, bench.clock, direction)
         self.prepared = self._read()
         self.multis.clear()
 
     def run(self, result: SwitchResult | None = None) -> SwitchResult:
         result = SwitchResult() if result is None else result
-        self._switch.run(self.prepared, result)
+        deque(self._switch.groups(self.prepared, result), maxlen=0)
         return result
 
     def colliding(self, times: int) -> None:

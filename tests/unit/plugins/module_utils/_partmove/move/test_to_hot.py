@@ -36,7 +36,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
 )
 from support.memory.arrange import both, create, define, delete
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
-from support.memory.memory import MemoryEnsemble
+from support.memory.memory import ManualClock, MemoryEnsemble
 from support.memory.moves import make_world
 from support.memory.reheating import cold_bench, later, run_again_in
 from support.memory.simulated import SimulatedProbe
@@ -368,3 +368,16 @@ def test_copies_of_parts_that_were_dropped_go_only_when_the_servers_were_asked(a
         {} if asks else {DAY: "no_stray_copies"}
     )
     assert (bench.cold.exists(bench.part()) is None) == asks
+
+
+@pytest.mark.parametrize("seconds", [-3600, 660])
+def test_a_clock_of_the_controller_that_is_wrong_lets_no_copy_go_early(seconds: int) -> None:
+    """The ensemble tells how long ago State was written."""
+    bench = cold_bench()
+    bench.reheat(DAY)
+    wrong = ManualClock(bench.clock.now() + seconds)
+    bench.world = make_world(bench.hot_store, bench.cold_store, wrong)
+    before = bench.cold_ensemble.data(PATH)
+
+    assert bench.reheat(DAY).deferred[DAY].gate is GateName.COPIES_NEEDED
+    assert bench.cold_ensemble.data(PATH) == before

@@ -29,7 +29,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
-from support.memory.arrange import Arrange, both, create, create_cold, entry, mark, write
+from support.memory.arrange import FORMER, Arrange, both, create, create_cold, entry, mark, write
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
 from support.memory.moves import make_world
 from support.memory.reheating import cold_bench, later, run_again_in
@@ -41,7 +41,8 @@ LOG = f"{PATH}/log/log-0000000000"
 START = "Start the server and run again"
 COPY_IT = (
     "Run again; if it stays so, stop the server, copy the folder of the part from another replica to its own,"
-    " and start it"
+    " and start it; where no server has the partition, as it was dropped, set State to HOT with"
+    " partition_state"
 )
 REMEDIES = {
     gate.name.value: gate.remedy for gates in (MOVE_GATES, REHEAT_GATES) for kind in gates for gate in kind
@@ -141,7 +142,7 @@ CASES = [
     by_gate("known_layout", create("new"), f"znodes of a kind that is not known here: {PATH}/new"),
     by_gate(
         "same_table",
-        lambda bench: bench.cold.set(PATH, b"another table"),
+        lambda bench: bench.cold.set(PATH, FORMER),
         "the cold ensemble holds parts of a former table at the same path",
     ),
     Case(
@@ -195,7 +196,7 @@ CASES = [
         "not_drifted",
         write(f"block_numbers/{DAY}/State", b"COLD\n"),
         "State is COLD\n while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 1 in cold",
-        "Audit the partition and repair it before it is moved",
+        "Set State with partition_state to COLD if the servers have the parts, or else to HOT",
     ),
     Case(
         "quiet_table",

@@ -45,7 +45,6 @@ def registered(
         ((SOME, SOME), (SOME, SOME), Location.COPIED),
         ((SOME, NOTHING), (NOTHING, SOME), Location.COPIED),
         ((NOTHING, NOTHING), (NOTHING, NOTHING), Location.ABSENT),
-        ((NOTHING, NOTHING), (SOME, SOME), Location.STRAY),
     ],
 )
 def test_a_partition_that_servers_take_for_hot(
@@ -78,13 +77,15 @@ def test_a_partition_that_servers_take_for_cold(
     ("state", "version", "location"),
     [
         (b"HOT", 2, Location.DROPPED),
-        (b"HOT", 0, Location.STRAY),
+        (b"HOT", 0, Location.DROPPED),
+        (None, 0, Location.DROPPED),
         (b"COLD\n", 2, Location.STRAY),
         (b"", 2, Location.STRAY),
+        (b"MOVING", 0, Location.STRAY),
     ],
 )
-def test_copies_alone_are_of_a_dropped_partition_only_where_state_was_changed_to_hot(
-    state: bytes, version: int, location: Location
+def test_copies_alone_are_of_a_dropped_partition_only_where_state_says_so(
+    state: bytes | None, version: int, location: Location
 ) -> None:
     names = registered(state, (NOTHING, NOTHING), (SOME, NOTHING), version)
     assert locate(names) is location

@@ -43,6 +43,8 @@ def partition_of(bench: Bench) -> PartitionFacts:
             write("replicas/r2/log_pointer", b"x"),
             f"{PATH}/replicas/r2/log_pointer holds b'x' where a number of a log entry is expected",
         ),
+        (write("replicas/r2/log_pointer", b"9" * 5000), f"{PATH}/replicas/r2/log_pointer holds"),
+        (create("log/log-\u00b2"), f"{PATH}/log/log-\u00b2 is not a log entry"),
         (create("log/query-0000000000"), f"{PATH}/log/query-0000000000 is not a log entry"),
         (create("log/log-x"), f"{PATH}/log/log-x is not a log entry"),
         (create("log/log-0000000000", b"garbage"), f"{PATH}/log/log-0000000000"),
@@ -94,6 +96,21 @@ def test_an_entry_is_looked_at_again_until_it_is_gone(bench: Bench) -> None:
     assert reader.shard().pending.keys() == {DAY}
     bench.servers.catch_up()
     assert reader.shard().pending == {}
+
+
+def test_entries_of_a_replica_that_was_added_again_are_read_anew(bench: Bench) -> None:
+    """It numbers them from the beginning, so they have the paths of former ones."""
+    reader = reader_of(bench)
+    first = f"{PATH}/replicas/r2/queue/queue-0000000000"
+    create("replicas/r2/queue/queue-0000000000", entry(f"get\n{OTHER}_9_9_0\n".encode()))(bench)
+    assert reader.shard().pending.keys() == {OTHER}
+
+    bench.servers.remove_replica("r2")
+    bench.servers.add_replica("r2")
+    bench.hot.delete(first)
+    create("replicas/r2/queue/queue-0000000000", entry(f"get\n{DAY}_9_9_0\n".encode()))(bench)
+
+    assert [each.where for each in reader.shard().pending[DAY]] == [first]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,133 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The parsers of the files that the Spark job reads: policies, snapshots and logs of a ZooKeeper server."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from contextlib import redirect_stderr
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from olap_partmove._partmove.errors import PartMoveError
+from partition_classify.policy.file import parse_policy
+from partition_classify.sources.snapshot import SnapshotReader
+from partition_classify.zookeeper_files.folders import DataFolder
+from support.classify.members import rows_of
+from support.files import log_files as log
+from support.files.log_files import LogWriter
+from support.files.snapshot_files import GeneratedTree, SnapshotWriter, write_generated
+
+from .target import Target
+
+_POLICY = b"""version: 1
+defaults: {cold_after: 30d, keep_newest: 3}
+rules:
+  - table: /clickhouse/tables/*/shop/**
+    cold_after: 7d
+    pin_hot: ['20191201']
+"""
+_TREE = GeneratedTree(shard_paths=1, parts=4, partitions=2, cold=1, root="/tables")
+_TABLE = "/tables/0000/events"
+_PARTS = f"{_TABLE}/replicas/r1/parts"
+_STATE = f"{_TABLE}/block_numbers/20190101/State"
+_OPERATIONS = (
+    (log.CREATE, log.create(f"{_PARTS}/20190101_7_7_0", b"data")),
+    (log.SET_DATA, log.set_data(_STATE, b"COLD", 1)),
+    (
+        log.MULTI,
+        log.multi([(log.CREATE, log.create(f"{_TABLE}/x")), (log.DELETE, log.delete(f"{_TABLE}/x"))]),
+    ),
+    (log.CLOSE_SESSION, log.close_session([f"{_TABLE}/replicas/r1/is_active"])),
+    (log.ERROR, log.error()),
+)
+_SEAL = 8 + 4 + 1
+_END_OF_RECORDS = 4 + 1
+
+
+def file_targets() -> list[Target]:
+    """All of them; of sealed files also what comes behind the seal."""
+    return [
+        _target("policy file", [_POLICY], lambda data: parse_policy(data, "policy.yml")),
+        _target("snapshot file", [_snapshot()], _read_snapshot),
+        _target("snapshot file, gzip", [_snapshot("gz")], _read_compressed("gz")),
+        _target("snapshot file, snappy", [_snapshot("snappy")], _read_compressed("snappy")),
+        _target("records of a sealed snapshot", [_records()], _read_records),
+        _target("log file", [_log()], _read_log),
+        *(
+            _target(f"transaction of type {kind}", [body], _read_transaction(kind))
+            for kind, body in _OPERATIONS
+        ),
+    ]
+
+
+def _target(name: str, corpus: list[bytes], read: Callable[[bytes], object]) -> Target:
+    return Target(name, corpus, read, PartMoveError)
+
+
+def _read(folder: Path) -> object:
+    """What a classification makes of the folder of a server; nothing that it says of its progress."""
+    reader = SnapshotReader("/tables", (DataFolder("hot", str(folder)),), tasks=1)
+    with redirect_stderr(io.StringIO()):
+        return rows_of(reader)
+
+
+def _snapshot(compression: str = "") -> bytes:
+    with TemporaryDirectory() as name:
+        write_generated(Path(name), _TREE, zxid=10, compression=compression)
+        (path,) = (Path(name) / "version-2").iterdir()
+        return path.read_bytes()
+
+
+def _read_snapshot(data: bytes, suffix: str = "", log_file: bytes | None = None) -> object:
+    with TemporaryDirectory() as name:
+        folder = Path(name) / "version-2"
+        folder.mkdir()
+        (folder / f"snapshot.a{suffix}").write_bytes(data)
+        if log_file is not None:
+            (folder / "log.b").write_bytes(log_file)
+        return _read(Path(name))
+
+
+def _read_compressed(compression: str) -> Callable[[bytes], object]:
+    return lambda data: _read_snapshot(data, f".{compression}")
+
+
+def _records() -> bytes:
+    return _snapshot()[: -_SEAL - _END_OF_RECORDS]
+
+
+def _read_records(data: bytes) -> object:
+    buffer = io.BytesIO()
+    writer = SnapshotWriter(buffer)
+    writer.add(data)
+    writer.end()
+    return _read_snapshot(buffer.getvalue())
+
+
+def _log() -> bytes:
+    writer = LogWriter(11)
+    for kind, body in _OPERATIONS:
+        writer.add(kind, body)
+    return bytes(writer.content)
+
+
+def _read_log(data: bytes) -> object:
+    return _read_snapshot(_WHOLE, log_file=data)
+
+
+def _read_transaction(kind: int) -> Callable[[bytes], object]:
+    """A record of that type whose checksum fits."""
+
+    def read(data: bytes) -> object:
+        writer = LogWriter(11)
+        writer.add(kind, data)
+        return _read_log(bytes(writer.content))
+
+    return read
+
+
+_WHOLE = _snapshot()
