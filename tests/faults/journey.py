@@ -116,7 +116,12 @@ class Journey:
         """What is not as it must be, of the phase that the table is at the end of."""
         place = _PLACES[PHASES[PHASES.index(self.next) - 1]]
         places = dict.fromkeys(TRAVELLING, place) | dict.fromkeys(self._archived, Place.COLD)
-        return violations(self._field, self.known, places)
+        for _attempt in range(_ATTEMPTS):
+            # Servers merge a busy table at any moment, and hot has the parts of before for a while.
+            self.known.settle()
+            if not (found := violations(self._field, self.known, places)) or not self.known.busy:
+                break
+        return found
 
     def _step(self, done: Phase | None = None) -> None:
         self.next = PHASES[(PHASES.index(done or self.next) + 1) % len(PHASES)]
