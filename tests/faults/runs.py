@@ -77,10 +77,14 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended: what became of each partition, what it raised, or neither where it was killed."""
+    """How a run ended: what became of each partition, or what it raised; or neither.
+
+    killed: whether that is because it was killed, and not because it was a process that told nothing.
+    """
 
     report: ShardReport | None = None
     error: PartMoveError | None = None
+    killed: bool = False
 
     @property
     def words(self) -> list[str]:
@@ -88,7 +92,7 @@ class Ending:
         if self.error is not None:
             return ["raised"]
         if self.report is None:
-            return ["killed"]
+            return ["killed" if self.killed else "ended"]
         ends: Mapping[str, object] = {
             "moved": self.report.moved,
             "copies removed": self.report.copies_removed,
@@ -221,4 +225,4 @@ class InProcess:
             raise RuntimeError(
                 f"a run that nothing disturbed ended with {self._process.returncode}: {errors}"
             )
-        return Ending()
+        return Ending(killed=self._killed)
