@@ -73,6 +73,10 @@ compat-venvs: build/venv.stamp
 docs-check: setup ## Show that ansible-doc can read every plugin and role
 	@$(BIN)/python tests/check_docs.py
 
+.PHONY: mutants
+mutants: setup ## Make the protocol unsafe in many ways, and see that tests notice each
+	@PYTHONPATH=build/collections:tests $(BIN)/python -m mutants $(ARGS)
+
 .PHONY: demo
 demo: setup ## Classify and move partitions of real servers on this machine
 	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.demo
@@ -86,6 +90,12 @@ record: setup ## Record the znodes that the demo uses where there is no ClickHou
 faults: setup ## Break real servers at every step of a move, or FAULTS=300 SEED=2
 	@PYTHONPATH=build/collections:tests $(BIN)/python -m faults $(if $(FAULTS),--faults $(FAULTS)) \
 	    $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+.PHONY: explore
+explore: export SEED ?=
+explore: export STEPS ?=
+explore: setup ## Explore faults while partitions move: STEPS=1000000, or play SEED=7 again
+	@PYTHONPATH=build/collections:tests $(BIN)/python -m explore
 
 .PHONY: bench
 bench: setup ## Measure the move and the classification on this machine

@@ -21,7 +21,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.bench import DAY, OTHER, PATH, Bench
-from support.memory.memory import MemoryClient, MemoryEnsemble
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble
 
 LAYOUT = ShardLayout(PATH)
 
@@ -110,3 +111,27 @@ def test_a_partition_that_was_dropped_while_cold_stays_marked(bench: Bench) -> N
     assert marked_cold(bench.hot_store, LAYOUT) == (DAY, OTHER)
     bench.hot.set(f"{PATH}/block_numbers/{DAY}/State", b"COLD\n")
     assert marked_cold(bench.hot_store, LAYOUT) == (OTHER,)
+
+
+@pytest.mark.parametrize(
+    ("side", "chroot", "sentence"),
+    [
+        # The coordination root is the same, as hot was given with another chroot each time.
+        (HotSide(f"/x{PATH}", DEFAULT_ROOT), "", f"for /x{PATH} of the hot ensemble, not for {PATH}"),
+        (HotSide(f"/x{PATH}", DEFAULT_ROOT), "/x", "meet at /partmove of the hot ensemble, and this one"),
+        (HotSide(PATH, "/x/partmove"), "", "meet at /x/partmove of the hot ensemble, and this one would"),
+    ],
+    ids=["another path", "another root by the chroot", "another root"],
+)
+def test_path_and_root_are_both_bound(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, side: HotSide, chroot: str, sentence: str
+) -> None:
+    bench.cold.create(PATH, ColdMarker(1, side).encode(), makepath=True)
+    monkeypatch.setattr(bench.hot_store, "chroot", chroot, raising=False)
+    with pytest.raises(BoundElsewhere, match=sentence):
+        binding_of(bench)
+
+
+def test_a_marker_of_version_1_proves_nothing(bench: Bench) -> None:
+    bench.cold.create(PATH, ColdMarker(1, None).encode(), makepath=True)
+    assert not binding_of(bench).is_proven

@@ -29,7 +29,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
 from support.memory.arrange import create, delete, legacy_part
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
-from support.memory.simulated import SimulatedProbe
+from support.memory.probe import SimulatedProbe
 
 CHECK_TABLE = (
     "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
@@ -226,3 +226,13 @@ def test_where_nobody_vouches_nothing_may_become_cold(bench: Bench) -> None:
 def test_the_operator_may_vouch(bench: Bench) -> None:
     assert AssumeActive().refusals(*look(bench)) == {}
     assert AssumeActive().detached(look(bench).shard) == {}
+
+
+@pytest.mark.parametrize(
+    "names", [set(), {PART, f"{DAY}_1_1_0"}, {f"{DAY}_1_1_0"}], ids=["fewer", "more", "another"]
+)
+def test_a_server_with_fewer_or_more_or_other_parts_is_refused(
+    bench: Bench, disks: Disks, names: set[str]
+) -> None:
+    bench.servers.disk["r2"] = names | {f"{OTHER}_0_0_0"}
+    assert refusals(bench, disks).keys() == {DAY}

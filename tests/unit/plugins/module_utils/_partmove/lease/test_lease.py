@@ -34,6 +34,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Unknown,
 )
 from support.memory.bench import HookedStore
+from support.memory.client import MemoryClient
 from support.memory.memory import START, ManualClock, MemoryEnsemble, MemoryStore
 
 PATH = "/clickhouse/tables/01/hits"
@@ -98,6 +99,29 @@ def test_a_lease_locks_hot_and_raises_both_epochs(pair: Pair) -> None:
 
     assert keeper.acquire(PATH) == Lease(LOCK, EPOCH, hot_epoch=1, cold_epoch=1, taken_at=START)
     assert pair.epochs() == [1, 1]
+
+
+def test_the_clock_of_the_controller_does_not_say_when_a_lease_was_taken(pair: Pair) -> None:
+    hot, cold, _keeper = pair.run()
+    ahead = LeaseKeeper(hot, cold, ManualClock(START + 660), owner="me")
+
+    assert ahead.acquire(PATH).taken_at == START
+
+
+def test_a_lock_that_another_run_took_over_is_lost(pair: Pair) -> None:
+    hot, cold, keeper = pair.run()
+    other = MemoryClient(pair.hot.open())
+
+    def take_over(multi: Multi) -> None:
+        if any(op.path == EPOCH for op in multi):
+            hot.expire()
+            other.create(LOCK, b"another run", ephemeral=True)
+
+    cold.before = take_over
+
+    with pytest.raises(LeaseLost, match="the lock was lost while the epochs were raised"):
+        keeper.acquire(PATH)
+    assert other.exists(LOCK) is not None
 
 
 def test_every_shard_path_has_names_of_its_own() -> None:

@@ -30,7 +30,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Unknown,
     Znode,
 )
-from support.memory.memory import MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.behind import Behind, Chrooted
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble, MemoryStore
 
 
 class Answering(MemoryStore):
@@ -75,6 +77,25 @@ def test_a_znode_that_shows_up_is_told() -> None:
         check_invisible(hot, hot.ensemble.open(), "n1")
 
     assert hot.children(["/partmove/nonces"]) == [()]
+
+
+def test_a_member_that_is_behind_does_not_hide_it() -> None:
+    hot = MemoryEnsemble("hot").open()
+    behind = Behind(hot.ensemble)
+    behind.fall_behind()
+
+    with pytest.raises(SameEnsemble):
+        check_invisible(hot, behind, "n1")
+
+
+def test_a_chroot_does_not_hide_it() -> None:
+    ensemble = MemoryEnsemble("hot")
+    MemoryClient(ensemble.open()).create("/app")
+
+    with pytest.raises(SameEnsemble, match="there in cold as /app/partmove/nonces/n1"):
+        check_invisible(Chrooted(ensemble), ensemble.open(), "n1")
+    with pytest.raises(SameEnsemble, match="there in cold as /partmove/nonces/n1"):
+        check_invisible(ensemble.open(), Chrooted(ensemble), "n1")
 
 
 def test_a_znode_that_may_not_be_read_is_there() -> None:
@@ -137,6 +158,16 @@ def test_a_znode_with_the_same_history_is_told() -> None:
         check_unlike(hot, hot.ensemble.open(), "/table")
     with pytest.raises(AccessDenied):
         check_unlike(hot, Denying(hot.ensemble), "/table")
+
+
+def test_a_chroot_does_not_hide_the_same_history() -> None:
+    ensemble = MemoryEnsemble("hot")
+    MemoryClient(ensemble.open()).create("/app/table", makepath=True)
+
+    with pytest.raises(SameEnsemble, match="/app/table was created by the same transaction in both"):
+        check_unlike(Chrooted(ensemble), ensemble.open(), "/table")
+    with pytest.raises(SameEnsemble, match="/app was created by the same transaction in both"):
+        check_unlike(ensemble.open(), Chrooted(ensemble), "/app")
 
 
 def test_a_znode_with_another_history_is_another() -> None:

@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ent
     Admission,
     NotReady,
     Requirements,
+    ServedReplica,
     look_up_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import (
@@ -171,3 +172,18 @@ def test_replicas_are_looked_up_by_their_keys() -> None:
     assert found[R2].name == "r2"
     assert found[R2].is_active is not None
     assert (found[OTHER].host, found[OTHER].is_active) == (None, None)
+
+
+class Expired(SimulatedServer):
+    """A server whose replicas are not read-only yet, although its session has expired."""
+
+    def replicas(self) -> list[ServedReplica]:
+        return [each._replace(session_expired=True) for each in super().replicas()]
+
+
+def test_a_session_that_has_expired() -> None:
+    case = Case()
+    case.server = Expired(case.bench.hot_store, R1)
+    with pytest.raises(NotReady, match=f"replica r1 of {PATH} is read-only, without a session"):
+        case.enter()
+    assert case.entered == []

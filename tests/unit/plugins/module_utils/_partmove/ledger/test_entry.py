@@ -128,3 +128,13 @@ def test_members_are_the_same_in_any_order_and_writing() -> None:
     found = ColdEnsemble.of(store)
     assert found == ColdEnsemble(("[fe80::1]:2181", "c1.example:2181", "c2.example:2181"), "")
     assert str(found) == "[fe80::1]:2181,c1.example:2181,c2.example:2181"
+
+
+def test_another_port_or_chroot_is_another_ensemble() -> None:
+    store = Addressed(MemoryEnsemble("cold"))
+    found = []
+    for address, chroot in (("c1:2181", ""), ("c1:2182", ""), ("c1:2181", "/a"), ("c1:2181", "/b")):
+        store.given, store.chroot = (address,), chroot
+        found.append(ColdEnsemble.of(store))
+    assert len(set(found)) == len(found)
+    assert [str(each) for each in found] == ["c1:2181", "c1:2182", "c1:2181/a", "c1:2181/b"]

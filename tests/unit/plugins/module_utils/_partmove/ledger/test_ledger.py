@@ -240,3 +240,11 @@ def test_an_entry_that_somebody_keeps_changing(bench: Bench) -> None:
     bench.hot_store.before = interfere
     with pytest.raises(EnsembleError, match="changed 10 times while it was to be written"):
         Ledger(bench.hot_store).withdraw(R2)
+
+
+def test_another_chroot_of_cold_than_the_one_that_was_verified(bench: Bench) -> None:
+    enter_both(bench)
+    other = LedgerReadiness(Ledger(bench.hot_store), ColdEnsemble(("cold.example:2181",), "/x"))
+    bench.world = bench.world._replace(readiness=other)
+    reason = "was verified with the cold ensemble cold.example:2181, not cold.example:2181/x"
+    refused(bench, f"replica r1 {reason}, replica r2 {reason}")

@@ -20,6 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.bind 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import LeasedShard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.bench import DAY, OTHER, PATH, Bench
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble
 
 SIDE = HotSide(PATH, DEFAULT_ROOT)
 
@@ -89,3 +91,41 @@ def test_of_two_runs_that_begin_with_other_roots_one_copies(bench: Bench) -> Non
     assert not report.moved
     assert bench.move(DAY).unchanged == {DAY}
     assert bench.move(OTHER).moved.keys() == {OTHER}
+
+
+def test_a_table_is_bound_before_anything_is_copied(bench: Bench) -> None:
+    found: list[bool] = []
+
+    def look() -> None:
+        binding = bench.reader().binding()
+        found.append(binding.is_proven and binding.is_known)
+
+    bench.before_copy(look)
+    assert bench.move(DAY).moved
+    assert found == [True]
+
+
+def test_a_table_is_bound_before_copies_are_removed(bench: Bench) -> None:
+    """They may have been brought back by a version that did not bind it."""
+    bench.move(DAY)
+    assert bench.reheat(DAY).moved
+    marker = marker_of(bench)
+    assert marker is not None
+    bench.cold.set(PATH, marker._replace(side=None).encode())
+    bench.clock.sleep(600.0)
+    assert bench.reheat(DAY).copies_removed == {DAY}
+    assert marker_of(bench) == marker
+
+
+def test_hot_learns_of_another_cold_ensemble(bench: Bench) -> None:
+    """Else the former one would pass for it, where no part is."""
+    bind(leased(bench), bench.reader().shard())
+    former = bench.cold_store.ensemble
+    bench.cold_store.ensemble = MemoryEnsemble("cold", bench.clock)
+    MemoryClient(bench.cold_store).create("/something")
+
+    bind(leased(bench), bench.reader().shard())
+
+    assert bench.reader().binding().is_known
+    bench.cold_store.ensemble = former
+    assert not bench.reader().binding().is_known

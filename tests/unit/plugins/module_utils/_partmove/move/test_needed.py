@@ -85,3 +85,16 @@ def test_while_a_replica_is_not_active_copies_are_needed_for_ever(copying: Copyi
     copying.bench.servers.stop("r2")
     shard, found = copying.read([DAY])
     assert seconds_needed(shard, found[DAY].state, copying.bench.clock.now() + 1e9) == inf
+
+
+def test_copies_wait_from_when_the_partition_was_brought_back(copying: Copying) -> None:
+    create(STATE, b"COLD")(copying.bench)
+    copying.bench.clock.sleep(10_000.0)
+    copying.bench.hot.set(f"{PATH}/{STATE}", b"HOT")
+    assert unneeded(copying, own=set(COPIES), later=599) == []
+    assert unneeded(copying, later=600) == COPIES
+
+
+def test_what_another_replica_has_in_hot_does_not_matter(copying: Copying) -> None:
+    copying.bench.hot.delete(COPIES[1])
+    assert unneeded(copying) == COPIES[:1]

@@ -83,3 +83,9 @@ def test_a_partition_by_the_names_of_its_parts() -> None:
 def shard() -> ShardFacts:
     bench = Bench()
     return bench.reader().shard()
+
+
+def test_a_part_that_another_replica_has_in_hot_is_only_in_cold() -> None:
+    assert partition().only_in_cold == [R2_FIRST]
+    both = PartitionFacts("all", True, None, (), {"r2": (R2_FIRST,)}, {"r2": (R2_FIRST,)})
+    assert both.only_in_cold == []

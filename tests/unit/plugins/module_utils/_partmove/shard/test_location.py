@@ -17,7 +17,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.location import (
     Location,
     locate,
+    never_was_cold,
     partitions_only_in_cold,
+    was_brought_back,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
 
@@ -126,3 +128,19 @@ def by_partition(names: dict[str, list[str]]) -> dict[str, dict[str, list[PartNa
             name = parse_part_name(text, 1, "a test")
             found.setdefault(replica, {}).setdefault(name.partition_id, []).append(name)
     return found
+
+
+@pytest.mark.parametrize(
+    ("state", "version", "never", "back"),
+    [
+        (b"HOT", 0, True, False),
+        (b"HOT", 1, False, True),
+        # It was created by somebody who says so of copies that were there before.
+        (b"COLD", 0, False, False),
+        (b"COLD", 1, False, False),
+    ],
+)
+def test_what_state_tells_of_the_past(state: bytes, version: int, never: bool, back: bool) -> None:
+    znode = registered(state, (NOTHING, NOTHING), (NOTHING, NOTHING), version).state
+    assert znode is not None
+    assert (never_was_cold(znode), was_brought_back(znode)) == (never, back)

@@ -109,3 +109,11 @@ def test_a_group_fits_up_to_the_limits(spare: int) -> None:
 
 def test_nothing_takes_no_multi() -> None:
     assert pack(CHECKS, []) == []
+
+
+def test_every_multi_carries_the_checks() -> None:
+    """Also those that are full, and not the last."""
+    numbered = [(number, [Create(f"/{number}/{each}", b"") for each in range(400)]) for number in range(5)]
+    batches = pack(CHECKS, numbered)
+    assert [batch.keys for batch in batches] == [(0, 1), (2, 3), (4,)]
+    assert {batch.multi[: len(CHECKS)] for batch in batches} == {CHECKS}

@@ -1,0 +1,163 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of how hot and cold are bound to each other at a shard path."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_BINDING = "binding/binding.py"
+_KNOWN_COLD = "binding/known_cold.py"
+_MARKER = "binding/marker.py"
+_BIND = "move/bind.py"
+_TO_COLD = "move/to_cold.py"
+_TO_HOT = "move/to_hot.py"
+
+MUTANTS = (
+    Mutant(
+        "another coordination root is let pass",
+        _BINDING,
+        "if side is None or side == binding.here:",
+        "if side is None or side.path == binding.here.path:",
+        ("binding/test_binding.py::test_another_coordination_root_is_refused_by_name",),
+    ),
+    Mutant(
+        "another path of hot is let pass",
+        _BINDING,
+        "if side is None or side == binding.here:",
+        "if side is None or side.root == binding.here.root:",
+        ("binding/test_binding.py::test_path_and_root_are_both_bound[another path]",),
+    ),
+    Mutant(
+        "the chroot of hot is no part of the path",
+        _BINDING,
+        'HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}")',
+        'HotSide(layout.path, f"{hot.chroot}{root}")',
+        ("binding/test_binding.py::test_another_chroot_of_hot_is_another_root",),
+    ),
+    Mutant(
+        "the chroot of hot is no part of the coordination root",
+        _BINDING,
+        'HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}")',
+        'HotSide(f"{hot.chroot}{layout.path}", root)',
+        ("binding/test_binding.py::test_path_and_root_are_both_bound[another root by the chroot]",),
+    ),
+    Mutant(
+        "another cold ensemble is let pass",
+        _BINDING,
+        "if binding.known is None or binding.is_known:",
+        "if binding.known is None or binding.cold is not None:",
+        (("binding/test_binding.py::test_another_cold_ensemble_is_refused_while_a_partition_is_cold"),),
+    ),
+    Mutant(
+        "a cold ensemble without the shard path is let pass",
+        _BINDING,
+        "if binding.known is None or binding.is_known:",
+        "if binding.known is None or binding.cold is None or binding.is_known:",
+        ("binding/test_binding.py::test_a_cold_ensemble_that_does_not_have_the_table_is_refused",),
+    ),
+    Mutant(
+        "any marker proves that cold is the one of the table",
+        _BINDING,
+        "return self.marker is not None and self.marker.side == self.here",
+        "return self.marker is not None",
+        ("binding/test_binding.py::test_a_marker_of_version_1_proves_nothing",),
+    ),
+    Mutant(
+        "the marker in cold is not read",
+        _BINDING,
+        "None if znode is None else parse_marker(znode)",
+        "None",
+        ("binding/test_binding.py::test_a_table_that_was_moved_is_bound_on_both_sides",),
+    ),
+    Mutant(
+        "what hot knows of its cold ensemble is not read",
+        _BINDING,
+        "known = hot.read([known_path])[0]",
+        "known = None",
+        ("binding/test_binding.py::test_a_table_that_was_moved_is_bound_on_both_sides",),
+    ),
+    Mutant(
+        "two cold ensembles are told apart by time alone",
+        _KNOWN_COLD,
+        "return (self.czxid, self.ctime) == (znode.stat.czxid, znode.stat.ctime)",
+        "return self.ctime == znode.stat.ctime",
+        ("binding/test_binding.py::test_what_came_back_may_go_to_another_cold_ensemble",),
+    ),
+    Mutant(
+        "two cold ensembles are told apart by transaction alone",
+        _KNOWN_COLD,
+        "return (self.czxid, self.ctime) == (znode.stat.czxid, znode.stat.ctime)",
+        "return self.czxid == znode.stat.czxid",
+        (("binding/test_known_cold.py::test_an_ensemble_is_known_by_the_creation_of_a_znode[5-1-False]"),),
+    ),
+    Mutant(
+        "the coordination root in a marker is not read",
+        _MARKER,
+        'side = None if is_first else HotSide(fields["hot_path"], fields["coordination_root"])',
+        "side = None",
+        ("binding/test_marker.py::test_what_is_written_is_read[marker0]",),
+    ),
+    Mutant(
+        "hot is not told which cold ensemble it is",
+        _BIND,
+        "elif not binding.is_known:",
+        "elif binding.known is None and not binding.is_known:",
+        ("move/test_bind.py::test_hot_learns_of_another_cold_ensemble",),
+    ),
+    Mutant(
+        "a marker that names another table stays",
+        _BIND,
+        "if binding.marker != wanted:",
+        "if binding.marker is None:",
+        ("move/test_bind.py::test_a_marker_of_version_1_is_completed",),
+    ),
+    Mutant(
+        "a marker that another run wrote since is overwritten",
+        _BIND,
+        "version = 0 if binding.cold is None else binding.cold.stat.version",
+        "version = next(each.stat.version for each in leased.cold.store.read([path]) if each is not None)",
+        ("move/test_bind.py::test_of_two_runs_that_begin_with_other_roots_one_copies",),
+    ),
+    Mutant(
+        "nothing is written of the cold ensemble",
+        _BIND,
+        "elif not binding.is_known:",
+        "elif binding.cold is None:",
+        ("move/test_bind.py::test_binding_twice_writes_once",),
+    ),
+    Mutant(
+        "a shard path is not bound before it is copied",
+        _TO_COLD,
+        "        bind(leased, shard)\n        copied",
+        "        copied",
+        ("move/test_to_cold.py::test_a_partition_that_no_multi_can_carry",),
+    ),
+    Mutant(
+        "a shard path is bound after it was copied",
+        _TO_COLD,
+        "        bind(leased, shard)\n"
+        "        copied = [partitions[each] for each in sorted(partitions)]\n"
+        "        ColdCopies(leased, self._created).make(shard, copied)\n",
+        "        copied = [partitions[each] for each in sorted(partitions)]\n"
+        "        ColdCopies(leased, self._created).make(shard, copied)\n"
+        "        bind(leased, shard)\n",
+        ("move/test_bind.py::test_a_table_is_bound_before_anything_is_copied",),
+    ),
+    Mutant(
+        "a shard path is not bound before it is brought back",
+        _TO_HOT,
+        "        bind(leased, shard)\n        return {}",
+        "        return {}",
+        ("move/test_bind.py::test_a_marker_of_version_1_is_completed",),
+    ),
+    Mutant(
+        "a shard path is not bound before copies are removed",
+        _TO_HOT,
+        "        bind(leased, look.shard)\n",
+        "",
+        ("move/test_bind.py::test_a_table_is_bound_before_copies_are_removed",),
+    ),
+)

@@ -1,0 +1,53 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""All mutants, room by room."""
+
+from __future__ import annotations
+
+from mutants import (
+    binding,
+    formats,
+    gates_partition,
+    gates_servers,
+    gates_shard,
+    lease,
+    ledger,
+    ledger_guard,
+    move_aftermath,
+    move_copies,
+    move_lease,
+    move_run,
+    move_switch,
+    move_to_cold,
+    move_to_hot,
+    shard_facts,
+    shard_fence,
+    state,
+    tree,
+)
+from mutants.mutant import Mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    *lease.MUTANTS,
+    *binding.MUTANTS,
+    *move_lease.MUTANTS,
+    *move_to_cold.MUTANTS,
+    *move_to_hot.MUTANTS,
+    *move_copies.MUTANTS,
+    *move_run.MUTANTS,
+    *move_switch.MUTANTS,
+    *move_aftermath.MUTANTS,
+    *state.MUTANTS,
+    *shard_fence.MUTANTS,
+    *shard_facts.MUTANTS,
+    *gates_shard.MUTANTS,
+    *gates_partition.MUTANTS,
+    *gates_servers.MUTANTS,
+    *ledger.MUTANTS,
+    *ledger_guard.MUTANTS,
+    *tree.MUTANTS,
+    *formats.MUTANTS,
+)
+"""In the order of the rooms, from who may write to how bytes are read."""

@@ -1,0 +1,200 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of the gates at one partition, and of the order in which gates judge."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_PARTITION = "gates/partition.py"
+_JUDGE = "gates/judge.py"
+
+MUTANTS = (
+    Mutant(
+        "gate: entries that wait pass",
+        _PARTITION,
+        "def _queue_busy(case: Case) -> str | None:\n",
+        "def _queue_busy(case: Case) -> str | None:\n    return None\n",
+        ("gates/test_partition.py::test_partition_ids_are_compared_as_a_whole",),
+    ),
+    Mutant(
+        "gate: a partition without block numbers passes",
+        _PARTITION,
+        "def _no_block_numbers(case: Case) -> str | None:\n",
+        "def _no_block_numbers(case: Case) -> str | None:\n    return None\n",
+        ("gates/test_partition.py::test_a_gate_that_trips[block_numbers_present]",),
+    ),
+    Mutant(
+        "gate: an insert in flight passes",
+        _PARTITION,
+        "def _insert_in_flight(case: Case) -> str | None:\n",
+        "def _insert_in_flight(case: Case) -> str | None:\n    return None\n",
+        ("gates/test_partition.py::test_a_gate_that_trips[no_insert_in_flight0]",),
+    ),
+    Mutant(
+        "gate: an open quorum passes",
+        _PARTITION,
+        "def _quorum_open(case: Case) -> str | None:\n",
+        "def _quorum_open(case: Case) -> str | None:\n    return None\n",
+        ("gates/test_partition.py::test_a_gate_that_trips[no_quorum_open0]",),
+    ),
+    Mutant(
+        "gate: other parts on each replica pass",
+        _PARTITION,
+        "def _part_sets_differ(case: Case) -> str | None:\n",
+        "def _part_sets_differ(case: Case) -> str | None:\n    return None\n",
+        ("gates/test_partition.py::test_a_gate_that_trips[equal_parts]",),
+    ),
+    Mutant(
+        "gate: many parts pass",
+        _PARTITION,
+        "def _too_many_parts(case: Case) -> str | None:\n",
+        "def _too_many_parts(case: Case) -> str | None:\n    return None\n",
+        ("gates/test_partition.py::test_a_gate_that_trips[one_part]",),
+    ),
+    Mutant(
+        "gate: a payload that is not understood passes",
+        _PARTITION,
+        "def _payload_unreadable(case: Case) -> str | None:\n",
+        "def _payload_unreadable(case: Case) -> str | None:\n    return None\n",
+        ("gates/test_partition.py::test_a_gate_that_trips[payload_readable0]",),
+    ),
+    Mutant(
+        "gate: other payloads on each replica pass",
+        _PARTITION,
+        "def _payloads_differ(case: Case) -> str | None:\n",
+        "def _payloads_differ(case: Case) -> str | None:\n    return None\n",
+        ("gates/test_partition.py::test_a_gate_that_trips[equal_payloads0]",),
+    ),
+    Mutant(
+        "gate: a mutation that is not done passes",
+        _PARTITION,
+        "def _mutation_unfinished(case: Case) -> str | None:\n",
+        "def _mutation_unfinished(case: Case) -> str | None:\n    return None\n",
+        ("gates/test_partition.py::test_a_gate_that_trips[mutations_applied]",),
+    ),
+    Mutant(
+        "gate: a young partition passes",
+        _PARTITION,
+        "def _too_young(case: Case) -> str | None:\n",
+        "def _too_young(case: Case) -> str | None:\n    return None\n",
+        ("gates/test_partition.py::test_a_gate_that_trips[old_enough]",),
+    ),
+    Mutant(
+        "gate: stray copies pass",
+        _PARTITION,
+        "def _stray_copies(case: Case) -> str | None:\n",
+        "def _stray_copies(case: Case) -> str | None:\n    return None\n",
+        ("gates/test_partition.py::test_a_gate_that_trips[no_stray_copies]",),
+    ),
+    Mutant(
+        "replicas have as many parts, which are not the same",
+        _PARTITION,
+        "names = {replica: {p.name.text for p in parts} for replica, parts in case.partition.hot.items()}",
+        "names = {replica: set(map(str, range(len(parts)))) for replica, parts in "
+        "case.partition.hot.items()}",
+        ("gates/test_partition.py::test_a_gate_that_trips[equal_parts]",),
+    ),
+    Mutant(
+        "one part more than allowed is let pass",
+        _PARTITION,
+        "if len(parts) > case.options.max_parts:",
+        "if len(parts) > case.options.max_parts + 1:",
+        ("gates/test_partition.py::test_a_gate_that_trips[one_part]",),
+    ),
+    Mutant(
+        "payloads that cannot be compared are equal",
+        _PARTITION,
+        "return same_content(parsed[0], parsed[1]) is True",
+        "return same_content(parsed[0], parsed[1]) is not False",
+        ("gates/test_partition.py::test_a_gate_that_trips[equal_payloads1]",),
+    ),
+    Mutant(
+        "the age is that of the oldest part",
+        _PARTITION,
+        "newest = max((part",
+        "newest = min((part",
+        ("gates/test_partition_age.py::test_one_part_that_is_young_is_enough",),
+    ),
+    Mutant(
+        "a part from the future is old",
+        _PARTITION,
+        "age = max(0.0, case.now - newest)",
+        "age = abs(case.now - newest)",
+        ("gates/test_partition_age.py::test_a_part_from_the_future_has_no_age",),
+    ),
+    Mutant(
+        "a part that a mutation has yet to reach has it",
+        _PARTITION,
+        "if part.name.data_version < number:",
+        "if part.name.data_version < number - 1:",
+        ("gates/test_partition.py::test_a_gate_that_trips[mutations_applied]",),
+    ),
+    Mutant(
+        "entries that wait do not stop the way back",
+        _JUDGE,
+        "_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, ",
+        "_IN_THE_WAY_BACK = (",
+        (("gates/test_judge.py::test_every_direction_has_gates_of_its_own[queue_clear-gates3-queue_clear]"),),
+    ),
+    Mutant(
+        "a payload that is not understood comes back",
+        _JUDGE,
+        "GateName.BLOCK_NUMBERS_PRESENT, GateName.PAYLOAD_READABLE)",
+        "GateName.BLOCK_NUMBERS_PRESENT)",
+        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+    ),
+    Mutant(
+        "a partition without block numbers comes back",
+        _JUDGE,
+        "_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, GateName.BLOCK_NUMBERS_PRESENT, ",
+        "_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, ",
+        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+    ),
+    Mutant(
+        "replicas that are not healthy do not stop the way back",
+        _JUDGE,
+        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)",
+        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL, GateName.REPLICAS_HEALTHY)",
+        (
+            (
+                "gates/test_judge.py::test_every_direction_has_gates_of_its_own[replicas_healthy-gate"
+                "s2-replicas_healthy]"
+            ),
+        ),
+    ),
+    Mutant(
+        "an ALTER that waits does not stop the way back",
+        _JUDGE,
+        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)",
+        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL, GateName.NO_ALTER_PENDING)",
+        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+    ),
+    Mutant(
+        "a former table does not stop the way back",
+        _JUDGE,
+        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)",
+        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL, GateName.SAME_TABLE)",
+        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+    ),
+    Mutant(
+        "what stops the shard path does not stop its partitions",
+        _JUDGE,
+        "    if stopped is not None:\n",
+        "    if stopped is not None and not partitions:\n",
+        ("gates/test_judge.py::test_the_first_of_several_gates_is_told[names1-no_ttl]",),
+    ),
+    Mutant(
+        "the first gate is the only one",
+        _JUDGE,
+        "            if refusal is not None:\n"
+        "                refused[partition.partition_id] = refusal\n"
+        "                break\n",
+        "            if refusal is not None:\n"
+        "                refused[partition.partition_id] = refusal\n"
+        "            break\n",
+        ("gates/test_judge.py::test_the_first_of_several_gates_is_told[names4-one_part]",),
+    ),
+)

@@ -1,0 +1,96 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of what is asked of the servers."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_SERVERS = "gates/servers.py"
+
+MUTANTS = (
+    Mutant(
+        "a server has as many parts, which are others",
+        _SERVERS,
+        "if names != expected.keys():",
+        "if len(names) != len(expected):",
+        ("gates/test_servers.py::test_parts_that_are_not_as_registered_are_told_by_partition",),
+    ),
+    Mutant(
+        "a server may have fewer parts",
+        _SERVERS,
+        "if names != expected.keys():",
+        "if not names <= expected.keys():",
+        ("gates/test_servers.py::test_the_first_replica_that_differs_is_told",),
+    ),
+    Mutant(
+        "a server may have more parts",
+        _SERVERS,
+        "if names != expected.keys():",
+        "if not expected.keys() <= names:",
+        (("gates/test_servers.py::test_a_server_with_fewer_or_more_or_other_parts_is_refused[more]"),),
+    ),
+    Mutant(
+        "a part without rows passes",
+        _SERVERS,
+        "        if not part.rows:\n",
+        "        if part.rows is None:\n",
+        ("gates/test_servers.py::test_a_part_without_rows_is_told",),
+    ),
+    Mutant(
+        "the hash on disk is not compared",
+        _SERVERS,
+        "        if part.hash_of_all_files is not None:\n",
+        "        if part.hash_of_all_files is None and not expected:\n",
+        ("gates/test_servers.py::test_the_files_of_a_part_are_compared_by_their_hash[zeros]",),
+    ),
+    Mutant(
+        "a server that does not answer has the parts",
+        _SERVERS,
+        "                return dict.fromkeys(ids, server_silent(error))\n",
+        "                server_silent(error)\n                continue\n",
+        (
+            (
+                "gates/test_servers.py::test_a_server_that_does_not_answer_stops_every_partition[-Sta"
+                "rt the server and run again]"
+            ),
+        ),
+    ),
+    Mutant(
+        "one server stands for all",
+        _SERVERS,
+        "        for replica in shard.replicas:\n            try:",
+        "        for replica in shard.replicas[:1]:\n            try:",
+        ("gates/test_servers.py::test_every_replica_is_asked_by_its_address",),
+    ),
+    Mutant(
+        "what is detached on one server only is looked for",
+        _SERVERS,
+        "        for replica in shard.replicas:\n            with",
+        "        for replica in shard.replicas[:1]:\n            with",
+        ("gates/test_servers.py::test_what_is_detached_is_told_of_the_replicas_that_can_tell",),
+    ),
+    Mutant(
+        "where nobody can be asked, all is well",
+        _SERVERS,
+        "return {partition.partition_id: refusal for partition in partitions}",
+        "return {partition.partition_id: refusal for partition in partitions[:0]}",
+        ("gates/test_servers.py::test_where_nobody_vouches_nothing_may_become_cold",),
+    ),
+    Mutant(
+        "an operator who vouches is taken for a server",
+        _SERVERS,
+        'no server is asked."""\n\n    asks = False',
+        'no server is asked."""\n\n    asks = True',
+        ("gates/test_servers.py::test_only_who_asks_says_so",),
+    ),
+    Mutant(
+        "a server that cannot be asked is taken for one that was",
+        _SERVERS,
+        'so nothing may become cold."""\n\n    asks = False',
+        'so nothing may become cold."""\n\n    asks = True',
+        ("gates/test_servers.py::test_only_who_asks_says_so",),
+    ),
+)

@@ -1,0 +1,152 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of who may write, and of how two ensembles are told apart."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_LEASE = "lease/lease.py"
+_TWO_ENSEMBLES = "lease/two_ensembles.py"
+
+MUTANTS = (
+    Mutant(
+        "multis to hot do not check the lock",
+        _LEASE,
+        "return (Check(self.lock_path, 0), Check(self.epoch_path, self.hot_epoch))",
+        "return (Check(self.epoch_path, self.hot_epoch),)",
+        ("lease/test_lease.py::test_the_checks_of_a_lease",),
+    ),
+    Mutant(
+        "multis to hot do not check the epoch",
+        _LEASE,
+        "return (Check(self.lock_path, 0), Check(self.epoch_path, self.hot_epoch))",
+        "return (Check(self.lock_path, 0),)",
+        ("lease/test_lease.py::test_the_checks_of_a_lease",),
+    ),
+    Mutant(
+        "multis to cold do not check the epoch",
+        _LEASE,
+        "return (Check(self.epoch_path, self.cold_epoch),)",
+        "return ()",
+        ("lease/test_lease.py::test_whoever_raises_the_epochs_last_has_the_lease",),
+    ),
+    Mutant(
+        "multis to cold check the epoch of hot",
+        _LEASE,
+        "return (Check(self.epoch_path, self.cold_epoch),)",
+        "return (Check(self.epoch_path, self.hot_epoch),)",
+        ("lease/test_lease.py::test_whoever_raises_the_epochs_last_has_the_lease",),
+    ),
+    Mutant(
+        "what was read is trusted although the epoch is another one",
+        _LEASE,
+        "if lock is None or epoch is None or epoch.stat.version != lease.hot_epoch:",
+        "if lock is None or epoch is None:",
+        ("lease/test_lease.py::test_a_run_that_lost_its_lock_cannot_write_or_release",),
+    ),
+    Mutant(
+        "what was read is trusted although the lock is gone",
+        _LEASE,
+        "if lock is None or epoch is None or epoch.stat.version != lease.hot_epoch:",
+        "if epoch is None or epoch.stat.version != lease.hot_epoch:",
+        ("lease/test_lease.py::test_a_lease_without_its_lock_is_lost",),
+    ),
+    Mutant(
+        "the epoch of hot is not raised",
+        _LEASE,
+        "hot_epoch = self._raise_epoch(self._hot, epoch_path)",
+        "known = self._hot.read([epoch_path])[0]\n"
+        "        hot_epoch = self._raise_epoch(self._hot, epoch_path) if known is None else "
+        "known.stat.version",
+        ("lease/test_lease.py::test_a_lease_locks_hot_and_raises_both_epochs",),
+    ),
+    Mutant(
+        "the epoch of cold is not raised",
+        _LEASE,
+        "cold_epoch = self._raise_epoch(self._cold, epoch_path)",
+        "known = self._cold.read([epoch_path])[0]\n"
+        "        cold_epoch = self._raise_epoch(self._cold, epoch_path) if known is None "
+        "else known.stat.version",
+        ("lease/test_lease.py::test_a_lease_locks_hot_and_raises_both_epochs",),
+    ),
+    Mutant(
+        "the lock may be that of another run by then",
+        _LEASE,
+        "is_ours = lock is not None and lock.stat.ephemeral_owner == self._hot.session_id",
+        "is_ours = lock is not None",
+        ("lease/test_lease.py::test_a_lock_that_another_run_took_over_is_lost",),
+    ),
+    Mutant(
+        "the lease was taken when the clock of the controller says",
+        _LEASE,
+        "epoch.stat.mtime / 1000)",
+        "self._clock.now())",
+        (("lease/test_lease.py::test_the_clock_of_the_controller_does_not_say_when_a_lease_was_taken"),),
+    ),
+    Mutant(
+        "the lock is given back whosever it is",
+        _LEASE,
+        "self._hot.commit([(*lease.hot_checks, Delete(lease.lock_path, 0))])",
+        "self._hot.commit([(Delete(lease.lock_path, 0),)])",
+        ("lease/test_lease.py::test_a_run_that_lost_its_lock_cannot_write_or_release",),
+    ),
+    Mutant(
+        "the lock of another run is taken for ours",
+        _LEASE,
+        "if isinstance(outcome, Committed) or self._holder(lock_path) == self._hot.session_id:",
+        "if isinstance(outcome, Committed) or self._holder(lock_path) is not None:",
+        ("lease/test_lease.py::test_a_lock_that_stays_held_is_told",),
+    ),
+    Mutant(
+        "an epoch counts as raised when the answer was lost",
+        _LEASE,
+        "            if isinstance(outcome, Committed):\n                return 0 if",
+        "            if not isinstance(outcome, Rejected):\n                return 0 if",
+        ("lease/test_lease.py::test_a_lost_answer_is_found_out",),
+    ),
+    Mutant(
+        "an address that both have is let pass",
+        _TWO_ENSEMBLES,
+        "    if common:\n",
+        "    if len(common) > 1:\n",
+        ("lease/test_two_ensembles.py::test_an_address_in_common_is_told",),
+    ),
+    Mutant(
+        "cold is asked for the nonce before it has caught up",
+        _TWO_ENSEMBLES,
+        '        cold.sync("/")\n',
+        "",
+        ("lease/test_two_ensembles.py::test_a_member_that_is_behind_does_not_hide_it",),
+    ),
+    Mutant(
+        "the nonce is looked for without the chroot of hot",
+        _TWO_ENSEMBLES,
+        'if _is_there(cold, f"{hot.chroot}{path}"):',
+        "if _is_there(cold, path):",
+        ("lease/test_two_ensembles.py::test_a_chroot_does_not_hide_it",),
+    ),
+    Mutant(
+        "a nonce that was not created proves that there are two ensembles",
+        _TWO_ENSEMBLES,
+        "if znode is not None and znode.stat.ephemeral_owner == hot.session_id:",
+        "if not isinstance(outcome, Rejected):",
+        ("lease/test_two_ensembles.py::test_a_lost_answer_is_not_taken_for_one",),
+    ),
+    Mutant(
+        "a nonce that cold denies to show is not there",
+        _TWO_ENSEMBLES,
+        "# Only a znode that exists can be denied.\n        return True",
+        "return False",
+        ("lease/test_two_ensembles.py::test_a_znode_that_may_not_be_read_is_there",),
+    ),
+    Mutant(
+        "the twin is looked for below the chroot of cold",
+        _TWO_ENSEMBLES,
+        "twin = cold.read([absolute], absolute=True)[0]",
+        "twin = cold.read([path])[0]",
+        ("lease/test_two_ensembles.py::test_a_chroot_does_not_hide_the_same_history",),
+    ),
+)

@@ -1,0 +1,155 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of the aftermath: what is looked for after a switch, and when it is undone."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_AFTERMATH = "move/aftermath.py"
+_DETACHED = "move/detached.py"
+
+MUTANTS = (
+    Mutant(
+        "parts that hot has by now are not late",
+        _AFTERMATH,
+        "for each in parts.keys() & switched.keys():",
+        "for each in sorted(parts.keys() & switched.keys())[:0]:",
+        ("move/test_aftermath.py::test_what_was_dropped_since_does_not_come_back",),
+    ),
+    Mutant(
+        "entries that wait are not late",
+        _AFTERMATH,
+        "for each in shard.pending.keys() & switched.keys():",
+        "for each in sorted(shard.pending.keys() & switched.keys())[:0]:",
+        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[late_insert1]",),
+    ),
+    Mutant(
+        "a replica that was added is not looked for",
+        _AFTERMATH,
+        "if replica.name not in before.hot]",
+        "if replica.name not in before.hot and not before.hot]",
+        ("move/test_aftermath.py::test_a_replica_that_is_added_right_after_the_switch",),
+    ),
+    Mutant(
+        "inserts in flight are not late",
+        _AFTERMATH,
+        "late = locked | self._late(shard, switched)",
+        "late = self._late(shard, switched)",
+        ("move/test_aftermath.py::test_an_insert_that_holds_a_block_number_is_late",),
+    ),
+    Mutant(
+        "locks of inserts are read after the parts",
+        _AFTERMATH,
+        "        locked = self._locked(switched)\n"
+        "        shard = self._leased.shard()\n"
+        "        late = locked | self._late(shard, switched)\n",
+        "        shard = self._leased.shard()\n"
+        "        late = self._late(shard, switched)\n"
+        "        late = self._locked(switched) | late\n",
+        (("move/test_aftermath_order.py::test_an_insert_that_ends_right_before_its_lock_is_looked_for"),),
+    ),
+    Mutant(
+        "copies that are gone are not looked for",
+        _AFTERMATH,
+        "return {each: paths for each, paths in gone.items() if paths}",
+        "return {}",
+        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[copies_kept]",),
+    ),
+    Mutant(
+        "servers are not asked after the switch",
+        _AFTERMATH,
+        "failures = self._server_failures(self._leased.shard(), moved, detached_before)",
+        "failures: dict[str, Refusal] = {}",
+        ("move/test_aftermath.py::test_another_run_that_takes_over_during_the_aftermath[3]",),
+    ),
+    Mutant(
+        "servers are asked after hot was read",
+        _AFTERMATH,
+        "        failures = self._server_failures(self._leased.shard(), moved, "
+        "detached_before)\n"
+        "        # Before that, too: an insert gives up its lock and registers its part at "
+        "one instant.\n"
+        "        locked = self._locked(switched)\n"
+        "        shard = self._leased.shard()\n"
+        "        late = locked | self._late(shard, switched)\n",
+        "        locked = self._locked(switched)\n"
+        "        shard = self._leased.shard()\n"
+        "        late = locked | self._late(shard, switched)\n"
+        "        failures = self._server_failures(shard, moved, detached_before)\n",
+        ("move/test_aftermath.py::test_another_run_that_takes_over_during_the_aftermath[3]",),
+    ),
+    Mutant(
+        "a switch is undone without the versions that were read",
+        _AFTERMATH,
+        ".commit([(partition_id, ops)], shard.fence)",
+        ".commit([(partition_id, ops)])",
+        (
+            (
+                "move/test_aftermath_order.py::test_a_switch_is_not_undone_where_a_drop_is_assigned_i"
+                "n_the_last_moment"
+            ),
+        ),
+    ),
+    Mutant(
+        "a switch is undone although a drop waits",
+        _AFTERMATH,
+        "if now.state is None or any(entry.kind is not EntryKind.GET for entry in pending):",
+        "if now.state is None:",
+        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[late_insert1]",),
+    ),
+    Mutant(
+        "a switch is undone although its copies are gone",
+        _AFTERMATH,
+        "if gone or not self._leased.hot.fits(ops, shard.fence):",
+        "if not self._leased.hot.fits(ops, shard.fence):",
+        ("move/test_aftermath.py::test_what_was_dropped_since_does_not_come_back",),
+    ),
+    Mutant(
+        "a switch counts as undone when State is HOT",
+        _AFTERMATH,
+        "                return all(\n"
+        "                    is_covered(part.name, [each.name for each in "
+        "now.hot[part.replica]]) for part in parts\n"
+        "                )\n",
+        "                return True\n",
+        ("move/test_aftermath_order.py::test_state_alone_does_not_make_a_switch_undone",),
+    ),
+    Mutant(
+        "a switch that was not undone is told as undone",
+        _AFTERMATH,
+        "            if undone:\n",
+        "            if undone or late:\n",
+        ("move/test_aftermath.py::test_what_was_dropped_since_does_not_come_back",),
+    ),
+    Mutant(
+        "a switch is undone once only, whatever comes in between",
+        _AFTERMATH,
+        "_ATTEMPTS = 100",
+        "_ATTEMPTS = 1",
+        ("move/test_aftermath_order.py::test_a_switch_is_undone_although_the_table_is_busy",),
+    ),
+    Mutant(
+        "a server that does not answer has detached nothing",
+        _DETACHED,
+        "return dict.fromkeys(owners.values(), server_silent(error)) | failures",
+        "return failures",
+        ("move/test_detached.py::test_a_server_that_is_silent_leaves_every_partition_open",),
+    ),
+    Mutant(
+        "a detached part is known by its bare name only",
+        _DETACHED,
+        "partition_id = owners.get(name) or owners.get(_part_of(name))",
+        "partition_id = owners.get(name)",
+        (("move/test_detached.py::test_a_folder_that_is_new_is_of_its_partition[unexpected_all_0_0_0]"),),
+    ),
+    Mutant(
+        "what is in detached is not compared",
+        _DETACHED,
+        "for name in sorted(now[replica] - before[replica]):",
+        "for name in sorted(now[replica] & before[replica]):",
+        ("move/test_detached.py::test_a_folder_that_was_there_before_is_nobody_s_fault",),
+    ),
+)

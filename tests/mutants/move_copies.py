@@ -1,0 +1,178 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of copies: how they are compared, and when they may be removed."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_COPIES = "move/copies.py"
+_NEEDED = "move/needed.py"
+_HOT_MEMBERS = "move/hot_members.py"
+_COMPARE = "move/compare.py"
+
+MUTANTS = (
+    Mutant(
+        "copies that others made count as those of the run",
+        _COPIES,
+        "for path in wanted.keys() - existing.keys()})",
+        "for path in wanted})",
+        ("move/test_copies.py::test_what_a_run_created_is_removed",),
+    ),
+    Mutant(
+        "copies whose answer was lost do not count as those of the run",
+        _COPIES,
+        "        self._own.update({path: names[path] for path in wanted.keys() - "
+        "existing.keys()})\n"
+        "        for _attempt in range(_ATTEMPTS):\n"
+        "            if self._cold.commit(_differences(wanted, existing)).is_whole():\n",
+        "        for _attempt in range(_ATTEMPTS):\n"
+        "            if self._cold.commit(_differences(wanted, existing)).is_whole():\n"
+        "                self._own.update({path: names[path] for path in wanted.keys() - "
+        "existing.keys()})\n",
+        ("move/test_to_cold_copies.py::test_copies_whose_answer_was_lost_are_taken_back",),
+    ),
+    Mutant(
+        "copies are removed while a member of hot is behind",
+        _COPIES,
+        "returned = [each for each in ids if unneeded[each] and was_brought_back(found[each].state)]",
+        "returned: list[str] = []",
+        (("move/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags"),),
+    ),
+    Mutant(
+        "copies go by what was read before the members of hot were asked",
+        _COPIES,
+        "                asked.update(returned)\n                continue\n",
+        "                asked.update(returned)\n",
+        ("move/test_to_hot_refusals.py::test_why_copies_stay[copies_needed3]",),
+    ),
+    Mutant(
+        "copies of partitions that are not named are taken back",
+        _COPIES,
+        "for path, name in self._own.items() if name.partition_id in partition_ids}",
+        "for path, name in self._own.items()}",
+        ("move/test_copies.py::test_what_a_run_created_is_removed",),
+    ),
+    Mutant(
+        "copies of parts that hot has are kept as they are, whatever they hold",
+        _COPIES,
+        "        elif copy.payload != part.payload:\n"
+        "            yield path, [*removal(copy), *creation(part)]\n",
+        "",
+        ("move/test_copies.py::test_hot_is_authoritative[other bytes]",),
+    ),
+    Mutant(
+        "copies are not needed once State is HOT",
+        _NEEDED,
+        "if state is None or never_was_cold(state):",
+        'if state is None or state.data != b"COLD":',
+        ("move/test_needed.py::test_while_a_replica_is_not_active_copies_are_needed_for_ever",),
+    ),
+    Mutant(
+        "copies are not needed by a replica that is not active",
+        _NEEDED,
+        "if any(replica.is_active is None for replica in shard.replicas):",
+        "if all(replica.is_active is None for replica in shard.replicas):",
+        ("move/test_needed.py::test_while_a_replica_is_not_active_copies_are_needed_for_ever",),
+    ),
+    Mutant(
+        "copies are needed for a minute only",
+        _NEEDED,
+        "_STARTING_SECONDS = 600",
+        "_STARTING_SECONDS = 60",
+        ("move/test_needed.py::test_copies_of_a_partition_that_was_cold_wait",),
+    ),
+    Mutant(
+        "copies are needed since State was created",
+        _NEEDED,
+        "state.stat.mtime / 1000",
+        "state.stat.ctime / 1000",
+        ("move/test_needed.py::test_copies_wait_from_when_the_partition_was_brought_back",),
+    ),
+    Mutant(
+        "copies of a cold partition are not needed",
+        _NEEDED,
+        "    if partition.is_cold:\n        return []\n",
+        "",
+        ("move/test_needed.py::test_copies_of_a_cold_partition_are_all_that_there_is",),
+    ),
+    Mutant(
+        "copies of parts that hot has go at once",
+        _NEEDED,
+        "            not wait\n            if",
+        "            True\n            if",
+        ("move/test_needed.py::test_copies_of_a_partition_that_was_cold_wait",),
+    ),
+    Mutant(
+        "copies of parts that hot has not are not needed",
+        _NEEDED,
+        "else part.znode.path in own",
+        "else not wait",
+        ("move/test_needed.py::test_copies_of_what_hot_has_not_go_only_if_they_are_our_own",),
+    ),
+    Mutant(
+        "a part of another replica stands for that of a replica",
+        _NEEDED,
+        "[each.name for each in partition.hot[replica]]",
+        "[each.name for each in partition.hot_parts]",
+        ("move/test_needed.py::test_what_another_replica_has_in_hot_does_not_matter",),
+    ),
+    Mutant(
+        "a member of hot that does not answer is not behind",
+        _HOT_MEMBERS,
+        "return dict.fromkeys(partition_ids, _behind(error.message))",
+        "return behind",
+        ("move/test_hot_members.py::test_a_member_that_does_not_answer_keeps_all",),
+    ),
+    Mutant(
+        "one member of hot stands for all",
+        _HOT_MEMBERS,
+        "for member in hot.members():",
+        "for member in list(hot.members())[:1]:",
+        ("move/test_hot_members.py::test_a_member_that_does_not_know_yet_keeps_them",),
+    ),
+    Mutant(
+        "a member of hot that takes a partition for cold is not behind",
+        _HOT_MEMBERS,
+        "if state is None or is_cold(state.data):",
+        "if state is None:",
+        ("move/test_hot_members.py::test_a_member_that_does_not_know_yet_keeps_them",),
+    ),
+    Mutant(
+        "copies are compared by name only",
+        _COMPARE,
+        '"matches" if copy.payload == part.payload else "differs"',
+        '"matches"',
+        ("move/test_compare.py::TestComparison::test_a_copy_that_differs[]",),
+    ),
+    Mutant(
+        "copies are compared without their children",
+        _COMPARE,
+        "if copy.payload == part.payload else",
+        "if copy.znode.data == part.znode.data else",
+        ("move/test_compare.py::TestComparison::test_a_copy_without_a_child",),
+    ),
+    Mutant(
+        "copies are compared on one member only",
+        _COMPARE,
+        "for member in members:",
+        "for member in list(members)[:1]:",
+        ("move/test_compare.py::TestComparison::test_equal_copies",),
+    ),
+    Mutant(
+        "a copy that is missing does no harm",
+        _COMPARE,
+        'if verdict == "matches":',
+        'if verdict in ("matches", "is missing"):',
+        ("move/test_compare.py::TestComparison::test_a_copy_that_is_missing",),
+    ),
+    Mutant(
+        "a copy without an original does no harm",
+        _COMPARE,
+        'if verdict == "matches":',
+        'if verdict in ("matches", "has no original"):',
+        ("move/test_compare.py::TestComparison::test_a_part_without_an_original",),
+    ),
+)

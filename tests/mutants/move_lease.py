@@ -1,0 +1,78 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of looks and writes under the lease."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_LEASED_SHARD = "move/leased_shard.py"
+_AFTERMATH = "move/aftermath.py"
+
+MUTANTS = (
+    Mutant(
+        "parents of copies are created without the lease",
+        _LEASED_SHARD,
+        "self.write(missing[0].path, missing)",
+        "self.store.commit([missing])",
+        ("move/test_leased_shard.py::test_a_run_that_was_paused_creates_no_parents",),
+    ),
+    Mutant(
+        "writes do not carry the lease",
+        _LEASED_SHARD,
+        "batches = pack((*self._lease_checks, *checks), groups)",
+        "batches = pack(tuple(checks), groups)",
+        ("move/test_leased_shard.py::test_a_collision_is_no_problem_and_nothing_whole",),
+    ),
+    Mutant(
+        "writes do not carry the checks",
+        _LEASED_SHARD,
+        "batches = pack((*self._lease_checks, *checks), groups)",
+        "batches = pack(self._lease_checks, groups)",
+        ("move/test_leased_shard.py::test_a_check_that_fails_rejects_all_groups_of_the_multi",),
+    ),
+    Mutant(
+        "a lost answer is taken for applied",
+        _LEASED_SHARD,
+        "            if isinstance(outcome, Committed):\n",
+        "            if not isinstance(outcome, Rejected):\n",
+        ("move/test_leased_shard.py::test_an_answer_that_is_lost_is_unknown",),
+    ),
+    Mutant(
+        "a lost answer is taken for not applied",
+        _LEASED_SHARD,
+        "                written.unknown.extend(keys)",
+        "                written.rejected.extend(keys)",
+        ("move/test_leased_shard.py::test_an_answer_that_is_lost_is_unknown",),
+    ),
+    Mutant(
+        "a write is whole although its answer was lost",
+        _LEASED_SHARD,
+        "return not self.rejected and not self.unknown",
+        "return not self.rejected",
+        ("move/test_leased_shard.py::test_an_answer_that_is_lost_is_unknown",),
+    ),
+    Mutant(
+        "a write is whole although it was rejected",
+        _LEASED_SHARD,
+        "return not self.rejected and not self.unknown",
+        "return not self.unknown",
+        ("move/test_leased_shard.py::test_a_collision_is_no_problem_and_nothing_whole",),
+    ),
+    Mutant(
+        "a look is trusted without the lease",
+        _LEASED_SHARD,
+        "        self.confirm()\n        return found",
+        "        return found",
+        ("move/test_leased_shard.py::test_nothing_is_told_after_another_run_took_over",),
+    ),
+    Mutant(
+        "the aftermath is trusted without the lease",
+        _AFTERMATH,
+        "        self._leased.confirm()\n",
+        "",
+        ("move/test_aftermath.py::test_another_run_that_takes_over_during_the_aftermath[3]",),
+    ),
+)

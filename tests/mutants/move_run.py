@@ -1,0 +1,85 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of a run: what comes after what, and what is told of it."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_RUN = "move/run.py"
+
+MUTANTS = (
+    Mutant(
+        "servers are not asked whether they have the parts",
+        _RUN,
+        "            refused.update(self._world.servers.refusals(look.shard, expected))\n",
+        "",
+        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[active_on_disk0]",),
+    ),
+    Mutant(
+        "a partition whose copies are not equal is switched",
+        _RUN,
+        "prepared = {each: passed[each] for each in passed if each not in failed}",
+        "prepared = passed",
+        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[copies_equal]",),
+    ),
+    Mutant(
+        "the aftermath comes after the last group only",
+        _RUN,
+        "                self._record(prepared, result)\n"
+        "                # At once: a part that was inserted meanwhile may be merged with "
+        "the cold ones any moment.\n"
+        "                self._look_after(leased)\n",
+        "                self._record(prepared, result)\n            self._look_after(leased)\n",
+        ("move/test_aftermath.py::test_each_group_is_looked_at_before_the_next_one_is_switched",),
+    ),
+    Mutant(
+        "what was switched is forgotten where the run ends with an error",
+        _RUN,
+        "            self._report.failed.update(lost)\n            self._record(prepared, result)\n",
+        "            self._report.failed.update(lost)\n",
+        (("move/test_switch_lost.py::test_what_was_switched_before_the_lease_was_lost_is_looked_at"),),
+    ),
+    Mutant(
+        "a switch whose answer was lost for good is not told",
+        _RUN,
+        "            self._report.failed.update(lost)\n",
+        "",
+        ("move/test_run.py::test_what_became_of_a_switch_is_not_known",),
+    ),
+    Mutant(
+        "a switch that nobody looked at again is told as done",
+        _RUN,
+        "self._report.fail(each, self._direction.refusals.not_looked_at_again)",
+        "pass",
+        ("move/test_run.py::test_a_journal_that_cannot_be_written_hides_nothing",),
+    ),
+    Mutant(
+        "what was in detached is not noted",
+        _RUN,
+        "                self._note_detached(look.shard)\n",
+        "                pass\n",
+        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[active_on_disk5]",),
+    ),
+    Mutant(
+        "what was switched under a lost lease is not looked at",
+        _RUN,
+        "        self._look_after(leased)\n        try:\n            pending",
+        "        self._switched.clear()\n        try:\n            pending",
+        ("move/test_aftermath.py::test_another_run_that_takes_over_during_the_aftermath[1]",),
+    ),
+    Mutant(
+        "copies stay where the table cannot be read any more",
+        _RUN,
+        "            self._direction.abandon(leased, self._report.moved)\n",
+        "",
+        (
+            (
+                "move/test_run.py::test_copies_do_not_outlive_what_cannot_be_read_any_more[drop_the_t"
+                "able-NoSuchTable]"
+            ),
+        ),
+    ),
+)

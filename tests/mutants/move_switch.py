@@ -1,0 +1,112 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of the switch."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_SWITCH = "move/switch.py"
+
+MUTANTS = (
+    Mutant(
+        "the switch does not check what was read first",
+        _SWITCH,
+        "checks = (*look.shard.fence, *judgement.checks)",
+        "checks = judgement.checks",
+        (
+            (
+                "move/test_switch.py::test_a_server_that_raises_the_version_of_the_log_is_not_held_up"
+                "_by_inserts"
+            ),
+        ),
+    ),
+    Mutant(
+        "the switch does not check what the gates ask for",
+        _SWITCH,
+        "checks = (*look.shard.fence, *judgement.checks)",
+        "checks = look.shard.fence",
+        ("move/test_to_cold_ledger.py::test_a_replica_that_is_withdrawn_right_before_the_switch",),
+    ),
+    Mutant(
+        "the gates are judged once only",
+        _SWITCH,
+        "judgement = direction.judge(look, ids, self._leased.taken_at)",
+        "judgement = direction.judge(look, [], self._leased.taken_at)",
+        ("move/test_switch.py::test_a_partition_that_a_gate_stops_by_now",),
+    ),
+    Mutant(
+        "the gates judge at the switch, and nobody listens",
+        _SWITCH,
+        "            if each in judgement.refused:\n                continue\n",
+        "",
+        ("move/test_switch.py::test_a_partition_that_a_gate_stops_by_now",),
+    ),
+    Mutant(
+        "something else than what was prepared is switched",
+        _SWITCH,
+        "if direction.is_changed(prepared[each], partition):",
+        "if not partition.hot:",
+        ("move/test_switch.py::test_a_partition_that_somebody_marked_cold_is_handed_back",),
+    ),
+    Mutant(
+        "State is read before what happened to the switch is known",
+        _SWITCH,
+        "        store.sync(self._layout.path)\n",
+        "",
+        ("move/test_run.py::test_what_became_of_a_switch_is_not_known",),
+    ),
+    Mutant(
+        "a switch whose answer was lost was applied",
+        _SWITCH,
+        "applied = [state is not None and state.data == wanted for state in states]",
+        "applied = [state is not None for state in states]",
+        ("move/test_switch_lost.py::test_a_switch_that_was_not_applied_is_made_again",),
+    ),
+    Mutant(
+        "a switch whose answer was lost was not applied",
+        _SWITCH,
+        "applied = [state is not None and state.data == wanted for state in states]",
+        "applied = [state is None and not wanted for state in states]",
+        ("move/test_switch_lost.py::test_a_late_insert_is_found_although_the_answer_was_lost",),
+    ),
+    Mutant(
+        "a switch whose answer was lost for good is forgotten",
+        _SWITCH,
+        "            result.unclear.update(written.unknown)\n",
+        "",
+        ("move/test_run.py::test_what_became_of_a_switch_is_not_known",),
+    ),
+    Mutant(
+        "a switch that does not fit one multi back is made",
+        _SWITCH,
+        "sum(part.data_bytes for part in partition.hot_parts)",
+        "0",
+        ("move/test_to_cold.py::test_a_switch_that_could_not_be_undone_is_refused",),
+    ),
+    Mutant(
+        "what was switched is forgotten when the lease is lost",
+        _SWITCH,
+        "        result.switched.update(written.committed)\n        collided",
+        "        written.raise_problem()\n"
+        "        result.switched.update(written.committed)\n"
+        "        collided",
+        (("move/test_switch.py::test_a_refusal_is_told_after_all_outcomes_are_known[no permission]"),),
+    ),
+    Mutant(
+        "cold is not read again before a partition comes back",
+        _SWITCH,
+        "with_cold=direction.needs_cold",
+        "with_cold=False",
+        ("move/test_hot_members.py::test_all_members_that_know_let_the_copies_go",),
+    ),
+    Mutant(
+        "a group is looked after with the last one only",
+        _SWITCH,
+        "            yield\n            size",
+        "            if not waiting:\n                yield\n            size",
+        ("move/test_aftermath.py::test_each_group_is_looked_at_before_the_next_one_is_switched",),
+    ),
+)

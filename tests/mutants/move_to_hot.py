@@ -1,0 +1,112 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of the way back to hot."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_OPERATIONS = "move/operations.py"
+_TO_HOT = "move/to_hot.py"
+
+MUTANTS = (
+    Mutant(
+        "parts come back to hot without State",
+        _OPERATIONS,
+        "return [*creations, SetData(state.path, State.HOT.data, state.stat.version)]",
+        "return creations",
+        (("move/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant"),),
+    ),
+    Mutant(
+        "parts come back to hot, and State stays COLD",
+        _OPERATIONS,
+        "return [*creations, SetData(state.path, State.HOT.data, state.stat.version)]",
+        "return [*creations, SetData(state.path, State.COLD.data, state.stat.version)]",
+        (("move/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant"),),
+    ),
+    Mutant(
+        "parts are created without their children",
+        _OPERATIONS,
+        "for znode in (part.znode, *part.children)]\n\n\ndef removal",
+        "for znode in (part.znode,)]\n\n\ndef removal",
+        (("move/test_operations.py::test_a_part_is_created_before_its_children_and_deleted_after_them"),),
+    ),
+    Mutant(
+        "copies that a drop took away since come back",
+        _TO_HOT,
+        "needs_cold = True",
+        "needs_cold = False",
+        ("move/test_to_hot.py::test_a_cold_partition_all_of_whose_parts_are_in_hot",),
+    ),
+    Mutant(
+        "other copies than the servers were asked about are not changed",
+        _TO_HOT,
+        "return not now.is_cold or (now.hot, now.cold) != (prepared.hot, prepared.cold)",
+        "return not now.is_cold or now.hot != prepared.hot",
+        ("move/test_to_hot.py::test_a_member_of_cold_that_lags_behind_a_drop",),
+    ),
+    Mutant(
+        "other parts in hot than the servers were asked about are not changed",
+        _TO_HOT,
+        "return not now.is_cold or (now.hot, now.cold) != (prepared.hot, prepared.cold)",
+        "return not now.is_cold or now.cold != prepared.cold",
+        ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[quiet_table1]",),
+    ),
+    Mutant(
+        "parts that hot has replaced come back",
+        _TO_HOT,
+        "return returning_to_hot(partition.only_in_cold, state)",
+        "return returning_to_hot([each for each in partition.cold_parts if each.name.text "
+        "not in partition.names.hot[each.replica]], state)",
+        ("move/test_to_hot.py::test_a_part_that_hot_has_replaced_does_not_come_back",),
+    ),
+    Mutant(
+        "servers are not asked for the parts that come back",
+        _TO_HOT,
+        "        return replace(partition, hot=hot)",
+        "        return partition",
+        ("move/test_to_hot.py::test_a_member_of_cold_that_lags_behind_a_drop",),
+    ),
+    Mutant(
+        "no gate is asked on the way back",
+        _TO_HOT,
+        "refuse_partitions(look.shard, returned, now, gates=REHEAT_GATES)",
+        "refuse_partitions(look.shard, [], now, gates=REHEAT_GATES)",
+        ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[queue_clear]",),
+    ),
+    Mutant(
+        "copies of dropped parts do not wait",
+        _TO_HOT,
+        "refused = {each: refusal for each, refusal in waits.items() if refusal is not None}",
+        "refused: dict[str, Refusal] = {}",
+        ("move/test_to_hot_dropped.py::test_they_wait_whatever_the_clock_of_the_controller_says",),
+    ),
+    Mutant(
+        "copies of dropped parts go without a server being asked",
+        _TO_HOT,
+        "        if not self._world.servers.asks:\n            return refused\n",
+        "",
+        (
+            (
+                "move/test_to_hot.py::test_copies_of_parts_that_were_dropped_go_only_when_the_servers"
+                "_were_asked[False]"
+            ),
+        ),
+    ),
+    Mutant(
+        "copies of dropped parts go although a server has them",
+        _TO_HOT,
+        "            refused.update(self._world.servers.refusals(shard, dropped))\n",
+        "",
+        ("move/test_to_hot_dropped.py::test_they_stay_where_a_server_has_the_part",),
+    ),
+    Mutant(
+        "what was detached on the way back is not looked for",
+        _TO_HOT,
+        "failures = detached_since(self._world.servers, leased.shard(), parts, detached_before)",
+        "failures = detached_since(self._world.servers, leased.shard(), [], detached_before)",
+        (("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[active_on_disk4]"),),
+    ),
+)

@@ -1,0 +1,188 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of the fence and of what is read behind it."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_FENCE = "shard/fence.py"
+_READER = "shard/reader.py"
+
+MUTANTS = (
+    Mutant(
+        "the fence does not check the log",
+        _FENCE,
+        "shard = (self.log, self.mutations, self.replicas_parent, self.columns, self.metadata)",
+        "shard = (self.mutations, self.replicas_parent, self.columns, self.metadata)",
+        (("shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_parts[a drop]"),),
+    ),
+    Mutant(
+        "the fence does not check the mutations",
+        _FENCE,
+        "shard = (self.log, self.mutations, self.replicas_parent, self.columns, self.metadata)",
+        "shard = (self.log, self.replicas_parent, self.columns, self.metadata)",
+        (
+            (
+                "shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_part"
+                "s[a mutation]"
+            ),
+        ),
+    ),
+    Mutant(
+        "the fence does not check the replicas",
+        _FENCE,
+        "shard = (self.log, self.mutations, self.replicas_parent, self.columns, self.metadata)",
+        "shard = (self.log, self.mutations, self.columns, self.metadata)",
+        (
+            (
+                "shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_part"
+                "s[one more replica]"
+            ),
+        ),
+    ),
+    Mutant(
+        "the fence does not check the columns",
+        _FENCE,
+        "shard = (self.log, self.mutations, self.replicas_parent, self.columns, self.metadata)",
+        "shard = (self.log, self.mutations, self.replicas_parent, self.metadata)",
+        (("shard/test_fence.py::test_the_fence_does_not_outlive_a_change_of_the_definition[columns]"),),
+    ),
+    Mutant(
+        "the fence does not check the metadata",
+        _FENCE,
+        "shard = (self.log, self.mutations, self.replicas_parent, self.columns, self.metadata)",
+        "shard = (self.log, self.mutations, self.replicas_parent, self.columns)",
+        (("shard/test_fence.py::test_the_fence_does_not_outlive_a_change_of_the_definition[metadata]"),),
+    ),
+    Mutant(
+        "the fence does not check the host of each replica",
+        _FENCE,
+        "for znode in (each.host, each.is_lost)]",
+        "for znode in (each.is_lost,)]",
+        (
+            (
+                "shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_part"
+                "s[a server starts]"
+            ),
+        ),
+    ),
+    Mutant(
+        "the fence does not check whether a replica is lost",
+        _FENCE,
+        "for znode in (each.host, each.is_lost)]",
+        "for znode in (each.host,)]",
+        (
+            (
+                "shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_part"
+                "s[a replica is lost]"
+            ),
+        ),
+    ),
+    Mutant(
+        "the fence of old servers does not check the log pointers",
+        _FENCE,
+        "if self.log.stat.version == 0 else []",
+        "if self.log.stat.version < 0 else []",
+        (
+            (
+                "shard/test_fence.py::test_the_log_pointers_stand_in_where_servers_do_not_raise_the_v"
+                "ersion_of_the_log"
+            ),
+        ),
+    ),
+    Mutant(
+        "the fence checks the first replica only",
+        _FENCE,
+        "for each in self.replicas for znode in",
+        "for each in self.replicas[:1] for znode in",
+        (
+            (
+                "shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_part"
+                "s[one replica less]"
+            ),
+        ),
+    ),
+    Mutant(
+        "the fence is read after queues and log",
+        _READER,
+        "            fence=fence.checks,",
+        "            fence=read_fence(self._hot, layout).checks,",
+        ("move/test_leased_shard.py::test_cold_is_waited_for_after_the_versions_were_read",),
+    ),
+    Mutant(
+        "hot is read before it has caught up",
+        _READER,
+        "        self._hot.sync(layout.path)\n        fence",
+        "        fence",
+        ("move/test_run.py::test_what_was_not_looked_at_again_has_failed",),
+    ),
+    Mutant(
+        "cold is read before it has caught up",
+        _READER,
+        "        self._cold.sync(layout.path)\n",
+        "",
+        ("move/test_leased_shard.py::test_cold_is_waited_for_after_the_versions_were_read",),
+    ),
+    Mutant(
+        "cold catches up before the fence is read",
+        _READER,
+        "        fence = read_fence(self._hot, layout)\n"
+        "        # After the fence: whatever was taken from cold before that is seen to be "
+        "gone.\n"
+        "        self._cold.sync(layout.path)\n",
+        "        self._cold.sync(layout.path)\n        fence = read_fence(self._hot, layout)\n",
+        ("move/test_leased_shard.py::test_cold_is_waited_for_after_the_versions_were_read",),
+    ),
+    Mutant(
+        "entries of a table that was made again are those of the former one",
+        _READER,
+        "            self._entries.forget()\n",
+        "",
+        ("move/test_run.py::test_entries_of_a_table_that_was_made_again_are_read",),
+    ),
+    Mutant(
+        "znodes of the table that are not known are not seen",
+        _READER,
+        "unknown_children=unknown_table_children(set(children) - {_DROPPED})",
+        "unknown_children=()",
+        ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[known_layout]",),
+    ),
+    Mutant(
+        "znodes of a replica that are not known are not seen",
+        _READER,
+        "unknown_children=unknown_replica_children(names or ())",
+        "unknown_children=()",
+        ("gates/test_shard.py::test_a_gate_that_trips[known_layout1]",),
+    ),
+    Mutant(
+        "parts in cold of replicas that are gone from hot are not seen",
+        _READER,
+        "names = self._cold.children([self._layout.replicas])[0] or ()",
+        "names = self._hot.children([self._layout.replicas])[0] or ()",
+        ("shard/test_reader.py::test_cold_has_parts_of_whatever_replica[<lambda>-True1]",),
+    ),
+    Mutant(
+        "a partition that another run moves is told by halves",
+        _READER,
+        "            if state == after\n",
+        "",
+        (("shard/test_reader.py::test_a_partition_that_is_switched_while_it_is_looked_for_is_nowhere"),),
+    ),
+    Mutant(
+        "parts that merged while they were read are not read again",
+        _READER,
+        "            if len(read) == len(parts):\n                break\n",
+        "            break\n",
+        ("shard/test_reader.py::test_parts_that_are_merged_while_they_are_read_are_read_again",),
+    ),
+    Mutant(
+        "parts of a partition that is COLD and in hot only are not found",
+        _READER,
+        "return sorted(in_cold | marked)",
+        "return sorted(in_cold)",
+        ("shard/test_reader.py::test_what_is_not_only_in_hot[both]",),
+    ),
+)

@@ -1,0 +1,43 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of how operations are packed into multis, and of what cannot be written."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_BATCHES = "tree/batches.py"
+_PATHS = "tree/paths.py"
+
+MUTANTS = (
+    Mutant(
+        "the first multis of many do without the checks",
+        _BATCHES,
+        "            batches.append(Batch(tuple(keys), (*checks, *ops)))\n            keys",
+        "            batches.append(Batch(tuple(keys), tuple(ops)))\n            keys",
+        ("tree/test_batches.py::test_every_multi_carries_the_checks",),
+    ),
+    Mutant(
+        "the last multi does without the checks",
+        _BATCHES,
+        "    if ops:\n        batches.append(Batch(tuple(keys), (*checks, *ops)))",
+        "    if ops:\n        batches.append(Batch(tuple(keys), tuple(ops)))",
+        ("tree/test_batches.py::test_every_group_is_carried_once_as_a_whole",),
+    ),
+    Mutant(
+        "what does not fit one multi is sent all the same",
+        _BATCHES,
+        "used <= MAX_BYTES",
+        "used <= 4 * MAX_BYTES",
+        ("tree/test_batches.py::test_a_group_fits_up_to_the_limits[0]",),
+    ),
+    Mutant(
+        "a znode that cannot be written counts as written",
+        _PATHS,
+        "    if rejected.reason is Reason.NO_AUTH:\n",
+        "    if rejected.reason is Reason.NO_AUTH and not path:\n",
+        ("tree/test_paths.py::test_a_path_that_may_not_be_made_is_told_at_once",),
+    ),
+)

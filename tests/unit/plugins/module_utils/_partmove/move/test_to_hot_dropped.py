@@ -1,0 +1,50 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Copies of parts that were dropped after they had come back: they wait as others, and servers decide."""
+
+from __future__ import annotations
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
+from support.memory.bench import DAY, PATH, Bench
+from support.memory.memory import ManualClock
+from support.memory.moves import make_world
+from support.memory.probe import SimulatedProbe
+from support.memory.reheating import cold_bench, later
+
+
+def brought_back() -> Bench:
+    bench = cold_bench()
+    assert bench.reheat(DAY).moved.keys() == {DAY}
+    bench.world = bench.world._replace(servers=AskServers(SimulatedProbe(bench.servers)))
+    return bench
+
+
+def test_they_wait_whatever_the_clock_of_the_controller_says() -> None:
+    bench = brought_back()
+    bench.servers.drop(DAY)
+    ahead = ManualClock(bench.clock.now() + 660)
+    probe = SimulatedProbe(bench.servers)
+    bench.world = make_world(bench.hot_store, bench.cold_store, ahead, probe=probe)
+    before = bench.cold_ensemble.data(PATH)
+
+    assert bench.reheat(DAY).deferred[DAY].gate is GateName.COPIES_NEEDED
+    assert bench.cold_ensemble.data(PATH) == before
+
+    later(bench, 600)
+    ahead.sleep(600)
+    assert bench.reheat(DAY).copies_removed == {DAY}
+
+
+def test_they_stay_where_a_server_has_the_part() -> None:
+    """Hot does not register it any more, so that the copy is all that there is."""
+    bench = brought_back()
+    later(bench, 600)
+    for replica in ("r1", "r2"):
+        bench.hot.delete(bench.part(replica))
+    before = bench.cold_ensemble.data(PATH)
+
+    assert bench.reheat(DAY).deferred[DAY].gate is GateName.ACTIVE_ON_DISK
+    assert bench.cold_ensemble.data(PATH) == before
