@@ -180,7 +180,7 @@ class ZooKeeperProxy:
 
     def clear(self) -> None:
         """Take away the traps that nothing has sprung."""
-        self._run(self._clear())
+        self._loop.call_soon_threadsafe(self._traps.clear)
 
     def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(_CALL_SECONDS)
@@ -197,9 +197,6 @@ class ZooKeeperProxy:
 
     async def _add(self, trap: Trap) -> None:
         self._traps.append(trap)
-
-    async def _clear(self) -> None:
-        self._traps.clear()
 
     async def _set(
         self,
