@@ -85,6 +85,12 @@ demo: setup ## Classify and move partitions of real servers on this machine
 record: setup ## Record the znodes that the demo uses where there is no ClickHouse
 	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.record
 
+# FAULTS: how many; SEED: which; ONLY: the numbers to carry out again, such as 17,20-29.
+.PHONY: faults
+faults: setup ## Break real servers at every step of a move, or FAULTS=300 SEED=2
+	@PYTHONPATH=build/collections:tests $(BIN)/python -m faults $(if $(FAULTS),--faults $(FAULTS)) \
+	    $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
 .PHONY: explore
 explore: export SEED ?=
 explore: export STEPS ?=

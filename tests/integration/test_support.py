@@ -240,6 +240,25 @@ def test_a_held_request_happens_after_its_release(
     assert witness.exists(base)
 
 
+def test_a_held_reply_is_of_a_request_that_happened(
+    hot: Ensemble, proxy: ZooKeeperProxy, connect: Connect, base: str
+) -> None:
+    trap = proxy.trap(writes(base.encode()), Action.HOLD_REPLY)
+    answer = connect(proxy.address).create_async(base)
+    trap.wait(60)
+    assert connect(hot.connect_string).exists(base)
+    assert not answer.ready()
+    trap.release()
+    assert answer.get(60) == base
+
+
+def test_a_trap_that_is_cleared_does_nothing(proxy: ZooKeeperProxy, connect: Connect, base: str) -> None:
+    trap = proxy.trap(writes(base.encode()), Action.LOSE_REQUEST)
+    proxy.clear()
+    assert connect(proxy.address).create(base) == base
+    assert not trap.sprung
+
+
 def test_a_trap_that_nothing_springs_says_so(proxy: ZooKeeperProxy, connect: Connect, base: str) -> None:
     trap = proxy.trap(writes(b"/somewhere-else"), Action.HOLD)
     connect(proxy.address).create(base)

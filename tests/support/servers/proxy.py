@@ -44,6 +44,7 @@ class Action(Enum):
 
     HOLD = "forwarded only after release()"
     LOSE_REQUEST = "never forwarded; its connection is cut"
+    HOLD_REPLY = "forwarded; the reply is handed back only after release()"
     LOSE_REPLY = "forwarded; its connection is cut instead of handing back the reply"
 
 
@@ -58,7 +59,7 @@ class Trap:
         self._released = threading.Event()
 
     def wait(self, seconds: float) -> None:
-        """Wait until the action has happened (for HOLD: until the request is being held back).
+        """Wait until the action has happened (for HOLD: until the request is being held back; so the reply).
 
         Raises:
             TimeoutError: no request matched in time.
@@ -72,7 +73,7 @@ class Trap:
         return self._sprung.is_set()
 
     def release(self) -> None:
-        """Let a held request go on."""
+        """Let a held request, or reply, go on."""
         self._released.set()
 
     def spring(self) -> None:
@@ -80,7 +81,7 @@ class Trap:
         self._sprung.set()
 
     async def held(self) -> None:
-        """Return when the request may go on."""
+        """Return when what is held may go on."""
         while not self._released.is_set():
             await asyncio.sleep(0.005)
 
@@ -91,8 +92,9 @@ class _Link:
 
     client: asyncio.StreamWriter
     server: asyncio.StreamWriter
-    losing: Trap | None = None
-    lost_xid: bytes = field(default=b"")
+    awaiting: Trap | None = None
+    """A trap whose action is about a reply, and the request that it answers."""
+    awaited_xid: bytes = field(default=b"")
 
     def abort(self) -> None:
         self.client.close()
@@ -176,6 +178,10 @@ class ZooKeeperProxy:
         self._run(self._add(trap))
         return trap
 
+    def clear(self) -> None:
+        """Take away the traps that nothing has sprung."""
+        self._loop.call_soon_threadsafe(self._traps.clear)
+
     def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(_CALL_SECONDS)
 
@@ -252,8 +258,8 @@ class ZooKeeperProxy:
             if trap is not None and trap.action is Action.HOLD:
                 trap.spring()
                 await trap.held()
-            if trap is not None and trap.action is Action.LOSE_REPLY:
-                link.losing, link.lost_xid = trap, frame[:_INT]
+            if trap is not None and trap.action in {Action.HOLD_REPLY, Action.LOSE_REPLY}:
+                link.awaiting, link.awaited_xid = trap, frame[:_INT]
             await _send(link.server, self._with_hidden(frame))
 
     def _with_hidden(self, frame: bytes) -> bytes:
@@ -262,10 +268,14 @@ class ZooKeeperProxy:
     async def _replies(self, reader: asyncio.StreamReader, link: _Link) -> None:
         async for frame in _frames(reader):
             await self._passing.wait()
-            if link.losing is not None and frame[:_INT] == link.lost_xid:
-                link.losing.spring()
-                return
-            if self._replying and link.losing is None:
+            trap = link.awaiting
+            if trap is not None and frame[:_INT] == link.awaited_xid:
+                trap.spring()
+                if trap.action is Action.LOSE_REPLY:
+                    return
+                await trap.held()
+                link.awaiting = trap = None
+            if self._replying and (trap is None or trap.action is Action.HOLD_REPLY):
                 await _send(link.client, frame)
 
     def _matching(self, request: bytes) -> Trap | None:
