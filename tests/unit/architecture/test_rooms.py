@@ -31,7 +31,7 @@ from support.source import (
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "aligned"),
     ("text", "rollout"),
-    ("records",),
+    ("records", "envelope"),
     ("tree", "formats"),
     ("binding",),
     ("shard", "lease"),

@@ -14,7 +14,8 @@ import json
 from typing import NamedTuple
 from urllib.parse import quote
 
-from ..records import TEXT, WHOLE_NUMBER, Envelope, Record
+from ..envelope import Envelope
+from ..records import TEXT, WHOLE_NUMBER, Record
 from ..text import format_time
 from ..tree.znodes import Znode
 

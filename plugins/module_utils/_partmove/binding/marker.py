@@ -13,7 +13,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from ..records import TEXT, WHOLE_NUMBER, Envelope, Record, json_object
+from ..envelope import Envelope, json_object
+from ..records import TEXT, WHOLE_NUMBER, Record
 from ..tree.znodes import Znode
 
 FORMAT = "olap.partmove/cold-shard"

@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ..records import TEXT, WHOLE_NUMBER, Envelope, Record, list_of, or_none
+from ..envelope import Envelope
+from ..records import TEXT, WHOLE_NUMBER, Record, list_of, or_none
 from ..tree.ports import ZnodeStore
 from ..tree.znodes import Znode
 

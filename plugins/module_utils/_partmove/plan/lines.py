@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
+from ..envelope import Envelope, json_object
 from ..errors import PlanError
 from ..formats.layout import check_shard_path
 from ..formats.names import check_partition_id
 from ..formats.state import State
 from ..gates.names import FORESEEN, GateName
-from ..records import COUNT, TEXT, Envelope, Record, Unfit, Value, json_object, or_none, that, word_of
+from ..records import COUNT, TEXT, Record, Unfit, Value, or_none, that, word_of
 from ..text import format_time
 
 FORMAT = "olap.partmove/plan"

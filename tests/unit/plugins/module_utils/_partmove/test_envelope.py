@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.envelope import (
+    Envelope,
+    json_object,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     EnsembleError,
     PlanError,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.records import (
-    Envelope,
-    json_object,
 )
 
 ENVELOPE = Envelope(
