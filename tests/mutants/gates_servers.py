@@ -30,7 +30,7 @@ MUTANTS = (
         _SERVERS,
         "if names != expected.keys():",
         "if not expected.keys() <= names:",
-        (("gates/test_servers.py::test_a_server_with_fewer_or_more_or_other_parts_is_refused[more]"),),
+        ("gates/test_servers.py::test_a_server_with_fewer_or_more_or_other_parts_is_refused[more]",),
     ),
     Mutant(
         "a part without rows passes",

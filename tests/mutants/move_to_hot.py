@@ -17,21 +17,21 @@ MUTANTS = (
         _OPERATIONS,
         "return [*creations, SetData(state.path, State.HOT.data, state.stat.version)]",
         "return creations",
-        (("move/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant"),),
+        ("move/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant",),
     ),
     Mutant(
         "parts come back to hot, and State stays COLD",
         _OPERATIONS,
         "return [*creations, SetData(state.path, State.HOT.data, state.stat.version)]",
         "return [*creations, SetData(state.path, State.COLD.data, state.stat.version)]",
-        (("move/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant"),),
+        ("move/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant",),
     ),
     Mutant(
         "parts are created without their children",
         _OPERATIONS,
         "for znode in (part.znode, *part.children)]\n\n\ndef removal",
         "for znode in (part.znode,)]\n\n\ndef removal",
-        (("move/test_operations.py::test_a_part_is_created_before_its_children_and_deleted_after_them"),),
+        ("move/test_operations.py::test_a_part_is_created_before_its_children_and_deleted_after_them",),
     ),
     Mutant(
         "copies that a drop took away since come back",
@@ -107,6 +107,6 @@ MUTANTS = (
         _TO_HOT,
         "failures = detached_since(self._world.servers, leased.shard(), parts, detached_before)",
         "failures = detached_since(self._world.servers, leased.shard(), [], detached_before)",
-        (("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[active_on_disk4]"),),
+        ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[active_on_disk4]",),
     ),
 )
