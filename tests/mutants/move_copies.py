@@ -56,14 +56,6 @@ MUTANTS = (
         ("move/test_copies.py::test_what_a_run_created_is_removed",),
     ),
     Mutant(
-        "copies of parts that hot has are kept as they are, whatever they hold",
-        _COPIES,
-        "        elif copy.payload != part.payload:\n"
-        "            yield path, [*removal(copy), *creation(part)]\n",
-        "",
-        ("move/test_copies.py::test_hot_is_authoritative[other bytes]",),
-    ),
-    Mutant(
         "copies are not needed once State is HOT",
         _NEEDED,
         "if state is None or never_was_cold(state):",

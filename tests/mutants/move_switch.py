@@ -91,13 +91,6 @@ MUTANTS = (
         ("move/test_switch.py::test_a_refusal_is_told_after_all_outcomes_are_known[no permission]",),
     ),
     Mutant(
-        "cold is not read again before a partition comes back",
-        _SWITCH,
-        "with_cold=direction.needs_cold",
-        "with_cold=False",
-        ("move/test_hot_members.py::test_all_members_that_know_let_the_copies_go",),
-    ),
-    Mutant(
         "a group is looked after with the last one only",
         _SWITCH,
         "            yield\n            size",

@@ -34,13 +34,6 @@ MUTANTS = (
         ("move/test_operations.py::test_a_part_is_created_before_its_children_and_deleted_after_them",),
     ),
     Mutant(
-        "copies that a drop took away since come back",
-        _TO_HOT,
-        "needs_cold = True",
-        "needs_cold = False",
-        ("move/test_to_hot.py::test_a_cold_partition_all_of_whose_parts_are_in_hot",),
-    ),
-    Mutant(
         "other copies than the servers were asked about are not changed",
         _TO_HOT,
         "return not now.is_cold or (now.hot, now.cold) != (prepared.hot, prepared.cold)",
