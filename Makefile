@@ -85,6 +85,12 @@ demo: setup ## Classify and move partitions of real servers on this machine
 record: setup ## Record the znodes that the demo uses where there is no ClickHouse
 	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.record
 
+.PHONY: explore
+explore: export SEED ?=
+explore: export STEPS ?=
+explore: setup ## Explore faults while partitions move: STEPS=1000000, or play SEED=7 again
+	@PYTHONPATH=build/collections:tests $(BIN)/python -m explore
+
 .PHONY: bench
 bench: setup ## Measure the move and the classification on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py

@@ -35,6 +35,14 @@ settings.register_profile("any_speed", deadline=None, suppress_health_check=[Hea
 settings.load_profile("any_speed")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the figures that tests recorded as ``explored``."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            if name == "explored":
+                terminalreporter.write_line(f"{report.nodeid}: {value}")
+
+
 @pytest.fixture(scope="session")
 def hot_ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ensemble]:
     """A standalone server, shared by all tests; use `hot`, which puts it right after each test."""

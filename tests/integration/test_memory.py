@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The overlay of check mode, and the ensembles in memory made of it, answer as a real ensemble does."""
+"""The overlay of check mode, and the ensembles in memory, answer as a real ensemble does."""
 
 from __future__ import annotations
 

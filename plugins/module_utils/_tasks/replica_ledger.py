@@ -107,6 +107,8 @@ class ChangeLedger:
             return self._given
         if self._server is None:
             return [each.key for each in self._probe().replicas()]
+        # A replica that this session does not know yet would keep its entry, and its server be replaced.
+        hot.sync("/")
         found = [
             ReplicaKey(shard_path, replica.name)
             for shard_path in shard_paths_below(hot, self._params["root"], self._root)

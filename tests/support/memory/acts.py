@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from support.memory.scene import TARGET, Scene
-from support.memory.simulated import SimulatedServers
+from support.memory.statements import Statements
 
-Act = Callable[[SimulatedServers], object]
+Act = Callable[[Statements], object]
 
 
 def and_catch_up(act: Act) -> Act:
     """Let every replica do what is left to do after it."""
 
-    def both(servers: SimulatedServers) -> None:
+    def both(servers: Statements) -> None:
         act(servers)
         servers.catch_up()
 
@@ -33,6 +33,13 @@ ON_THE_PARTITION: dict[str, Act] = {
     "mutate": lambda servers: servers.mutate(TARGET),
     "assign a drop": lambda servers: servers.assign_drop(TARGET),
     "drop": lambda servers: servers.drop(TARGET),
+    "mutate and apply": and_catch_up(lambda servers: servers.assign_mutation(TARGET)),
+    "assign a detach": lambda servers: servers.assign_detach(TARGET),
+    "detach and attach": and_catch_up(lambda servers: servers.attach(TARGET)),
+    "assign a replacement": lambda servers: servers.replace(TARGET),
+    "replace": and_catch_up(lambda servers: servers.replace(TARGET)),
+    "move away": and_catch_up(lambda servers: servers.move_away(TARGET)),
+    "insert with a quorum": lambda servers: servers.insert_with_quorum(TARGET),
 }
 """Those that concern TARGET."""
 
@@ -43,6 +50,11 @@ ON_THE_TABLE: dict[str, Act] = {
     "add a replica": lambda servers: servers.add_replica(),
     "add a replica that fetches": and_catch_up(lambda servers: servers.add_replica()),
     "remove a replica": lambda servers: servers.remove_replica(),
+    "add a replica again": lambda servers: servers.add_again(),
+    "add a replica again that fetches": and_catch_up(lambda servers: servers.add_again()),
+    "alter": lambda servers: servers.alter(),
+    "alter and apply": and_catch_up(lambda servers: servers.alter()),
+    "lose the session with cold": lambda servers: servers.expire_cold(),
     "drop the table": lambda servers: servers.drop_table(),
     "make the table again": lambda servers: servers.recreate(),
 }

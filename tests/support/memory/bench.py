@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
@@ -25,9 +26,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     SetData,
     Unknown,
 )
-from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.client import MemoryClient
+from support.memory.memory import LEADER, ManualClock, MemoryEnsemble, MemoryStore
 from support.memory.moves import ANY, make_world
-from support.memory.simulated import SimulatedServers
+from support.memory.statements import Statements
 from support.memory.tables import TableOptions, build_table
 
 PATH = "/clickhouse/tables/01/hits"
@@ -78,16 +80,20 @@ def _switches(multi: Multi, state: bytes) -> bool:
 class Bench:
     """One table, a client of each ensemble to change it with, and the world of the move.
 
+    Runs are connected to members that lag behind; all else is to the leaders.
+
     switched_to: the State of the switches that something is done before or after.
     """
 
     def __init__(self, options: TableOptions | None = None) -> None:
         self.clock = ManualClock()
-        self.hot_ensemble, self.cold_ensemble = (MemoryEnsemble(name, self.clock) for name in ("hot", "cold"))
+        self.hot_ensemble, self.cold_ensemble = (
+            MemoryEnsemble(name, self.clock, members=2) for name in ("hot", "cold")
+        )
         self.hot = MemoryClient(self.hot_ensemble.open())
         self.cold = MemoryClient(self.cold_ensemble.open())
         table = build_table(self.hot, PATH, options or TableOptions(partitions=(DAY, OTHER)))
-        self.servers = SimulatedServers(table, self.hot, self.cold)
+        self.servers = Statements(table, self.hot, self.cold)
         self.hot_store, self.cold_store = HookedStore(self.hot_ensemble), HookedStore(self.cold_ensemble)
         self.world: World = make_world(self.hot_store, self.cold_store, self.clock, lock_wait=3.0)
         self.options: GateOptions = ANY
@@ -102,11 +108,25 @@ class Bench:
 
     def move(self, *partitions: str) -> ShardReport:
         """Move partitions, DAY if none is named."""
-        return move_shard(self.world, PATH, partitions or (DAY,), self.options)
+        with self._behind():
+            return move_shard(self.world, PATH, partitions or (DAY,), self.options)
 
     def reheat(self, *partitions: str) -> ShardReport:
         """Bring partitions back, DAY if none is named."""
-        return reheat_shard(self.world, PATH, partitions or (DAY,))
+        with self._behind():
+            return reheat_shard(self.world, PATH, partitions or (DAY,))
+
+    @contextmanager
+    def _behind(self) -> Iterator[None]:
+        """Connect the run to the members that are as far behind as ZooKeeper allows."""
+        stores = (self.hot_store, self.cold_store)
+        for store in stores:
+            store.connect_to(store.ensemble.members[-1])
+        try:
+            yield
+        finally:
+            for store in stores:
+                store.connect_to(LEADER)
 
     def reader(self) -> ShardReader:
         """Return what reads the shard path, as a run does."""

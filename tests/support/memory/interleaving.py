@@ -2,37 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs something else between two operations of a mover, and checks the invariants after every step."""
+"""Runs something else between two operations of a mover, each of which a watch judges."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from math import inf
+from typing import Protocol
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_part_name
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import parent_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
-    Check,
-    Committed,
-    Create,
-    Delete,
     Multi,
     Outcome,
-    SetData,
     Unknown,
     Znode,
 )
-from support.memory.memory import MemoryEnsemble, MemoryStore
-from support.memory.simulated import SimulatedServers
-
-_PART = re.compile(r"(?P<path>.*/replicas/(?P<replica>[^/]+)/parts/(?P<name>[^/]+))(/[^/]+)?")
-_STATE = re.compile(r".*/block_numbers/([^/]+)/State")
-
-_STARTING_SECONDS = 600.0
-"""How long a znode of a server that is gone may make a replica look active at the most."""
+from support.memory.memory import MemoryStore
 
 Action = Callable[[], None]
 
@@ -53,12 +38,14 @@ class Script:
 
     actions: number of an operation → what is done before it.
     lost: number of a multi → what becomes of it while its answer is lost.
+    lose_next: what becomes of the next multi, whichever that is, while its answer is lost.
     """
 
     def __init__(self, lost: Mapping[int, Lost] | None = None) -> None:
         self.trace: list[str] = []
         self.actions: dict[int, Action] = {}
         self.lost = lost or {}
+        self.lose_next: Lost | None = None
         self._dead = False
 
     def step(self, operation: str) -> int:
@@ -72,6 +59,11 @@ class Script:
             raise Died
         return number
 
+    def lost_at(self, number: int) -> Lost | None:
+        """What becomes of the multi that is the operation of that number."""
+        lost, self.lose_next = self.lost.get(number, self.lose_next), None
+        return lost
+
     def die(self) -> None:
         """Let this operation and every later one fail: the process is gone."""
         self._dead = True
@@ -80,175 +72,32 @@ class Script:
         """Number of the last operation that the pattern is found in; -1 for none."""
         return max((number for number, each in enumerate(self.trace) if re.search(pattern, each)), default=-1)
 
+    def last_look(self, pattern: str, *, behind: bool) -> int:
+        """Number of the last operation that shows what was so before it to one that the pattern is found in.
 
-class Violation(AssertionError):
-    """An invariant of the protocol does not hold."""
-
-
-class _Starting:
-    """What a server of one replica that is starting now may have read in hot; cold it reads after that."""
-
-    def __init__(self) -> None:
-        self._disk: object = None
-        self._until: dict[frozenset[str], float] = {}
-        self._hot: frozenset[str] = frozenset()
-        self._last_active = -inf
-
-    def note(self, now: float, active: bool, disk: object, hot: frozenset[str]) -> frozenset[str]:
-        """Note how things are now; returns the names that such a server has found in hot whenever it looked.
-
-        It has begun after the last change of the disk, and after a replica that looks active was alive.
+        behind: whether that is not the operation itself, but a sync with hot before it, or what follows the
+        last write to hot.
         """
-        if self._disk != disk:
-            self._disk, self._until, self._hot = disk, {}, hot
-        if active:
-            self._last_active = now
-        # What was so at the last call was so until just now.
-        self._until |= {self._hot: now, hot: now}
-        self._hot = hot
-        begun = self._last_active - _STARTING_SECONDS
-        self._until = {names: until for names, until in self._until.items() if until > begun}
-        return frozenset.intersection(*self._until)
+        looked = self.last(pattern)
+        if not behind:
+            return looked
+        before = list(enumerate(self.trace[: max(0, looked)]))
+        shown = [number for number, each in before if each.startswith("hot sync")]
+        shown += [number + 1 for number, each in before if each.startswith("hot commit")]
+        return max(shown, default=-1)
 
 
-class Watch:
-    """Checks the invariants: after each multi of a mover, and whenever `check` is called."""
+class Watching(Protocol):
+    """What a watched store tells what its run does."""
 
-    def __init__(self, servers: SimulatedServers, hot: MemoryEnsemble, cold: MemoryEnsemble) -> None:
-        self._servers = servers
-        self._hot = hot
-        self._cold = cold
-        self._read: dict[str, int] = {}
-        self._seen = 0
-        self._epochs: dict[str, Script] = {}
-        self._states_created: set[tuple[int, str]] = set()
-        self._starting: defaultdict[str, _Starting] = defaultdict(_Starting)
-        self.check()
-
-    def note_read(self, znode: Znode) -> None:
-        """Remember which creation of a znode of hot the mover has seen last, and when it began to look."""
-        self._read[znode.path] = znode.stat.czxid
-        if znode.path.endswith("/host"):
-            # The last of the versions that the switch is fenced by; what the gates look at comes later.
-            self._seen = self._servers.assigned
-
-    def commit(self, run: Script, store: MemoryStore, multi: Multi) -> Outcome:
-        """Apply a multi of a mover and check that it was allowed to."""
-        paths = [self._servers.table.path, *(path for op in multi for path in (op.path, parent_of(op.path)))]
-        hot, cold = (
-            {znode.path: znode for znode in each.read(paths) if znode is not None}
-            for each in (self._hot, self._cold)
-        )
-        outcome = store.ensemble.commit(store.session_id, multi)
-        if isinstance(outcome, Committed):
-            self._judge_lease(run, store, multi)
-            if store.ensemble is self._hot:
-                self._judge_hot(multi, hot, cold)
-            else:
-                self._judge_cold(multi, hot)
-            self.check()
-        return outcome
+    def commit(self, run: Script, store: MemoryStore, multi: Multi, *, answered: bool = True) -> Outcome:
+        """Apply a multi and judge it."""
 
     def check(self) -> None:
-        """I1, I3 and I4."""
-        for replica, disk in self._servers.disk.items():
-            hot, cold = (self._names(each, replica) for each in (self._hot, self._cold))
-            for name in hot | cold:
-                parse_part_name(name, 1, replica)  # I4
-            self._check_starting_server(replica, frozenset(disk), hot, cold)
-            for name in disk & cold - hot:
-                if self._state(name.split("_")[0]) != b"COLD":
-                    raise Violation(f"I3: {name} of {replica} is in cold only, and State is not COLD")
+        """Look at everything."""
 
-    def _check_starting_server(
-        self, replica: str, disk: frozenset[str], hot: frozenset[str], cold: frozenset[str]
-    ) -> None:
-        """I1, for a server that is starting: it read hot whenever it can have, and reads cold now."""
-        active = self._hot.read([f"{self._servers.table.path}/replicas/{replica}/is_active"])[0]
-        kept = (self._servers.times_made, disk)
-        found = self._starting[replica].note(self._hot.clock.now(), active is not None, kept, hot)
-        missing = disk - cold - found
-        if missing:
-            raise Violation(f"I1: {sorted(missing)} of {replica} can be found neither in hot nor in cold")
-
-    def _judge_lease(self, run: Script, store: MemoryStore, multi: Multi) -> None:
-        """Only the run that raised the epoch of the ensemble last may write to the table."""
-        for op in multi:
-            if "/epochs/" in op.path and isinstance(op, (Create, SetData)):
-                self._epochs[store.name] = run
-                continue
-            of_the_table = _PART.fullmatch(op.path) or _STATE.fullmatch(op.path)
-            if of_the_table and not isinstance(op, Check) and self._epochs.get(store.name) is not run:
-                raise Violation(f"{op.path} of {store.name} was written to without the lease")
-
-    def _judge_hot(self, multi: Multi, hot: Mapping[str, Znode], cold: Mapping[str, Znode]) -> None:
-        """I2, I3, I5 and I9, the fence, and that nothing else of the table is written to."""
-        made_cold, made_hot = _switched_to(b"COLD", multi), _switched_to(b"HOT", multi)
-        switched = made_cold | made_hot
-        if switched and self._seen != self._servers.assigned:
-            raise Violation(f"{sorted(switched)} were switched, and more was assigned than the gates saw")
-        self._judge_return(multi, cold, made_hot)
-        for op in multi:
-            part, state = _PART.fullmatch(op.path), _STATE.fullmatch(op.path)
-            if isinstance(op, Delete) and part:
-                if part["name"].split("_")[0] not in made_cold:
-                    raise Violation(f"I3: {op.path} was deleted without State=COLD")
-                if cold.get(op.path) is None or cold[op.path].data != hot[op.path].data:
-                    raise Violation(f"I2: {op.path} was deleted, but cold has not the same bytes")
-                if self._read.get(op.path) != hot[op.path].stat.czxid:
-                    raise Violation(f"I5: {op.path} was deleted without having been read")
-            elif state and isinstance(op, Create):
-                creation = hot[self._servers.table.path].stat.czxid, op.path
-                if creation in self._states_created:
-                    raise Violation(f"I9: {op.path} was created twice")
-                self._states_created.add(creation)
-            elif isinstance(op, Delete) and op.path.startswith(self._servers.table.path):
-                raise Violation(f"{op.path} was deleted")
-
-    def _judge_return(self, multi: Multi, cold: Mapping[str, Znode], made_hot: frozenset[str]) -> None:
-        """I2 and I3 of the way back: hot gets what cold and the disk have, and then has all of the disk."""
-        for op in multi:
-            part = _PART.fullmatch(op.path)
-            if isinstance(op, Create) and part:
-                if part["name"].split("_")[0] not in made_hot:
-                    raise Violation(f"I3: {op.path} was created without State=HOT")
-                if cold.get(op.path) is None or cold[op.path].data != op.data:
-                    raise Violation(f"I2: {op.path} was created, but cold has not the same bytes")
-                children = [each.children([part["path"]])[0] for each in (self._hot, self._cold)]
-                if children[0] != children[1]:
-                    raise Violation(f"I2: {part['path']} was created, but cold has other children")
-                if part["name"] not in self._servers.disk.get(part["replica"], ()):
-                    raise Violation(f"{op.path} was created, and the disk has it not")
-        for replica, disk in self._servers.disk.items():
-            of_them = {name for name in disk if name.split("_")[0] in made_hot}
-            missing = of_them - self._names(self._hot, replica)
-            if missing:
-                raise Violation(f"I3: State=HOT was set, and hot has not {sorted(missing)} of {replica}")
-
-    def _judge_cold(self, multi: Multi, hot: Mapping[str, Znode]) -> None:
-        """I6."""
-        for op in multi:
-            part = _PART.fullmatch(op.path)
-            if isinstance(op, Delete) and part:
-                on_disk = part["name"] in self._servers.disk.get(part["replica"], ())
-                if on_disk and part["path"] not in hot:
-                    raise Violation(f"I6: {op.path} was deleted, and hot has it not")
-
-    def _names(self, ensemble: MemoryEnsemble, replica: str) -> frozenset[str]:
-        return frozenset(ensemble.children([self._servers.table.parts_path(replica)])[0] or ())
-
-    def _state(self, partition: str) -> bytes | None:
-        znode = self._hot.read([self._servers.table.state_path(partition)])[0]
-        return None if znode is None else znode.data
-
-
-def _switched_to(state: bytes, multi: Multi) -> frozenset[str]:
-    """Partitions whose State the multi sets to that."""
-    return frozenset(
-        match[1]
-        for op in multi
-        if isinstance(op, SetData) and op.data == state and (match := _STATE.fullmatch(op.path))
-    )
+    def look_at_members(self) -> None:
+        """Look at everything if a member has caught up."""
 
 
 class WatchedStore:
@@ -257,7 +106,7 @@ class WatchedStore:
     chroot = ""
     server_id = 1
 
-    def __init__(self, store: MemoryStore, script: Script, watch: Watch) -> None:
+    def __init__(self, store: MemoryStore, script: Script, watch: Watching) -> None:
         self._store = store
         self._script = script
         self._watch = watch
@@ -280,16 +129,17 @@ class WatchedStore:
     def expire(self) -> None:
         """End the session; the next request begins a new one."""
         self._store.expire()
+        self._watch.check()
+
+    def connect_to(self, member: int) -> None:
+        """Move the session to another member."""
+        self._store.connect_to(member)
+        self._watch.look_at_members()
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
         """One step."""
         self._step("read", paths)
-        found = self._store.read(paths)
-        if self.name == "hot":
-            for znode in found:
-                if znode is not None:
-                    self._watch.note_read(znode)
-        return found
+        return self._store.read(paths)
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """One step."""
@@ -299,21 +149,24 @@ class WatchedStore:
     def sync(self, path: str) -> None:
         """One step."""
         self._step("sync", [path])
+        self._store.sync(path)
+        self._watch.look_at_members()
 
     def members(self) -> Sequence[WatchedStore]:
-        """The one member."""
-        return [self]
+        """A session with each member."""
+        return [WatchedStore(each, self._script, self._watch) for each in self._store.members()]
 
     def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
         """One step a multi; after a lost answer nothing more is sent."""
         outcomes: list[Outcome] = []
         for multi in multis:
             number = self._step("commit", [op.path for op in multi[-1:]])
-            lost = self._script.lost.get(number)
+            lost = self._script.lost_at(number)
             if lost is Lost.NOT_APPLIED:
                 break
-            outcome = self._watch.commit(self._script, self._store, multi)
-            if lost is Lost.APPLIED:
+            answered = lost is not Lost.APPLIED
+            outcome = self._watch.commit(self._script, self._store, multi, answered=answered)
+            if not answered:
                 break
             outcomes.append(outcome)
         return outcomes + [Unknown("the answer was lost")] * (len(multis) - len(outcomes))

@@ -2,31 +2,28 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ensembles in memory: the overlay of check mode over an empty tree, shared by any number of sessions.
+"""Ensembles in memory, shared by any number of sessions, with members that may be behind.
 
-``tests/integration/test_memory.py`` shows that they answer as a real ensemble does.
+A commit is applied by the leader at once, and by any other member no sooner than ZooKeeper makes it: when a
+session of the member syncs, or gets the answer to a write, or comes from a member that was further. A test
+may let a member catch up at other times, too. ``tests/integration/test_memory.py`` shows that they answer as
+a real ensemble does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import parent_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
-    Check,
-    Committed,
-    Create,
     Delete,
     Multi,
-    Op,
     Outcome,
-    SetData,
-    Stat,
     Znode,
 )
+from support.memory.history import History
+
+LEADER = 0
+"""The number of the member that applies every commit at once."""
 
 START = 1_600_000_000.0
 """What the clock says at first, in seconds since 1970."""
@@ -47,48 +44,46 @@ class ManualClock:
         self.time += seconds
 
 
-class _Nothing:
-    """Implements ZnodeStore for a tree that has the root only and is never written to."""
-
-    chroot = ""
-    server_id = 1
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.addresses = (f"{name}.example:2181",)
-        self.session_id = 0
-
-    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
-        root = Znode("/", b"", Stat(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-        return [root if path == "/" else None for path in paths]
-
-    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
-        return [() if path == "/" else None for path in paths]
-
-    def sync(self, path: str) -> None:
-        """Nothing lags behind."""
-
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
-        raise NotImplementedError("an overlay writes nothing to what lies below it")
-
-    def members(self) -> Sequence[_Nothing]:
-        return [self]
-
-
 class MemoryEnsemble:
-    """The tree of one ensemble; `open` gives a session with it."""
+    """The history of one ensemble and how far each member is; `open` gives a session with it.
 
-    def __init__(self, name: str, clock: ManualClock | None = None) -> None:
+    Reads of the ensemble itself are answered by the leader.
+    """
+
+    def __init__(self, name: str, clock: ManualClock | None = None, members: int = 1) -> None:
         self.name = name
         self.clock = clock or ManualClock()
-        self._nothing = _Nothing(name)
-        self._overlay = OverlayStore(self._nothing, self.clock)
-        self._times: dict[str, tuple[int, int]] = {}
+        self.history = History()
+        self._applied = [0] * members
+        self._times: list[tuple[float, int]] = []
         self._sessions = 0
 
-    def open(self) -> MemoryStore:
-        """Return a store with a session of its own."""
-        return MemoryStore(self)
+    def open(self, member: int = LEADER) -> MemoryStore:
+        """Return a store with a session of its own, which is connected to that member."""
+        store = MemoryStore(self)
+        store.member = member
+        return store
+
+    @property
+    def members(self) -> range:
+        """The numbers of the members."""
+        return range(len(self._applied))
+
+    def applied(self, member: int) -> int:
+        """The number of the last transaction that the member has applied."""
+        return self.history.last if member == LEADER else self._applied[member]
+
+    def catch_up(self, member: int, to: int | None = None) -> None:
+        """Let the member apply all transactions up to that one, or up to the last one there is."""
+        until = self.history.last if to is None else to
+        self._applied[member] = max(self._applied[member], until)
+
+    def settle(self) -> None:
+        """Let all members catch up, and forget how they got there."""
+        for member in self.members:
+            self.catch_up(member)
+        self.history.forget(self.history.last)
+        self._times = [(self.clock.now(), self.history.last)]
 
     def new_session(self) -> int:
         """Return the id of a session that nobody else has."""
@@ -97,55 +92,56 @@ class MemoryEnsemble:
 
     def end_session(self, session_id: int) -> None:
         """Delete the ephemeral znodes of a session, as when it expires."""
-        for path, znode in self.tree().items():
-            if znode.stat.ephemeral_owner == session_id:
+        for path in list(self.history.paths()):
+            znode, _names = self.history.newest(path)
+            if znode is not None and znode.stat.ephemeral_owner == session_id:
                 self.commit(session_id, (Delete(path, znode.stat.version),))
 
     def commit(self, session_id: int, multi: Multi) -> Outcome:
         """Apply one multi."""
-        self._nothing.session_id = session_id
-        outcome = self._overlay.commit([multi])[0]
-        self._overlay.written.clear()
-        if isinstance(outcome, Committed):
-            for op in multi:
-                self._times.pop(op.path, None)
+        now = self.clock.now()
+        outcome = self.history.apply(multi, session_id, int(now * 1000))
+        if self._times and self._times[-1][0] == now:
+            self._times.pop()
+        self._times.append((now, self.history.last))
         return outcome
+
+    def last_at(self, seconds: float) -> int:
+        """The number of the last transaction up to that time, in seconds since 1970."""
+        return next((last for time, last in reversed(self._times) if time <= seconds), 0)
 
     def set_time(self, path: str, seconds: float) -> None:
         """Make a znode look as if it had been created and written at that time."""
-        self._times[path] = (int(seconds * 1000), int(seconds * 1000))
+        self.history.replace_stat(path, ctime=int(seconds * 1000), mtime=int(seconds * 1000))
 
-    def read(self, paths: Sequence[str]) -> list[Znode | None]:
-        """As a ZnodeReader does."""
-        return [self._timed(znode) for znode in self._overlay.read(paths)]
+    def read(self, paths: Sequence[str], member: int = LEADER) -> list[Znode | None]:
+        """As a ZnodeReader does that is connected to the member."""
+        at = self.applied(member)
+        return [self.history.znode(path, at) for path in paths]
 
-    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """As a ZnodeReader does."""
-        return self._overlay.children(paths)
+    def children(self, paths: Sequence[str], member: int = LEADER) -> list[tuple[str, ...] | None]:
+        """As a ZnodeReader does that is connected to the member."""
+        at = self.applied(member)
+        names = [self.history.names(path, at) for path in paths]
+        return [None if each is None else tuple(sorted(each)) for each in names]
 
     def tree(self, path: str = "/") -> dict[str, Znode]:
         """Every znode at and below the path, parents first."""
-        found: dict[str, Znode] = {}
-        level = [path]
-        while level:
-            found |= {each.path: each for each in self.read(level) if each is not None}
-            listed = aligned(level, self.children(level))
-            level = [f"{each.rstrip('/')}/{name}" for each, names in listed for name in names or ()]
-        return found
+        prefix = f"{path.rstrip('/')}/"
+        found = ((each, self.history.newest(each)[0]) for each in self.history.paths())
+        return {
+            each: znode
+            for each, znode in found
+            if znode is not None and (each == path or each.startswith(prefix))
+        }
 
     def data(self, path: str = "/") -> dict[str, bytes]:
         """Path → data of every znode at and below the path."""
         return {each: znode.data for each, znode in self.tree(path).items()}
 
-    def _timed(self, znode: Znode | None) -> Znode | None:
-        if znode is None or znode.path not in self._times:
-            return znode
-        ctime, mtime = self._times[znode.path]
-        return znode._replace(stat=znode.stat._replace(ctime=ctime, mtime=mtime))
-
 
 class MemoryStore:
-    """Implements ZnodeStore."""
+    """Implements ZnodeStore; what it reads is as far as the member that it is connected to."""
 
     chroot = ""
     server_id = 1
@@ -153,6 +149,8 @@ class MemoryStore:
     def __init__(self, ensemble: MemoryEnsemble) -> None:
         self.ensemble = ensemble
         self.session_id = ensemble.new_session()
+        self.member = LEADER
+        self._seen = 0
 
     @property
     def name(self) -> str:
@@ -165,124 +163,60 @@ class MemoryStore:
         return (f"{self.ensemble.name}.example:2181",)
 
     def expire(self) -> None:
-        """End the session; the next request begins a new one."""
+        """End the session; the next request begins a new one, which may know less."""
         self.ensemble.end_session(self.session_id)
         self.session_id = self.ensemble.new_session()
 
+    def connect_to(self, member: int) -> None:
+        """Move the session to another member, which does not take it before it is as far."""
+        self.ensemble.catch_up(member, self._seen)
+        self.member = member
+
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
         """As a ZnodeReader does; there is no chroot, so that every path is absolute."""
-        return self.ensemble.read(paths)
+        self._see()
+        return self.ensemble.read(paths, self.member)
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """As a ZnodeReader does."""
-        return self.ensemble.children(paths)
+        self._see()
+        return self.ensemble.children(paths, self.member)
 
     def sync(self, path: str) -> None:
-        """Nothing lags behind."""
+        """Let the member catch up."""
+        self.ensemble.catch_up(self.member)
+        self._see()
 
     def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
         """Apply the multis in order."""
-        return [self.ensemble.commit(self.session_id, multi) for multi in multis]
+        return [self.commit_one(multi) for multi in multis]
+
+    def commit_one(self, multi: Multi, *, answered: bool = True) -> Outcome:
+        """Apply a multi; the member answers when it has applied it itself, also where it is rejected."""
+        outcome = self.ensemble.commit(self.session_id, multi)
+        if answered:
+            self.ensemble.catch_up(self.member)
+            self._see()
+        return outcome
 
     def members(self) -> Sequence[MemoryStore]:
-        """The one member."""
-        return [self]
+        """A session with each member."""
+        if len(self.ensemble.members) == 1:
+            return [self]
+        return [MemoryMember(self.ensemble, member) for member in self.ensemble.members]
+
+    def _see(self) -> None:
+        self._seen = self.ensemble.applied(self.member)
 
 
-class MemoryClient:
-    """The calls of a kazoo client that the builders of tables use, over a memory ensemble."""
+class MemoryMember(MemoryStore):
+    """A direct connection to one member."""
 
-    def __init__(self, store: MemoryStore) -> None:
-        self._store = store
+    def __init__(self, ensemble: MemoryEnsemble, member: int) -> None:
+        super().__init__(ensemble)
+        self.member = member
 
-    def create(self, path: str, data: bytes = b"", ephemeral: bool = False, makepath: bool = False) -> str:
-        """Create a znode, with its parents where asked."""
-        if makepath:
-            self.ensure_path(parent_of(path))
-        self._apply(Create(path, data, ephemeral))
-        return path
-
-    def ensure_path(self, path: str) -> None:
-        """Create the znode and its parents where they are missing."""
-        if path != "/" and self.exists(path) is None:
-            self.ensure_path(parent_of(path))
-            self._apply(Create(path, b""))
-
-    def exists(self, path: str) -> Znode | None:
-        """Return the znode, or None."""
-        return self._store.read([path])[0]
-
-    def get(self, path: str) -> tuple[bytes, Stat]:
-        """Return data and stat of a znode that is there."""
-        znode = self._there(path)
-        return znode.data, znode.stat
-
-    def get_children(self, path: str) -> list[str]:
-        """Return the names of the children of a znode that is there."""
-        names = self._store.children([path])[0]
-        assert names is not None, f"no {path}"
-        return list(names)
-
-    def sync(self, path: str) -> None:
-        """Nothing to wait for: there is one member only."""
-
-    def set(self, path: str, data: bytes) -> None:
-        """Write the data, whatever version it has."""
-        self._apply(SetData(path, data, self._there(path).stat.version))
-
-    def delete(self, path: str, recursive: bool = False) -> None:
-        """Delete a znode, with all below it where asked."""
-        if recursive:
-            for name in self.get_children(path):
-                self.delete(f"{path}/{name}", recursive=True)
-        self._apply(Delete(path, self._there(path).stat.version))
-
-    def transaction(self) -> MemoryTransaction:
-        """Begin a multi."""
-        return MemoryTransaction(self)
-
-    def apply(self, ops: Sequence[Op]) -> None:
-        """Apply operations that must not be rejected, all at once."""
-        self._apply(*ops)
-
-    def version(self, path: str) -> int:
-        """Return the data version of a znode that is there."""
-        return self._there(path).stat.version
-
-    def _there(self, path: str) -> Znode:
-        znode = self.exists(path)
-        assert znode is not None, f"no {path}"
-        return znode
-
-    def _apply(self, *ops: Op) -> None:
-        outcome = self._store.commit([ops])[0]
-        assert isinstance(outcome, Committed), f"{outcome} of {ops}"
-
-
-class MemoryTransaction:
-    """The calls of a kazoo transaction that the builders of tables use."""
-
-    def __init__(self, client: MemoryClient) -> None:
-        self._client = client
-        self._ops: list[Op] = []
-
-    def create(self, path: str, value: bytes = b"", ephemeral: bool = False) -> None:
-        """Add the creation of a znode."""
-        self._ops.append(Create(path, value, ephemeral))
-
-    def set_data(self, path: str, value: bytes, version: int = -1) -> None:
-        """Add a write; version -1 stands for the one that the znode has now."""
-        self._ops.append(SetData(path, value, self._client.version(path) if version < 0 else version))
-
-    def delete(self, path: str, version: int = -1) -> None:
-        """Add a deletion; version -1 stands for the one that the znode has now."""
-        self._ops.append(Delete(path, self._client.version(path) if version < 0 else version))
-
-    def check(self, path: str, version: int) -> None:
-        """Add the check of a version."""
-        self._ops.append(Check(path, version))
-
-    def commit(self) -> list[Any]:
-        """Apply all; raises AssertionError when they are rejected."""
-        self._client.apply(self._ops)
-        return []
+    @property
+    def name(self) -> str:
+        """The address of the member."""
+        return f"{self.ensemble.name}{self.member + 1}.example:2181"

@@ -18,12 +18,16 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_co
     move_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
-from support.memory.interleaving import Script, Watch, WatchedStore
+from support.memory.client import MemoryClient
+from support.memory.interleaving import Script, WatchedStore
 from support.memory.ledger import readiness
-from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble
+from support.memory.memory import LEADER, ManualClock, MemoryEnsemble
 from support.memory.moves import make_world
-from support.memory.simulated import SimulatedProbe, SimulatedServers
+from support.memory.probe import SimulatedProbe
+from support.memory.registration import BEHIND_SECONDS
+from support.memory.statements import Statements
 from support.memory.tables import TableOptions, build_table, days
+from support.memory.watch import Watch
 
 _Made = TypeVar("_Made")
 
@@ -33,15 +37,22 @@ TARGET, OTHER, COLD = WANTED = days(3)
 
 
 class Kind(NamedTuple):
-    """What the table and its servers are like."""
+    """What the table and its servers are like, and how far the members are that runs connect to.
+
+    behind: whether they are as far behind as ZooKeeper allows; else each run is connected to the leaders.
+    """
 
     options: TableOptions = TableOptions(partitions=WANTED)
     raises_log_version: bool = True
+    behind: bool = False
 
 
 MODERN = Kind()
 OLD = Kind(TableOptions(partitions=WANTED, legacy=True), raises_log_version=False)
 TWO_PARTS = Kind(TableOptions(partitions=WANTED, parts=2))
+BEHIND, OLD_BEHIND, TWO_PARTS_BEHIND = (each._replace(behind=True) for each in (MODERN, OLD, TWO_PARTS))
+
+_MEMBERS = 3
 
 
 class Where(NamedTuple):
@@ -79,34 +90,41 @@ class Scene:
         `already_cold`: the partitions that are so at first.
         """
         self._by_ledger = by_ledger
+        self.behind = kind.behind
+        self._processes = 0
         self.clock = ManualClock()
-        self.hot, self.cold = (MemoryEnsemble(name, self.clock) for name in ("hot", "cold"))
+        self.hot, self.cold = (MemoryEnsemble(name, self.clock, _MEMBERS) for name in ("hot", "cold"))
         hot, cold = MemoryClient(self.hot.open()), MemoryClient(self.cold.open())
         table = build_table(hot, PATH, kind.options)
-        self.servers = SimulatedServers(table, hot, cold, raises_log_version=kind.raises_log_version)
+        self.servers = Statements(table, hot, cold, raises_log_version=kind.raises_log_version)
         self.options = GateOptions(0.0, kind.options.parts)
         clean = make_world(self.hot.open(), self.cold.open(), self.clock)
         assert move_shard(clean, PATH, already_cold, self.options).moved.keys() == set(already_cold)
-        self.watch = Watch(self.servers, self.hot, self.cold)
+        for ensemble in (self.hot, self.cold):
+            ensemble.settle()
+        self.watch = Watch(self.servers, self.hot, self.cold, by_ledger=by_ledger)
 
     def run(self, script: Script | None = None) -> ShardReport:
         """Move the partitions in a process of its own."""
-        return move_shard(self._world(script), PATH, WANTED, self.options)
+        script = script or Script()
+        report = move_shard(self._world(script), PATH, WANTED, self.options)
+        self.watch.end(script, report.moved)
+        return report
 
     def reheat(self, script: Script | None = None) -> ShardReport:
         """Bring the partitions back in a process of its own."""
-        return reheat_shard(self._world(script), PATH, WANTED)
+        return reheat_shard(self._world(script or Script()), PATH, WANTED)
 
     def wait(self, seconds: float) -> None:
         """Let time pass in which nothing happens."""
-        self.clock.sleep(seconds)
-        self.watch.check()
+        for each in (min(seconds, BEHIND_SECONDS), max(0.0, seconds - BEHIND_SECONDS)):
+            self.clock.sleep(each)
+            self.watch.check()
 
     def take_lease(self) -> None:
         """Take the lease from the last run and give it back, without any other write."""
         self.expire()
-        script = Script()
-        hot, cold = (WatchedStore(each.open(), script, self.watch) for each in (self.hot, self.cold))
+        hot, cold = self.sessions(Script())
         leases = make_world(hot, cold, self.clock).leases
         leases.release(leases.acquire(PATH))
 
@@ -114,9 +132,15 @@ class Scene:
         """End the session that the last run has with hot."""
         self._last.expire()
 
-    def _world(self, script: Script | None) -> World:
-        script = script or Script()
-        hot, cold = (WatchedStore(each.open(), script, self.watch) for each in (self.hot, self.cold))
+    def sessions(self, script: Script) -> tuple[WatchedStore, WatchedStore]:
+        """Open sessions with hot and cold, as a process of its own does: each with another member."""
+        self._processes += 1
+        member = 1 + self._processes % (_MEMBERS - 1) if self.behind else LEADER
+        hot, cold = (WatchedStore(each.open(member), script, self.watch) for each in (self.hot, self.cold))
+        return hot, cold
+
+    def _world(self, script: Script) -> World:
+        hot, cold = self.sessions(script)
         self._last = hot
         world = make_world(hot, cold, self.clock, probe=SimulatedProbe(self.servers))
         return world._replace(readiness=readiness(hot, cold)) if self._by_ledger else world

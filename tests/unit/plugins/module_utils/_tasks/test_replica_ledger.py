@@ -55,6 +55,16 @@ def withdrawn(bench: Bench, *, check_mode: bool = False, **options: Any) -> dict
     return task.result()
 
 
+def test_a_replica_that_the_member_does_not_know_yet_is_withdrawn_by_host(bench: Bench) -> None:
+    bench.hot_store.connect_to(1)
+    bench.servers.restart("r2")
+    bench.hot.set(f"{PATH}/replicas/r2/host", b"host: r2.elsewhere\n")
+
+    withdrawn(bench, host="r2.elsewhere", never_entered=False)
+
+    assert Ledger(bench.hot_ensemble.open()).replicas(PATH) == ["r1"]
+
+
 def entered(bench: Bench) -> list[str]:
     return Ledger(bench.hot_store).replicas(PATH)
 

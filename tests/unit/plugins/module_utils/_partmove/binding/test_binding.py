@@ -21,7 +21,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.bench import DAY, OTHER, PATH, Bench
-from support.memory.memory import MemoryClient, MemoryEnsemble
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble
 
 LAYOUT = ShardLayout(PATH)
 

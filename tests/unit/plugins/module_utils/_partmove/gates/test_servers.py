@@ -29,7 +29,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
 from support.memory.arrange import create, delete, legacy_part
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
-from support.memory.simulated import SimulatedProbe
+from support.memory.probe import SimulatedProbe
 
 CHECK_TABLE = (
     "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)"

@@ -31,7 +31,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Znode,
 )
 from support.memory.behind import Behind, Chrooted
-from support.memory.memory import MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble, MemoryStore
 
 
 class Answering(MemoryStore):

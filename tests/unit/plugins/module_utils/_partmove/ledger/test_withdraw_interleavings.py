@@ -24,13 +24,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.wit
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
-from support.memory.interleaving import Died, Lost, Script, WatchedStore
+from support.memory.interleaving import Died, Lost, Script
 from support.memory.ledger import enter
-from support.memory.scene import COLD, MODERN, OLD, OTHER, PATH, TARGET, Kind, Scene, copy_of
+from support.memory.scene import BEHIND, COLD, MODERN, OLD, OTHER, PATH, TARGET, Kind, Scene, copy_of
 
 R1, R2 = ReplicaKey(PATH, "r1"), ReplicaKey(PATH, "r2")
 
-every_kind = pytest.mark.parametrize("kind", [MODERN, OLD], ids=["modern", "old"])
+every_kind = pytest.mark.parametrize("kind", [MODERN, OLD, BEHIND], ids=["modern", "old", "behind"])
 
 
 class Downgrade:
@@ -44,10 +44,7 @@ class Downgrade:
 
     def run(self, script: Script | None = None) -> None:
         """Withdraw r2 in a process of its own; passed is True when its server may be replaced."""
-        given = script or Script()
-        hot, cold = (
-            WatchedStore(each.open(), given, self.scene.watch) for each in (self.scene.hot, self.scene.cold)
-        )
+        hot, cold = self.scene.sessions(script or Script())
         try:
             withdraw_replicas(DowngradeGuard(hot, cold, DEFAULT_ROOT), Ledger(hot), [R2], Withdrawal())
         except StillCold:
@@ -56,13 +53,13 @@ class Downgrade:
 
     def withdraw(self) -> None:
         """The one step of it that writes."""
-        Ledger(self.scene.hot.open()).withdraw(R2)
+        hot, _cold = self.scene.sessions(Script())
+        Ledger(hot).withdraw(R2)
 
     def look(self) -> None:
         """The step of it that decides."""
-        self.passed = not DowngradeGuard(
-            self.scene.hot.open(), self.scene.cold.open(), DEFAULT_ROOT
-        ).cold_partitions(PATH)
+        guard = DowngradeGuard(*self.scene.sessions(Script()), DEFAULT_ROOT)
+        self.passed = not guard.cold_partitions(PATH)
 
     def withdraw_and_look(self) -> None:
         """Both, with nothing in between."""

@@ -21,7 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     SetData,
 )
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench
-from support.memory.simulated import SimulatedProbe
+from support.memory.probe import SimulatedProbe
 
 
 class TestLateInsert:
@@ -72,6 +72,21 @@ def test_what_was_dropped_since_does_not_come_back() -> None:
         bench.servers.drop(DAY)
 
     bench.after_switch(insert_and_drop)
+
+    assert bench.move().failed[DAY].gate == "late_insert"
+    assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == [f"{DAY}_2_2_0", f"{OTHER}_0_0_0"]
+
+
+def test_what_was_replaced_since_does_not_come_back() -> None:
+    """The servers left the copies, but the parts are on no disk any more."""
+    bench = Bench()
+    bench.world = bench.world._replace(servers=AskServers(SimulatedProbe(bench.servers)))
+
+    def replace() -> None:
+        bench.servers.replace(DAY)
+        bench.servers.catch_up()
+
+    bench.after_switch(replace)
 
     assert bench.move().failed[DAY].gate == "late_insert"
     assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == [f"{DAY}_2_2_0", f"{OTHER}_0_0_0"]

@@ -32,9 +32,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Unknown,
 )
 from support.memory.bench import DAY, PART, Bench
+from support.memory.client import MemoryClient
 from support.memory.interleaving import Lost
-from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
-from support.memory.simulated import SimulatedProbe
+from support.memory.memory import ManualClock, MemoryEnsemble, MemoryStore
+from support.memory.probe import SimulatedProbe
 from support.memory.tables import Table, build_table, days, register
 
 PATH = "/clickhouse/tables/01/hits"

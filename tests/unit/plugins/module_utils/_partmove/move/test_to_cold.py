@@ -32,7 +32,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.memory.arrange import Arrange, allow, both, create, create_cold, delete, entry, mark
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
-from support.memory.simulated import SimulatedProbe
+from support.memory.probe import SimulatedProbe
 from support.memory.tables import TableOptions
 
 LOG = f"{PATH}/log/log-0000000000"

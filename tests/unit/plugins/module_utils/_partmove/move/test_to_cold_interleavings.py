@@ -21,12 +21,14 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.repor
 from support.memory.acts import ON_THE_PARTITION, ON_THE_TABLE, Act, perform
 from support.memory.interleaving import Died, Lost, Script
 from support.memory.scene import (
+    BEHIND,
     MODERN,
     OLD,
+    OLD_BEHIND,
     OTHER,
     PATH,
     TARGET,
-    TWO_PARTS,
+    TWO_PARTS_BEHIND,
     WANTED,
     Kind,
     Scene,
@@ -35,7 +37,7 @@ from support.memory.scene import (
 )
 from support.memory.simulated import SimulatedServers
 
-every_kind = pytest.mark.parametrize("kind", [MODERN, OLD], ids=["modern", "old"])
+every_kind = pytest.mark.parametrize("kind", [MODERN, OLD, BEHIND], ids=["modern", "old", "behind"])
 
 
 def judge(scene: Scene, report: ShardReport) -> None:
@@ -145,9 +147,10 @@ def test_a_run_that_is_paused_while_another_one_begins(kind: Kind) -> None:
 
 ACTS = [
     *((MODERN, act, name) for name, act in (ON_THE_PARTITION | ON_THE_TABLE).items()),
-    *((OLD, act, f"old, {name}") for name, act in ON_THE_PARTITION.items()),
+    *((BEHIND, act, f"behind, {name}") for name, act in (ON_THE_PARTITION | ON_THE_TABLE).items()),
+    *((OLD_BEHIND, act, f"old, behind, {name}") for name, act in ON_THE_PARTITION.items()),
     *(
-        (TWO_PARTS, ON_THE_PARTITION[name], f"two parts, {name}")
+        (TWO_PARTS_BEHIND, ON_THE_PARTITION[name], f"two parts, behind, {name}")
         for name in ("assign a merge", "merge", "drop")
     ),
 ]
@@ -168,7 +171,7 @@ def run_and_judge(scene: Scene, script: Script, last_look: str, acted_at: int) -
     """Run twice; the first report is not to blame for what happened after the last look."""
     try:
         report = scene.run(script)
-        if acted_at <= script.last(last_look) and not scene.servers.times_made:
+        if acted_at <= script.last_look(last_look, behind=scene.behind) and not scene.servers.times_made:
             judge(scene, report)
         scene.servers.catch_up()
         scene.watch.check()
@@ -181,7 +184,9 @@ def run_and_judge(scene: Scene, script: Script, last_look: str, acted_at: int) -
 
 @pytest.mark.parametrize(("kind", "act", "name"), ACTS, ids=[name for _kind, _act, name in ACTS])
 def test_a_server_that_acts(kind: Kind, act: Act, name: str) -> None:
-    last_look = LAST_LOOKS.get(name.removesuffix(" that fetches"), LAST_LOOK_AT_PARTS)
+    last_look = LAST_LOOKS.get(
+        name.removeprefix("behind, ").removesuffix(" that fetches"), LAST_LOOK_AT_PARTS
+    )
     for number, _operation in enumerate(trace_of(kind)):
         scene, script = copy_of(Scene, kind), Script()
         script.actions[number] = perform(scene, act)
@@ -197,9 +202,9 @@ BEGINNINGS: dict[str, Callable[[SimulatedServers], Callable[[], None]]] = {
 @pytest.mark.parametrize("name", BEGINNINGS)
 def test_a_server_that_begins_and_ends(name: str) -> None:
     """An insert that holds a block number, and a merge that was decided but not assigned yet."""
-    operations = range(len(trace_of(MODERN)))
+    operations = range(len(trace_of(BEHIND)))
     for begun, ended in combinations(operations[::STRIDE], 2):
-        scene, script = copy_of(Scene, MODERN), Script()
+        scene, script = copy_of(Scene, BEHIND), Script()
 
         def begin(scene: Scene = scene, script: Script = script, ended: int = ended) -> None:
             end = BEGINNINGS[name](scene.servers)
@@ -211,9 +216,9 @@ def test_a_server_that_begins_and_ends(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["insert", "insert and fetch", "merge", "assign a drop", "drop"])
 def test_a_server_that_acts_before_the_process_dies(name: str) -> None:
-    operations = range(len(trace_of(MODERN)))
+    operations = range(len(trace_of(BEHIND)))
     for acted, died in combinations(operations[::STRIDE], 2):
-        scene, script = copy_of(Scene, MODERN), Script()
+        scene, script = copy_of(Scene, BEHIND), Script()
         script.actions[acted] = perform(scene, ON_THE_PARTITION[name])
         script.actions[died] = script.die
         with suppress(Died):
@@ -228,11 +233,11 @@ def test_a_server_that_acts_before_the_process_dies(name: str) -> None:
 @pytest.mark.parametrize("name", ["insert", "merge", "drop", "restart a server"])
 def test_a_server_that_acts_while_an_answer_is_lost(name: str, lost: Lost) -> None:
     act = (ON_THE_PARTITION | ON_THE_TABLE)[name]
-    operations = trace_of(MODERN)
+    operations = trace_of(BEHIND)
     commits = [number for number, operation in enumerate(operations) if " commit " in operation]
     for number in commits:
         for acted in range(max(0, number - 6), min(number + 12, len(operations))):
-            scene, script = copy_of(Scene, MODERN), Script(lost={number: lost})
+            scene, script = copy_of(Scene, BEHIND), Script(lost={number: lost})
             script.actions[acted] = perform(scene, act)
             run_and_judge(scene, script, LAST_LOOK_AT_PARTS, acted)
 
@@ -240,9 +245,9 @@ def test_a_server_that_acts_while_an_answer_is_lost(name: str, lost: Lost) -> No
 @pytest.mark.parametrize("name", ["insert", "add a replica", "remove a replica"])
 def test_a_server_that_acts_before_the_session_expires(name: str) -> None:
     act = (ON_THE_PARTITION | ON_THE_TABLE)[name]
-    operations = range(len(trace_of(MODERN)))
+    operations = range(len(trace_of(BEHIND)))
     for acted, expired in combinations(operations[len(operations) // 2 :: STRIDE // 2], 2):
-        scene, script = copy_of(Scene, MODERN), Script()
+        scene, script = copy_of(Scene, BEHIND), Script()
         script.actions[acted] = perform(scene, act)
         script.actions[expired] = scene.expire
         run_and_judge(scene, script, LAST_LOOKS.get(name, LAST_LOOK_AT_PARTS), acted)

@@ -38,8 +38,8 @@ from support.memory.arrange import both, create, define, delete
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
 from support.memory.memory import ManualClock, MemoryEnsemble
 from support.memory.moves import make_world
+from support.memory.probe import SimulatedProbe
 from support.memory.reheating import cold_bench, later, run_again_in
-from support.memory.simulated import SimulatedProbe
 from support.memory.synthetic import LEGACY
 from support.memory.tables import TableOptions
 

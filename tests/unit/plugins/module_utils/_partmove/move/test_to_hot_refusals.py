@@ -32,8 +32,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
 from support.memory.arrange import FORMER, Arrange, both, create, create_cold, entry, mark, write
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
 from support.memory.moves import make_world
+from support.memory.probe import SimulatedProbe
 from support.memory.reheating import cold_bench, later, run_again_in
-from support.memory.simulated import SimulatedProbe
 from support.memory.synthetic import MINIMALISTIC
 from support.memory.tables import TableOptions
 

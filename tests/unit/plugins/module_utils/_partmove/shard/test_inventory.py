@@ -23,7 +23,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inve
     find_shard_paths,
     read_inventory,
 )
-from support.memory.memory import START, ManualClock, MemoryClient, MemoryEnsemble
+from support.memory.client import MemoryClient
+from support.memory.memory import START, ManualClock, MemoryEnsemble
 from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
 
 HITS, VISITS = "/clickhouse/tables/01/hits", "/clickhouse/tables/01/visits"

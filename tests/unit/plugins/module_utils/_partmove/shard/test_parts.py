@@ -18,7 +18,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import read_parts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.memory.bench import PATH, HookedStore
-from support.memory.memory import MemoryClient, MemoryEnsemble
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble
 from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
 
 NEW, OLD, THIRD = "all_0_0_0", "all_1_1_0", "all_2_2_0"

@@ -14,7 +14,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.shar
     read_shared_storage,
 )
 from support.memory.bench import PART, PATH
-from support.memory.memory import MemoryClient, MemoryEnsemble
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble
 
 UUID = "5f2b1d3c-0d5a-4b58-9a6b-0e0a1a3b2c1d"
 OWN_ID = (f"{PATH}/table_shared_id", UUID.encode())

@@ -22,7 +22,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     SetData,
     Znode,
 )
-from support.memory.memory import ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.client import MemoryClient
+from support.memory.memory import ManualClock, MemoryEnsemble, MemoryStore
 
 
 class Counting(MemoryStore):

@@ -27,7 +27,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Rejected,
 )
 from support.memory.bench import HookedStore
-from support.memory.memory import MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble, MemoryStore
 
 
 @pytest.fixture

@@ -1,0 +1,171 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs of every kind on the table of a scene, each in a process of its own and configured in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import ColdEnsemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import (
+    Ledger,
+    LedgerReadiness,
+    ReplicaKey,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import (
+    DowngradeGuard,
+    StillCold,
+    Withdrawal,
+    withdraw_replicas,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.state import StateSetter
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, Outcome
+from explore.schedule import Settings
+from support.memory.interleaving import Script, WatchedStore
+from support.memory.memory import ManualClock, MemoryEnsemble, MemoryStore
+from support.memory.moves import make_world
+from support.memory.probe import SimulatedProbe
+from support.memory.scene import PATH, WANTED, Scene
+from support.memory.violation import Violation
+
+_OTHER_ROOT = "/elsewhere"
+_WITHDRAWN = "r2"
+
+
+class Process(NamedTuple):
+    """What a run works with."""
+
+    script: Script
+    hot: WatchedStore
+    cold: WatchedStore
+    world: World
+    root: str
+    settings: Settings
+
+
+class _ClockAhead:
+    """Implements Clock: that of a controller, which is not the one of the ensembles."""
+
+    def __init__(self, clock: ManualClock, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+
+    def now(self) -> float:
+        """Seconds since 1970, as this controller thinks."""
+        return self._clock.now() + self._seconds
+
+    def sleep(self, seconds: float) -> None:
+        """Let the time pass for all."""
+        self._clock.sleep(seconds)
+
+
+class _Unwatched:
+    """Applies the multis to an ensemble that no server knows, whose znodes nobody judges."""
+
+    def commit(self, _run: object, store: MemoryStore, multi: Multi, *, answered: bool = True) -> Outcome:
+        """Apply one."""
+        return store.commit_one(multi, answered=answered)
+
+    def look_at_members(self) -> None:
+        """Nobody reads from them."""
+
+    def check(self) -> None:
+        """There is nothing to check."""
+
+
+class Runs:
+    """Starts runs on the table of one scene."""
+
+    def __init__(self, scene: Scene, *, by_ledger: bool) -> None:
+        self._scene = scene
+        self._by_ledger = by_ledger
+        self._other_cold = MemoryEnsemble("other", scene.clock, 3)
+
+    def start(self, settings: Settings, script: Script) -> Process:
+        """Connect a run to both ensembles."""
+        scene = self._scene
+        hot, cold = scene.sessions(script)
+        if settings.other_cold:
+            cold = WatchedStore(self._other_cold.open(1), script, _Unwatched())
+        clock = _ClockAhead(scene.clock, settings.seconds_ahead)
+        root = _OTHER_ROOT if settings.other_root else DEFAULT_ROOT
+        world = make_world(hot, cold, clock, probe=SimulatedProbe(scene.servers))
+        leases = LeaseKeeper(hot, cold, clock, owner="a run", root=root, wait_seconds=3.0)
+        world = world._replace(leases=leases)
+        if self._by_ledger:
+            world = world._replace(readiness=LedgerReadiness(Ledger(hot, root), ColdEnsemble.of(cold)))
+        return Process(script, hot, cold, world, root, settings)
+
+    def carry_out(self, goal: str, partition: str, process: Process) -> str:
+        """Let the run do what it is for; returns what it tells. Raises PartMoveError, and Died."""
+        if goal == "move":
+            report = self.move(process)
+            return told(report)
+        if goal == "reheat":
+            return told(reheat_shard(process.world, PATH, WANTED))
+        if goal == "downgrade":
+            return self._downgrade(process)
+        return str(self.set_state(process, partition, State[goal.split(" ")[1]]))
+
+    def move(self, process: Process, partitions: Sequence[str] = WANTED) -> ShardReport:
+        """Move partitions to cold."""
+        own = self._scene.options
+        options = own._replace(
+            min_age=process.settings.min_age, max_parts=own.max_parts + process.settings.more_parts
+        )
+        report = ShardReport(PATH)
+        move_shard(process.world, PATH, partitions, options, report)
+        self._scene.watch.end(process.script, report.moved)
+        return report
+
+    def set_state(self, process: Process, partition: str, state: State) -> object:
+        """Set State of a partition."""
+        world = process.world
+        setter = StateSetter(world.hot, world.cold, world.leases, world.servers, ShardLayout(PATH))
+        return setter.set(partition, state)
+
+    def _downgrade(self, process: Process) -> str:
+        key = ReplicaKey(PATH, _WITHDRAWN)
+        ledger = Ledger(process.hot, process.root)
+        guard = DowngradeGuard(process.hot, process.cold, process.root)
+        try:
+            withdraw_replicas(guard, ledger, [key], Withdrawal())
+        except StillCold:
+            return "still cold"
+        self._judge_downgrade(ReplicaKey(PATH, _WITHDRAWN))
+        return "withdrawn"
+
+    def _judge_downgrade(self, key: ReplicaKey) -> None:
+        """Unless it was entered again, no part is registered in cold only, or ever will be."""
+        scene = self._scene
+        if not self._by_ledger or scene.hot.read([Ledger(scene.hot.open()).path(key)])[0] is not None:
+            return
+        for replica, disk in scene.servers.disk.items():
+            names = scene.hot.children([scene.servers.table.parts_path(replica)])[0] or ()
+            if disk - set(names):
+                raise Violation(
+                    f"the guard passed, and only cold has {sorted(disk - set(names))} of {replica}"
+                )
+
+
+def told(report: ShardReport) -> str:
+    """What a report says, as people read it."""
+    words = {
+        "moved": sorted(report.moved),
+        "unchanged": sorted(report.unchanged),
+        "removed": sorted(report.copies_removed),
+        "deferred": {each: refusal.gate.value for each, refusal in sorted(report.deferred.items())},
+        "failed": {each: refusal.gate.value for each, refusal in sorted(report.failed.items())},
+    }
+    return ", ".join(f"{word} {found}" for word, found in words.items() if found)

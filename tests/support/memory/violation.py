@@ -1,0 +1,11 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a watch raises."""
+
+from __future__ import annotations
+
+
+class Violation(AssertionError):
+    """An invariant of the protocol does not hold."""
