@@ -34,7 +34,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Unknown,
 )
 from support.memory.bench import HookedStore
-from support.memory.memory import START, ManualClock, MemoryClient, MemoryEnsemble, MemoryStore
+from support.memory.client import MemoryClient
+from support.memory.memory import START, ManualClock, MemoryEnsemble, MemoryStore
 
 PATH = "/clickhouse/tables/01/hits"
 LOCK = "/partmove/locks/%2Fclickhouse%2Ftables%2F01%2Fhits"

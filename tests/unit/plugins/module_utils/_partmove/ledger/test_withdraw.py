@@ -30,8 +30,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete, Multi
 from support.memory.arrange import both, create, create_cold, delete
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
+from support.memory.client import MemoryClient
 from support.memory.ledger import enter, readiness
-from support.memory.memory import MemoryClient, MemoryEnsemble
+from support.memory.memory import MemoryEnsemble
 
 R1, R2 = ReplicaKey(PATH, "r1"), ReplicaKey(PATH, "r2")
 HOST = b"host: ch1.example\nport: 9009\ntcp_port: 9000\ndatabase: my\\nshop\ntable: hits\nscheme: http\n"

@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, SetData
 from support.memory.bench import DAY, OTHER, PATH, Bench
-from support.memory.simulated import SimulatedProbe
+from support.memory.probe import SimulatedProbe
 
 STATE = f"{PATH}/block_numbers/{DAY}/State"
 

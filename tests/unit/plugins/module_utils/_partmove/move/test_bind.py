@@ -20,7 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.bind 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import LeasedShard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.bench import DAY, OTHER, PATH, Bench
-from support.memory.memory import MemoryClient, MemoryEnsemble
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble
 
 SIDE = HotSide(PATH, DEFAULT_ROOT)
 

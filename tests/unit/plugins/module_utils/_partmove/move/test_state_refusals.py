@@ -25,7 +25,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.state
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
 from support.memory.arrange import create_cold
 from support.memory.bench import DAY, LOCK, PART, PATH, Bench
-from support.memory.simulated import SimulatedProbe
+from support.memory.probe import SimulatedProbe
 
 STATE = f"{PATH}/block_numbers/{DAY}/State"
 

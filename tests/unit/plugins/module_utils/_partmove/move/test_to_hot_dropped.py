@@ -11,8 +11,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.memory import ManualClock
 from support.memory.moves import make_world
+from support.memory.probe import SimulatedProbe
 from support.memory.reheating import cold_bench, later
-from support.memory.simulated import SimulatedProbe
 
 
 def brought_back() -> Bench:
