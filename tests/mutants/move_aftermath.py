@@ -157,4 +157,18 @@ MUTANTS = (
         "for name in sorted(now[replica] & before[replica]):",
         ("move/test_detached.py::test_a_folder_that_was_there_before_is_nobody_s_fault",),
     ),
+    Mutant(
+        "a switch is undone although the servers have other parts by now",
+        _AFTERMATH,
+        "            if not self._are_on_disk(shard, now, parts):\n",
+        "            if not parts:\n",
+        ("move/test_aftermath.py::test_what_was_replaced_since_does_not_come_back",),
+    ),
+    Mutant(
+        "servers are asked for what was late only, where a switch is undone",
+        _AFTERMATH,
+        "            replica: (*registered, *(part for part in parts if part.replica == replica))\n",
+        "            replica: registered\n",
+        ("move/test_aftermath_order.py::test_an_insert_while_the_servers_are_asked_is_late",),
+    ),
 )
