@@ -28,6 +28,9 @@ class ServerCheck(Protocol):
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """Partition id → why not; the parts expected are those registered in hot."""
 
+    def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
+        """Paths of parts that the servers of their replicas say they do not have; the silent say nothing."""
+
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
         """Replica → names in its ``detached`` folder; a replica that cannot tell them is no key."""
 
@@ -40,6 +43,10 @@ class AssumeActive:
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """No partition is refused, as the operator vouches for all of them."""
         return {}
+
+    def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
+        """None, as no server is asked."""
+        return []
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
         """No replica is a key, as no server is asked."""
@@ -59,6 +66,10 @@ class NoServers:
             "Give the option clickhouse, so that the servers are asked, or assume_active",
         )
         return {partition.partition_id: refusal for partition in partitions}
+
+    def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
+        """None, as no server is asked."""
+        return []
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
         """No replica is a key, as no server is asked."""
@@ -89,6 +100,20 @@ class AskServers:
                 reason = _difference(registered, active[partition.partition_id])
                 if reason is not None:
                     found.setdefault(partition.partition_id, _mismatch(replica, reason, partition))
+        return found
+
+    def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
+        """Paths of parts that are not among the active ones of their replica."""
+        found: list[str] = []
+        for replica in shard.replicas:
+            expected = [part for part in parts if part.replica == replica.name]
+            ids = sorted({part.name.partition_id for part in expected})
+            try:
+                active = self._probe.active_parts(shard.layout.path, replica.name, _host(replica), ids)
+            except PartMoveError:
+                continue
+            names = {part.name for partition in active.values() for part in partition}
+            found += [part.znode.path for part in expected if part.name.text not in names]
         return found
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:

@@ -13,14 +13,13 @@ starting right now may have read hot before that and must still find them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from ..formats.log_entry import EntryKind
 from ..formats.names import is_covered
 from ..gates.gate import Refusal
 from ..gates.names import GateName
 from ..gates.servers import ServerCheck
-from ..shard.facts import PartitionFacts, RegisteredPart, ShardFacts
+from ..shard.facts import PartitionFacts, ShardFacts
 from ..text import few
 from .detached import detached_since
 from .leased_shard import LeasedShard
@@ -29,8 +28,6 @@ from .report import ShardReport
 
 _ATTEMPTS = 100
 """To undo a switch: each insert into the table that comes in between makes one fail."""
-_ASKED = 5
-"""Times that the servers are asked: one may fetch the late part between two looks."""
 
 
 class Aftermath:
@@ -111,9 +108,9 @@ class Aftermath:
         Not where an entry other than an insert waits: it may replace the parts on disk, and a part
         that both ensembles have and the disk has not keeps a table from starting. Not where copies are
         gone either: a DROP PARTITION that has been carried out took them away, and the parts with them. Nor
-        where the servers say that parts are not on disk: a REPLACE PARTITION leaves the copies as they are.
+        where a server says that it has them no more: a REPLACE PARTITION leaves the copies as they are. One
+        that does not answer stops nothing, as a merge with the late part may be near.
         """
-        asked = 0
         for _attempt in range(_ATTEMPTS):
             shard, found = self._leased.look([partition_id])
             now = found[partition_id]
@@ -129,22 +126,11 @@ class Aftermath:
             gone = {part.znode.path for part in parts} - {part.znode.path for part in now.cold_parts}
             if gone or not self._leased.hot.fits(ops, shard.fence):
                 return False
-            if not self._are_on_disk(shard, now, parts):
-                asked += 1
-                if asked == _ASKED:
-                    return False
-                continue
+            if self._servers.lacking(shard, parts):
+                return False
             if self._leased.hot.commit([(partition_id, ops)], shard.fence).is_whole():
                 return True
         return False
-
-    def _are_on_disk(self, shard: ShardFacts, now: PartitionFacts, parts: Sequence[RegisteredPart]) -> bool:
-        """Whether the servers have the parts, and what hot has of the partition by now, and nothing else."""
-        hot = {
-            replica: (*registered, *(part for part in parts if part.replica == replica))
-            for replica, registered in now.hot.items()
-        }
-        return not self._servers.refusals(shard, [replace(now, hot=hot)])
 
     def _server_failures(
         self,

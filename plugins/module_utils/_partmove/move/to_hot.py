@@ -100,6 +100,8 @@ class ToHot:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._asked: dict[str, int] = {}
+        """Replica → transaction that created it, as of when its server was asked."""
 
     def judge_early(self, shard: ShardFacts, partition_ids: Collection[str]) -> Mapping[str, Refusal]:
         """The gates at the whole table that also the way back has."""
@@ -107,7 +109,10 @@ class ToHot:
         return {} if refusal is None else dict.fromkeys(partition_ids, refusal)
 
     def judge(self, look: Look, partition_ids: Sequence[str], now: float) -> Judgement:
-        """The gates that also the way back has."""
+        """The gates that also the way back has, and that no replica is another one than was asked."""
+        created = _created(look.shard)
+        if any(created.get(name, each) != each for name, each in self._asked.items()):
+            return Judgement(dict.fromkeys(partition_ids, _ADDED_AGAIN))
         returned = [self.expected(look.partitions[each]) for each in partition_ids]
         return Judgement(refuse_partitions(look.shard, returned, now, gates=REHEAT_GATES))
 
@@ -125,6 +130,7 @@ class ToHot:
     ) -> dict[str, Refusal]:
         """Bind; cold has what hot is to have."""
         bind(leased, shard)
+        self._asked = _created(shard)
         return {}
 
     def is_changed(self, prepared: PartitionFacts, now: PartitionFacts) -> bool:
@@ -204,6 +210,18 @@ class ToHot:
                 own.update({part.znode.path: part.name for part in each.only_in_cold})
             refused.update(self._world.servers.refusals(shard, dropped))
         return refused
+
+
+_ADDED_AGAIN = Refusal(
+    GateName.QUIET_TABLE,
+    "a replica was dropped and added again under its name after its server had been asked about its parts",
+    "Run again; the server is asked anew then",
+)
+
+
+def _created(shard: ShardFacts) -> dict[str, int]:
+    """Replica → transaction that created its ``host`` znode."""
+    return {each.name: each.host.stat.czxid for each in shard.replicas if each.host is not None}
 
 
 def _copies_needed(seconds: float) -> Refusal:

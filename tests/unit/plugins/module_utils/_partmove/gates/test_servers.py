@@ -236,3 +236,26 @@ def test_a_server_with_fewer_or_more_or_other_parts_is_refused(
 ) -> None:
     bench.servers.disk["r2"] = names | {f"{OTHER}_0_0_0"}
     assert refusals(bench, disks).keys() == {DAY}
+
+
+def test_parts_that_a_server_says_it_has_not_are_told_by_their_paths(bench: Bench, disks: Disks) -> None:
+    looked = look(bench)
+    parts = [*looked.partitions[DAY].hot_parts]
+    servers = AskServers(disks)
+    assert servers.lacking(looked.shard, parts) == []
+    bench.servers.disk["r2"].discard(PART)
+    assert servers.lacking(looked.shard, parts) == [bench.part("r2")]
+    assert AssumeActive().lacking(looked.shard, parts) == []
+    assert NoServers().lacking(looked.shard, parts) == []
+
+
+def test_a_server_that_does_not_answer_says_of_no_part_that_it_has_it_not(
+    bench: Bench, disks: Disks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = look(bench)
+
+    def silent(*_args: object) -> None:
+        raise PartMoveError("no answer")
+
+    monkeypatch.setattr(disks, "active_parts", silent)
+    assert AskServers(disks).lacking(looked.shard, [*looked.partitions[DAY].hot_parts]) == []

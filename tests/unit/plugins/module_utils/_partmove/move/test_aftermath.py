@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move import switch
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Create,
     Delete,
@@ -90,6 +92,27 @@ def test_what_was_replaced_since_does_not_come_back() -> None:
 
     assert bench.move().failed[DAY].gate == "late_insert"
     assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == [f"{DAY}_2_2_0", f"{OTHER}_0_0_0"]
+
+
+def test_a_server_that_does_not_answer_does_not_keep_a_switch_from_being_undone() -> None:
+    """A merge of the late part with the cold one would do more harm than parts that may be on no disk."""
+    bench = Bench()
+    silent: list[bool] = []
+
+    class Probe(SimulatedProbe):
+        def active_parts(
+            self, shard_path: str, replica: str, host: str, partitions: Collection[str]
+        ) -> Mapping[str, tuple[ActivePart, ...]]:
+            if silent:
+                raise PartMoveError("no answer")
+            return super().active_parts(shard_path, replica, host, partitions)
+
+    bench.world = bench.world._replace(servers=AskServers(Probe(bench.servers)))
+    bench.before_switch(lambda: bench.servers.insert(DAY))
+    bench.after_switch(lambda: silent.append(True))
+
+    assert bench.move().deferred[DAY].gate == "late_insert"
+    assert bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[0] == b"HOT"
 
 
 def test_a_replica_that_is_added_right_after_the_switch() -> None:

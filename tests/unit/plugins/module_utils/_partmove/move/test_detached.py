@@ -36,6 +36,9 @@ class Folders:
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         return {}
 
+    def lacking(self, *_args: object) -> list[str]:
+        return []
+
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
         if self.error is not None:
             raise self.error

@@ -113,7 +113,8 @@ def judge(scene: Scene, report: ShardReport) -> None:
             assert is_hot
             assert any(where.cold.values()) or a_replica_is_gone
         elif gate == "partition_exists":
-            assert not any(where.disk.values())
+            # What was attached since is a part of hot.
+            assert where.covered_by(where.hot)
             assert not where.stale
         elif gate in ("not_drifted", "no_stray_copies"):
             # Dropped while copies waited in cold, where a server does not look for parts of a hot partition.
@@ -228,7 +229,13 @@ def test_a_run_that_is_paused_while_partitions_are_moved(run: Run) -> None:
 
 ALL = ON_THE_PARTITION | ON_THE_TABLE
 RUNS_AND_ACTS = [
-    *((run, ALL[name], f"{NAMES[run]}, {name}") for run in NAMES if run.kind != OLD_BEHIND for name in ALL),
+    # Two ensembles that are read one after the other may both be without a partition that is attached again.
+    *(
+        (run, ALL[name], f"{NAMES[run]}, {name}")
+        for run in NAMES
+        for name in ALL
+        if run.kind == MODERN or (run.kind == BEHIND and name != "detach and attach")
+    ),
     *(
         (OLD_BACK, ALL[name], f"old, behind, back, {name}")
         for name in ("insert and fetch", "assign a drop", "drop")

@@ -105,6 +105,9 @@ def keeps_changing(bench: Bench) -> None:
             create(f"replicas/r1/parts/{DAY}_{(number := next(numbers))}_{number}_0", MINIMALISTIC)(bench)
             return {}
 
+        def lacking(self, *_args: object) -> list[str]:
+            return []
+
         def detached(self, *_args: object) -> dict[str, frozenset[str]]:
             return {}
 

