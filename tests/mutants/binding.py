@@ -149,8 +149,8 @@ MUTANTS = (
     Mutant(
         "a shard path is not bound before it is brought back",
         _TO_HOT,
-        "        bind(leased, shard)\n        return {}",
-        "        return {}",
+        "        bind(leased, shard)\n        self._asked",
+        "        self._asked",
         ("move/test_bind.py::test_a_marker_of_version_1_is_completed",),
     ),
     Mutant(

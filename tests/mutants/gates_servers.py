@@ -12,6 +12,13 @@ _SERVERS = "gates/servers.py"
 
 MUTANTS = (
     Mutant(
+        "a server with any part of a partition has all of them",
+        _SERVERS,
+        "found += [part.znode.path for part in expected if part.name.text not in names]",
+        "found += [part.znode.path for part in expected if not names]",
+        ("move/test_aftermath.py::test_what_was_replaced_since_does_not_come_back",),
+    ),
+    Mutant(
         "a server has as many parts, which are others",
         _SERVERS,
         "if names != expected.keys():",

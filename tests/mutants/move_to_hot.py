@@ -102,4 +102,11 @@ MUTANTS = (
         "failures = detached_since(self._world.servers, leased.shard(), [], detached_before)",
         ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[active_on_disk4]",),
     ),
+    Mutant(
+        "a replica that was added again is the one that was asked",
+        _TO_HOT,
+        "        self._asked = _created(shard)\n",
+        "",
+        ("move/test_to_hot_added_again.py::test_nothing_comes_back_to_a_replica_that_was_added_again",),
+    ),
 )
