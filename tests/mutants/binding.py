@@ -49,7 +49,7 @@ MUTANTS = (
         _BINDING,
         "if binding.known is None or binding.is_known:",
         "if binding.known is None or binding.cold is not None:",
-        (("binding/test_binding.py::test_another_cold_ensemble_is_refused_while_a_partition_is_cold"),),
+        ("binding/test_binding.py::test_another_cold_ensemble_is_refused_while_a_partition_is_cold",),
     ),
     Mutant(
         "a cold ensemble without the shard path is let pass",
@@ -91,7 +91,7 @@ MUTANTS = (
         _KNOWN_COLD,
         "return (self.czxid, self.ctime) == (znode.stat.czxid, znode.stat.ctime)",
         "return self.czxid == znode.stat.czxid",
-        (("binding/test_known_cold.py::test_an_ensemble_is_known_by_the_creation_of_a_znode[5-1-False]"),),
+        ("binding/test_known_cold.py::test_an_ensemble_is_known_by_the_creation_of_a_znode[5-1-False]",),
     ),
     Mutant(
         "the coordination root in a marker is not read",
@@ -133,7 +133,7 @@ MUTANTS = (
         _TO_COLD,
         "        bind(leased, shard)\n        copied",
         "        copied",
-        ("move/test_to_cold.py::test_a_partition_that_no_multi_can_carry",),
+        ("move/test_bind.py::test_a_table_is_bound_before_anything_is_copied",),
     ),
     Mutant(
         "a shard path is bound after it was copied",
@@ -149,8 +149,8 @@ MUTANTS = (
     Mutant(
         "a shard path is not bound before it is brought back",
         _TO_HOT,
-        "        bind(leased, shard)\n        return {}",
-        "        return {}",
+        "        bind(leased, shard)\n        self._asked",
+        "        self._asked",
         ("move/test_bind.py::test_a_marker_of_version_1_is_completed",),
     ),
     Mutant(

@@ -65,12 +65,7 @@ MUTANTS = (
         _NAMES,
         "if days[0] <= days[1] and first[:6] == last[:6] else None",
         "if days[0] <= days[1] else None",
-        (
-            (
-                "formats/test_names.py::test_refuses_what_is_no_name_of_format_version_0[20191130_201"
-                "91201_0_0_0]"
-            ),
-        ),
+        ("formats/test_names.py::test_refuses_what_is_no_name_of_format_version_0[20191130_20191201_0_0_0]",),
     ),
     Mutant(
         "a name of another format is cut to fit",
@@ -84,7 +79,7 @@ MUTANTS = (
         _LOG_ENTRY,
         "return _Body((dropped, *sources, *results))",
         "return _Body(tuple(results))",
-        (("formats/test_log_entry.py::test_reads_what_18_16_writes[data6-EntryKind.REPLACE_RANGE-parts6]"),),
+        ("formats/test_log_entry.py::test_reads_what_18_16_writes[data6-EntryKind.REPLACE_RANGE-parts6]",),
     ),
     Mutant(
         "an ALTER concerns no partition",

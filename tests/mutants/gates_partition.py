@@ -137,7 +137,7 @@ MUTANTS = (
         _JUDGE,
         "_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, ",
         "_IN_THE_WAY_BACK = (",
-        (("gates/test_judge.py::test_every_direction_has_gates_of_its_own[queue_clear-gates3-queue_clear]"),),
+        ("gates/test_judge.py::test_every_direction_has_gates_of_its_own[queue_clear-gates3-queue_clear]",),
     ),
     Mutant(
         "a payload that is not understood comes back",

@@ -12,6 +12,13 @@ _SERVERS = "gates/servers.py"
 
 MUTANTS = (
     Mutant(
+        "a server with any part of a partition has all of them",
+        _SERVERS,
+        "found += [part.znode.path for part in expected if part.name.text not in names]",
+        "found += [part.znode.path for part in expected if not names]",
+        ("move/test_aftermath.py::test_what_was_replaced_since_does_not_come_back",),
+    ),
+    Mutant(
         "a server has as many parts, which are others",
         _SERVERS,
         "if names != expected.keys():",
@@ -30,7 +37,7 @@ MUTANTS = (
         _SERVERS,
         "if names != expected.keys():",
         "if not expected.keys() <= names:",
-        (("gates/test_servers.py::test_a_server_with_fewer_or_more_or_other_parts_is_refused[more]"),),
+        ("gates/test_servers.py::test_a_server_with_fewer_or_more_or_other_parts_is_refused[more]",),
     ),
     Mutant(
         "a part without rows passes",

@@ -84,7 +84,7 @@ MUTANTS = (
         _LEASE,
         "epoch.stat.mtime / 1000)",
         "self._clock.now())",
-        (("lease/test_lease.py::test_the_clock_of_the_controller_does_not_say_when_a_lease_was_taken"),),
+        ("lease/test_lease.py::test_the_clock_of_the_controller_does_not_say_when_a_lease_was_taken",),
     ),
     Mutant(
         "the lock is given back whosever it is",

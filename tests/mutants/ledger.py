@@ -82,7 +82,7 @@ MUTANTS = (
         _LEDGER,
         "            self._hot.sync(self.root)\n            yield",
         "            yield",
-        (("ledger/test_withdraw_behind.py::test_an_entry_that_a_member_does_not_know_of_is_withdrawn"),),
+        ("ledger/test_withdraw_behind.py::test_an_entry_that_a_member_does_not_know_of_is_withdrawn",),
     ),
     Mutant(
         "no entry is checked by the switch",

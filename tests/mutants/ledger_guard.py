@@ -61,21 +61,21 @@ MUTANTS = (
         _WITHDRAW,
         "        self._hot.sync(layout.path)\n        self._cold.sync(layout.path)\n        metadata",
         "        metadata",
-        (("ledger/test_withdraw_behind.py::test_a_move_that_a_member_does_not_know_of_is_in_the_way[hot]"),),
+        ("ledger/test_withdraw_behind.py::test_a_move_that_a_member_does_not_know_of_is_in_the_way[hot]",),
     ),
     Mutant(
         "the guard looks before hot has caught up",
         _WITHDRAW,
         "        self._hot.sync(layout.path)\n        self._cold",
         "        self._cold",
-        (("ledger/test_withdraw_behind.py::test_a_move_that_a_member_does_not_know_of_is_in_the_way[hot]"),),
+        ("ledger/test_withdraw_behind.py::test_a_move_that_a_member_does_not_know_of_is_in_the_way[hot]",),
     ),
     Mutant(
         "the guard looks before cold has caught up",
         _WITHDRAW,
         "        self._hot.sync(layout.path)\n        self._cold.sync(layout.path)\n        metadata",
         "        self._hot.sync(layout.path)\n        metadata",
-        (("ledger/test_withdraw_behind.py::test_a_move_that_a_member_does_not_know_of_is_in_the_way[cold]"),),
+        ("ledger/test_withdraw_behind.py::test_a_move_that_a_member_does_not_know_of_is_in_the_way[cold]",),
     ),
     Mutant(
         "the guard does not look again",
@@ -83,7 +83,7 @@ MUTANTS = (
         '    _refuse_cold(guard, shard_paths, withdrawal, "the entries were withdrawn by '
         'then, and stay so")\n',
         "",
-        (("ledger/test_withdraw.py::test_a_move_that_is_faster_is_seen_and_the_entries_stay_withdrawn"),),
+        ("ledger/test_withdraw.py::test_a_move_that_is_faster_is_seen_and_the_entries_stay_withdrawn",),
     ),
     Mutant(
         "the guard does not read how hot and cold are bound",
@@ -123,6 +123,6 @@ MUTANTS = (
         _WITHDRAW,
         "    for key in keys:\n        withdrawal",
         "    for key in keys[:1]:\n        withdrawal",
-        (("ledger/test_withdraw.py::test_a_move_that_is_faster_is_seen_and_the_entries_stay_withdrawn"),),
+        ("ledger/test_withdraw.py::test_a_move_that_is_faster_is_seen_and_the_entries_stay_withdrawn",),
     ),
 )

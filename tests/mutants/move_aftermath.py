@@ -49,7 +49,7 @@ MUTANTS = (
         "        shard = self._leased.shard()\n"
         "        late = self._late(shard, switched)\n"
         "        late = self._locked(switched) | late\n",
-        (("move/test_aftermath_order.py::test_an_insert_that_ends_right_before_its_lock_is_looked_for"),),
+        ("move/test_aftermath_order.py::test_an_insert_that_ends_right_before_its_lock_is_looked_for",),
     ),
     Mutant(
         "copies that are gone are not looked for",
@@ -63,7 +63,12 @@ MUTANTS = (
         _AFTERMATH,
         "failures = self._server_failures(self._leased.shard(), moved, detached_before)",
         "failures: dict[str, Refusal] = {}",
-        ("move/test_aftermath.py::test_another_run_that_takes_over_during_the_aftermath[3]",),
+        (
+            (
+                "move/test_aftermath.py::test_a_part_that_is_detached_is_told_although_the_lease_was_"
+                "lost_in_between"
+            ),
+        ),
     ),
     Mutant(
         "servers are asked after hot was read",
@@ -79,7 +84,7 @@ MUTANTS = (
         "        shard = self._leased.shard()\n"
         "        late = locked | self._late(shard, switched)\n"
         "        failures = self._server_failures(shard, moved, detached_before)\n",
-        ("move/test_aftermath.py::test_another_run_that_takes_over_during_the_aftermath[3]",),
+        ("move/test_aftermath_order.py::test_an_insert_while_the_servers_are_asked_is_late",),
     ),
     Mutant(
         "a switch is undone without the versions that were read",
@@ -143,7 +148,7 @@ MUTANTS = (
         _DETACHED,
         "partition_id = owners.get(name) or owners.get(_part_of(name))",
         "partition_id = owners.get(name)",
-        (("move/test_detached.py::test_a_folder_that_is_new_is_of_its_partition[unexpected_all_0_0_0]"),),
+        ("move/test_detached.py::test_a_folder_that_is_new_is_of_its_partition[unexpected_all_0_0_0]",),
     ),
     Mutant(
         "what is in detached is not compared",
@@ -151,5 +156,12 @@ MUTANTS = (
         "for name in sorted(now[replica] - before[replica]):",
         "for name in sorted(now[replica] & before[replica]):",
         ("move/test_detached.py::test_a_folder_that_was_there_before_is_nobody_s_fault",),
+    ),
+    Mutant(
+        "a switch is undone although the servers have other parts by now",
+        _AFTERMATH,
+        "            if self._servers.lacking(shard, parts):\n                return False\n",
+        "",
+        ("move/test_aftermath.py::test_what_was_replaced_since_does_not_come_back",),
     ),
 )

@@ -39,7 +39,7 @@ MUTANTS = (
         _COPIES,
         "returned = [each for each in ids if unneeded[each] and was_brought_back(found[each].state)]",
         "returned: list[str] = []",
-        (("move/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags"),),
+        ("move/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags",),
     ),
     Mutant(
         "copies go by what was read before the members of hot were asked",
@@ -56,19 +56,11 @@ MUTANTS = (
         ("move/test_copies.py::test_what_a_run_created_is_removed",),
     ),
     Mutant(
-        "copies of parts that hot has are kept as they are, whatever they hold",
-        _COPIES,
-        "        elif copy.payload != part.payload:\n"
-        "            yield path, [*removal(copy), *creation(part)]\n",
-        "",
-        ("move/test_copies.py::test_hot_is_authoritative[other bytes]",),
-    ),
-    Mutant(
         "copies are not needed once State is HOT",
         _NEEDED,
         "if state is None or never_was_cold(state):",
         'if state is None or state.data != b"COLD":',
-        ("move/test_needed.py::test_while_a_replica_is_not_active_copies_are_needed_for_ever",),
+        ("move/test_needed.py::test_copies_of_a_partition_that_was_cold_wait",),
     ),
     Mutant(
         "copies are not needed by a replica that is not active",
@@ -145,7 +137,7 @@ MUTANTS = (
         _COMPARE,
         '"matches" if copy.payload == part.payload else "differs"',
         '"matches"',
-        ("move/test_compare.py::TestComparison::test_a_copy_that_differs[]",),
+        ("move/test_to_cold_copies.py::test_a_member_with_other_bytes_keeps_a_partition_hot",),
     ),
     Mutant(
         "copies are compared without their children",
@@ -159,7 +151,7 @@ MUTANTS = (
         _COMPARE,
         "for member in members:",
         "for member in list(members)[:1]:",
-        ("move/test_compare.py::TestComparison::test_equal_copies",),
+        ("move/test_to_cold_copies.py::test_a_member_with_other_bytes_keeps_a_partition_hot",),
     ),
     Mutant(
         "a copy that is missing does no harm",

@@ -24,7 +24,7 @@ MUTANTS = (
         _LEASED_SHARD,
         "batches = pack((*self._lease_checks, *checks), groups)",
         "batches = pack(tuple(checks), groups)",
-        ("move/test_leased_shard.py::test_a_collision_is_no_problem_and_nothing_whole",),
+        ("move/test_leased_shard.py::test_a_run_that_was_paused_writes_nothing",),
     ),
     Mutant(
         "writes do not carry the checks",

@@ -40,7 +40,7 @@ MUTANTS = (
         _RUN,
         "            self._report.failed.update(lost)\n            self._record(prepared, result)\n",
         "            self._report.failed.update(lost)\n",
-        (("move/test_switch_lost.py::test_what_was_switched_before_the_lease_was_lost_is_looked_at"),),
+        ("move/test_switch_lost.py::test_what_was_switched_before_the_lease_was_lost_is_looked_at",),
     ),
     Mutant(
         "a switch whose answer was lost for good is not told",
@@ -54,7 +54,7 @@ MUTANTS = (
         _RUN,
         "self._report.fail(each, self._direction.refusals.not_looked_at_again)",
         "pass",
-        ("move/test_run.py::test_a_journal_that_cannot_be_written_hides_nothing",),
+        ("move/test_run.py::test_what_was_not_looked_at_again_has_failed",),
     ),
     Mutant(
         "what was in detached is not noted",
@@ -68,7 +68,7 @@ MUTANTS = (
         _RUN,
         "        self._look_after(leased)\n        try:\n            pending",
         "        self._switched.clear()\n        try:\n            pending",
-        ("move/test_aftermath.py::test_another_run_that_takes_over_during_the_aftermath[1]",),
+        ("move/test_aftermath.py::test_a_lease_that_is_lost_while_switches_are_undone",),
     ),
     Mutant(
         "copies stay where the table cannot be read any more",

@@ -16,12 +16,7 @@ MUTANTS = (
         _SWITCH,
         "checks = (*look.shard.fence, *judgement.checks)",
         "checks = judgement.checks",
-        (
-            (
-                "move/test_switch.py::test_a_server_that_raises_the_version_of_the_log_is_not_held_up"
-                "_by_inserts"
-            ),
-        ),
+        ("move/test_switch.py::test_the_multi_that_switches_a_partition",),
     ),
     Mutant(
         "the switch does not check what the gates ask for",
@@ -49,14 +44,14 @@ MUTANTS = (
         _SWITCH,
         "if direction.is_changed(prepared[each], partition):",
         "if not partition.hot:",
-        ("move/test_switch.py::test_a_partition_that_somebody_marked_cold_is_handed_back",),
+        ("move/test_switch.py::test_a_partition_that_changed_is_handed_back",),
     ),
     Mutant(
         "State is read before what happened to the switch is known",
         _SWITCH,
         "        store.sync(self._layout.path)\n",
         "",
-        ("move/test_run.py::test_what_became_of_a_switch_is_not_known",),
+        ("move/test_switch_lost.py::test_a_switch_that_was_applied_is_found_out_where_hot_is_behind",),
     ),
     Mutant(
         "a switch whose answer was lost was applied",
@@ -93,14 +88,7 @@ MUTANTS = (
         "        written.raise_problem()\n"
         "        result.switched.update(written.committed)\n"
         "        collided",
-        (("move/test_switch.py::test_a_refusal_is_told_after_all_outcomes_are_known[no permission]"),),
-    ),
-    Mutant(
-        "cold is not read again before a partition comes back",
-        _SWITCH,
-        "with_cold=direction.needs_cold",
-        "with_cold=False",
-        ("move/test_hot_members.py::test_all_members_that_know_let_the_copies_go",),
+        ("move/test_switch.py::test_a_refusal_is_told_after_all_outcomes_are_known[no permission]",),
     ),
     Mutant(
         "a group is looked after with the last one only",

@@ -76,7 +76,7 @@ MUTANTS = (
         _LOCATION,
         "return state.stat.version == 0 and state.data != State.COLD.data",
         "return state.data != State.COLD.data",
-        ("move/test_needed.py::test_while_a_replica_is_not_active_copies_are_needed_for_ever",),
+        ("move/test_needed.py::test_copies_of_a_partition_that_was_cold_wait",),
     ),
     Mutant(
         "a partition was never cold when State was written once",
@@ -90,19 +90,14 @@ MUTANTS = (
         _LOCATION,
         "        if names.is_cold:\n            return Location.MIXED\n",
         "",
-        (("shard/test_location.py::test_a_partition_that_servers_take_for_cold[hot4-cold4-Location.MIXED]"),),
+        ("shard/test_location.py::test_a_partition_that_servers_take_for_cold[hot4-cold4-Location.MIXED]",),
     ),
     Mutant(
         "a partition with other parts on each replica is cold",
         _LOCATION,
         "return Location.COLD if names.are_even_in_cold else Location.UNEVEN",
         "return Location.COLD",
-        (
-            (
-                "shard/test_location.py::test_a_partition_that_servers_take_for_cold[hot2-cold2-Locat"
-                "ion.UNEVEN]"
-            ),
-        ),
+        ("shard/test_location.py::test_a_partition_that_servers_take_for_cold[hot2-cold2-Location.UNEVEN]",),
     ),
     Mutant(
         "what something else left in cold is taken for what a drop left",
@@ -121,33 +116,28 @@ MUTANTS = (
         _LOCATION,
         "if not all(is_covered",
         "if not any(is_covered",
-        (("shard/test_location.py::test_partitions_with_a_part_that_only_cold_has[hot4-cold4-ids4]"),),
+        ("shard/test_location.py::test_partitions_with_a_part_that_only_cold_has[hot4-cold4-ids4]",),
     ),
     Mutant(
         "a part of another partition in hot stands for one in cold",
         _LOCATION,
         "hot.get(replica, {}).get(partition_id, ())",
         "[name for names in hot.get(replica, {}).values() for name in names] or parts",
-        (("shard/test_location.py::test_partitions_with_a_part_that_only_cold_has[hot5-cold5-ids5]"),),
+        ("shard/test_location.py::test_partitions_with_a_part_that_only_cold_has[hot5-cold5-ids5]",),
     ),
     Mutant(
         "a partition that State says nothing of was brought back",
         _LOCATION,
         "return state is not None and state.data == State.HOT.data and not never_was_cold(state)",
         "return False",
-        (("move/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags"),),
+        ("move/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags",),
     ),
     Mutant(
         "replicas have as many parts in cold, which are not the same",
         _FACTS,
         "return len({frozenset(parts) for parts in self.cold.values()}) == 1",
         "return len({len(parts) for parts in self.cold.values()}) == 1",
-        (
-            (
-                "shard/test_location.py::test_a_partition_that_servers_take_for_cold[hot1-cold1-Locat"
-                "ion.UNEVEN]"
-            ),
-        ),
+        ("shard/test_location.py::test_a_partition_that_servers_take_for_cold[hot1-cold1-Location.UNEVEN]",),
     ),
     Mutant(
         "children are no part of what a copy must equal",
@@ -183,14 +173,14 @@ MUTANTS = (
         _SHARED_STORAGE,
         "kinds = hot.children([ZERO_COPY_ROOT])[0] or ()",
         "kinds = ()",
-        (("shard/test_shared_storage.py::test_locks_of_later_servers_are_found_by_the_id_of_the_table"),),
+        ("shard/test_shared_storage.py::test_locks_of_later_servers_are_found_by_the_id_of_the_table",),
     ),
     Mutant(
         "pinned parts are not seen",
         _SHARED_STORAGE,
         "if pinned is not None and not _pins_nothing(pinned):",
         "if pinned is not None and not pinned.path:",
-        (("shard/test_shared_storage.py::test_only_what_says_that_nothing_is_pinned_pins_nothing[[]-True]"),),
+        ("shard/test_shared_storage.py::test_only_what_says_that_nothing_is_pinned_pins_nothing[[]-True]",),
     ),
     Mutant(
         "moves to another shard are not seen",
@@ -204,6 +194,6 @@ MUTANTS = (
         _SHARED_STORAGE,
         "    except ValueError:\n        return False",
         "    except ValueError:\n        return True",
-        (("shard/test_shared_storage.py::test_only_what_says_that_nothing_is_pinned_pins_nothing[{-True]"),),
+        ("shard/test_shared_storage.py::test_only_what_says_that_nothing_is_pinned_pins_nothing[{-True]",),
     ),
 )

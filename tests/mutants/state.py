@@ -17,7 +17,7 @@ MUTANTS = (
         "        if refusal is not None:\n            raise self._refused(partition.partition_id",
         "        if refusal is not None and self._servers.asks is None:\n"
         "            raise self._refused(partition.partition_id",
-        ("move/test_state.py::test_state_is_not_changed_where_no_server_can_be_asked",),
+        ("move/test_state.py::test_state_is_not_cold_where_no_server_has_the_parts",),
     ),
     Mutant(
         "servers are asked before the lease only",
@@ -52,7 +52,7 @@ MUTANTS = (
         _STATE,
         "if not names.are_even_in_cold:",
         "if not names.cold:",
-        (("move/test_state_refusals.py::test_cold_is_refused_where_the_replicas_have_other_parts_in_cold"),),
+        ("move/test_state_refusals.py::test_cold_is_refused_where_the_replicas_have_other_parts_in_cold",),
     ),
     Mutant(
         "State is HOT with parts in cold only",
@@ -66,7 +66,7 @@ MUTANTS = (
         _STATE,
         "if names.is_cold and not look.shard.binding.is_proven:",
         "if names.is_cold and look.shard.binding is None:",
-        (("move/test_state.py::test_hot_needs_a_cold_ensemble_that_says_it_is_the_one_of_the_table"),),
+        ("move/test_state.py::test_hot_needs_a_cold_ensemble_that_says_it_is_the_one_of_the_table",),
     ),
     Mutant(
         "State is set whatever happened since it was judged",

@@ -2,14 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Mutants of how operations are packed into multis, and of what cannot be written."""
+"""Mutants of how operations are packed into multis."""
 
 from __future__ import annotations
 
 from mutants.mutant import Mutant
 
 _BATCHES = "tree/batches.py"
-_PATHS = "tree/paths.py"
 
 MUTANTS = (
     Mutant(
@@ -32,12 +31,5 @@ MUTANTS = (
         "used <= MAX_BYTES",
         "used <= 4 * MAX_BYTES",
         ("tree/test_batches.py::test_a_group_fits_up_to_the_limits[0]",),
-    ),
-    Mutant(
-        "a znode that cannot be written counts as written",
-        _PATHS,
-        "    if rejected.reason is Reason.NO_AUTH:\n",
-        "    if rejected.reason is Reason.NO_AUTH and not path:\n",
-        ("tree/test_paths.py::test_a_path_that_may_not_be_made_is_told_at_once",),
     ),
 )

@@ -22,6 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.hot_m
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from support.memory.arrange import mark
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.copying import Copying
 from support.memory.interleaving import Lost, Script
@@ -125,10 +126,34 @@ def test_the_guard_sees_a_partition_that_became_cold_just_now(hot: bool, cold: b
     assert [each.partition for each in guard(bench, hot=hot, cold=cold).cold_partitions(PATH)] == [DAY]
 
 
-def test_an_entry_that_was_made_just_now_is_withdrawn() -> None:
+def test_the_guard_does_not_see_a_partition_that_was_dropped_just_now() -> None:
+    bench = settled()
+    assert bench.move().moved.keys() == {DAY}
+    for each in (bench.hot_ensemble, bench.cold_ensemble):
+        each.settle()
+    bench.servers.drop(DAY)
+    assert guard(bench, hot=False, cold=True).cold_partitions(PATH) == []
+
+
+def test_the_guard_sees_that_cold_proves_just_now_where_runs_meet() -> None:
+    bench = settled()
+    mark(bench)
+    copy = settled()
+    assert not guard(copy, hot=False, cold=True).is_proven(PATH)
+    copy.cold.ensure_path(PATH)
+    copy.cold.set(PATH, bench.cold.get(PATH)[0])
+    assert guard(copy, hot=False, cold=True).is_proven(PATH)
+
+
+def test_an_entry_that_was_made_just_now_is_seen() -> None:
     bench = settled()
     enter(bench.hot_store, bench.cold_store, R2)
     assert Ledger(behind(bench.hot_ensemble)).has(PATH)
+
+
+def test_an_entry_that_was_made_just_now_is_withdrawn() -> None:
+    bench = settled()
+    enter(bench.hot_store, bench.cold_store, R2)
     assert Ledger(behind(bench.hot_ensemble)).withdraw(R2).changed
     assert Ledger(bench.hot_store).replicas(PATH) == []
 

@@ -6,11 +6,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Rejected
 from support.memory.arrange import create_cold
 from support.memory.behind import lag
-from support.memory.bench import DAY, PART, Bench
+from support.memory.bench import DAY, PART, PATH, Bench
+
+LAYOUT = ShardLayout(PATH)
 
 
 @pytest.fixture
@@ -38,3 +44,20 @@ def test_cold_catches_up_first(bench: Bench) -> None:
 
     assert look.partitions[DAY].names.cold["r1"] == [PART]
     assert look.shard.has_parts_in_cold
+
+
+def test_what_is_assigned_after_the_log_was_read_fails_the_fence(bench: Bench) -> None:
+    """Nobody has seen it, so no multi may be applied that relies on what was read."""
+    acts = [lambda: bench.servers.assign_merge(DAY)]
+
+    def assign(paths: Sequence[str]) -> None:
+        if acts and LAYOUT.replica("r1").path in paths:
+            acts.pop()()
+
+    bench.hot_store.listing = assign
+
+    shard = bench.reader().look([DAY]).shard
+
+    assert acts == []
+    assert DAY not in shard.pending
+    assert isinstance(bench.hot_ensemble.open().commit([shard.fence])[0], Rejected)
