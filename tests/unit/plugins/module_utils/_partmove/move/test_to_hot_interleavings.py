@@ -234,7 +234,7 @@ RUNS_AND_ACTS = [
         (run, ALL[name], f"{NAMES[run]}, {name}")
         for run in NAMES
         for name in ALL
-        if run.kind == MODERN or (run.kind == BEHIND and name != "detach and attach")
+        if run.kind != OLD_BEHIND and name != "detach and attach"
     ),
     *(
         (OLD_BACK, ALL[name], f"old, behind, back, {name}")
