@@ -51,7 +51,7 @@ MUTANTS = (
         _NAMES,
         "            and self.level >= other.level\n",
         "",
-        ("formats/test_names.py::test_covers_is_a_partial_order",),
+        ("formats/test_names.py::test_a_source_does_not_cover_what_was_merged_of_it",),
     ),
     Mutant(
         "a merge brings all mutations",

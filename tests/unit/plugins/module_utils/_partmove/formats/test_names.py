@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.na
     PartName,
     check_partition_id,
     is_covered,
+    parse_names,
     parse_part_name,
     partition_id_of,
 )
@@ -274,3 +275,10 @@ def test_covers_is_a_partial_order(first: PartName, second: PartName, third: Par
 )
 def test_a_part_is_covered_by_itself_or_by_what_it_became(others: tuple[str, ...], covered: bool) -> None:
     assert is_covered(v1("all_1_2_1"), map(v1, others)) is covered
+
+
+def test_a_source_does_not_cover_what_was_merged_of_it() -> None:
+    """Not even where it is alone, so that both have the same blocks."""
+    source, merged = parse_names(["all_0_5_1", "all_0_5_2"], "all", "a table")
+    assert merged.covers(source)
+    assert not source.covers(merged)
