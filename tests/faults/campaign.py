@@ -208,7 +208,7 @@ class Choices:
         """Whether partitions that travel get rows."""
         self.rewrites = False
         """Whether their parts are merged or mutated."""
-        self.meanwhile = [self._standing() for _ in range(_ACTS)]
+        self.meanwhile = [self._standing() for _act in range(_ACTS)]
         # No more may be done to a table that has cold partitions.
         if phase is Phase.CLEAN and known.busy:
             self._rewrite(self.meanwhile, partial(known.mutate, self._any(STANDING), self._server()))

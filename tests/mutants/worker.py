@@ -148,7 +148,7 @@ def _run_here(request: Request, writer: int, output: int) -> None:
 def _read(reader: int, seconds: float) -> bytes | None:
     """All that comes; None where nothing comes in time."""
     with open(reader, "rb") as pipe:
-        ready, _, _ = select.select([pipe], [], [], seconds)
+        ready, _writable, _failed = select.select([pipe], [], [], seconds)
         return pipe.read() if ready else None
 
 
