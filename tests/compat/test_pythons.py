@@ -121,12 +121,9 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
     clickhouse = {"host": "127.0.0.1", "port": server.http_port}
     replicas = [{"shard_path": table.path, "replica": replica}]
     enter = {"clickhouse": clickhouse, "patched_sign": "SELECT 1", "replicas": replicas}
-    move = {
-        "partitions": [{"shard_path": table.path, "partition": FIRST}],
-        "min_age": "0",
-        "clickhouse": {"endpoints": {replica: f"127.0.0.1:{server.http_port}"}},
-    }
-    mark = {"shard_path": table.path, "partition": SECOND, "state": "HOT"}
+    asked = {"clickhouse": {"endpoints": {replica: f"127.0.0.1:{server.http_port}"}}}
+    move = {"partitions": [{"shard_path": table.path, "partition": FIRST}], "min_age": "0", **asked}
+    mark = {"shard_path": table.path, "partition": SECOND, "state": "HOT", **asked}
     return (
         Call("replica_info", {"clickhouse": clickhouse, "hot": ensembles["hot"], "sample_interval": "0s"}),
         Call("replica_ledger", ensembles | enter),
