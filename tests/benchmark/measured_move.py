@@ -40,7 +40,7 @@ _PHASES: tuple[tuple[str, object, tuple[str, ...]], ...] = (
     ("gates", to_cold, ("refuse_partitions",)),
     ("copy", ColdCopies, ("make",)),
     ("verify", to_cold, ("compare_copies",)),
-    ("switch", Switch, ("run",)),
+    ("switch", Switch, ("_create_markers", "_switch_group")),
     ("aftermath", Aftermath, ("check",)),
 )
 _CLIENT: tuple[tuple[object, tuple[str, ...]], ...] = (
