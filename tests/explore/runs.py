@@ -149,7 +149,7 @@ class Runs:
     def _judge_downgrade(self, key: ReplicaKey) -> None:
         """Unless it was entered again, no part is registered in cold only, or ever will be."""
         scene = self._scene
-        if not self._by_ledger or scene.hot.read([Ledger(scene.hot.open()).path(key)])[0] is not None:
+        if not self._by_ledger or scene.hot.read([Ledger(scene.hot.open()).entry_path(key)])[0] is not None:
             return
         for replica, disk in scene.servers.disk.items():
             names = scene.hot.children([scene.servers.table.parts_path(replica)])[0] or ()

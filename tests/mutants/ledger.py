@@ -80,7 +80,7 @@ MUTANTS = (
     Mutant(
         "an entry is looked for before hot has caught up",
         _LEDGER,
-        "            self._hot.sync(self.root)\n            yield",
+        "            self._hot.sync(self.path)\n            yield",
         "            yield",
         ("ledger/test_withdraw_behind.py::test_an_entry_that_a_member_does_not_know_of_is_withdrawn",),
     ),

@@ -93,15 +93,16 @@ MUTANTS = (
     Mutant(
         "copies of parts that hot has go at once",
         _NEEDED,
-        "            not wait\n            if",
-        "            True\n            if",
+        "    if seconds_needed(shard, partition.state, now):\n        return []\n",
+        "",
         ("move/test_needed.py::test_copies_of_a_partition_that_was_cold_wait",),
     ),
     Mutant(
         "copies of parts that hot has not are not needed",
         _NEEDED,
-        "else part.znode.path in own",
-        "else not wait",
+        "if part.znode.path in own or is_covered("
+        "part.name, [each.name for each in partition.hot[replica]])\n",
+        "",
         ("move/test_needed.py::test_copies_of_what_hot_has_not_go_only_if_they_are_our_own",),
     ),
     Mutant(

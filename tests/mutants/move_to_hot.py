@@ -105,7 +105,7 @@ MUTANTS = (
     Mutant(
         "a replica that was added again is the one that was asked",
         _TO_HOT,
-        "        self._asked = _created(shard)\n",
+        "        self._asked = {each.name: each.created for each in shard.replicas}\n",
         "",
         ("move/test_to_hot_added_again.py::test_nothing_comes_back_to_a_replica_that_was_added_again",),
     ),

@@ -107,6 +107,8 @@ class AskServers:
         found: list[str] = []
         for replica in shard.replicas:
             expected = [part for part in parts if part.replica == replica.name]
+            if not expected:
+                continue
             ids = sorted({part.name.partition_id for part in expected})
             try:
                 active = self._probe.active_parts(shard.layout.path, replica.name, _host(replica), ids)

@@ -72,14 +72,14 @@ class Ledger:
 
     def __init__(self, hot: ZnodeStore, root: str = DEFAULT_ROOT) -> None:
         self._hot = hot
-        self.root = f"{root}/ledger"
+        self.path = f"{root}/ledger"
 
-    def has(self, shard_path: str) -> bool:
-        """Whether a replica of the shard path was ever entered, be it withdrawn by now."""
-        self._hot.sync(self.root)
-        return self._hot.read([self._folder(shard_path)])[0] is not None
+    def has_any(self, shard_paths: Iterable[str]) -> bool:
+        """Whether a replica of one of the shard paths was ever entered, be it withdrawn by now."""
+        self._hot.sync(self.path)
+        return any(self._hot.read([self._folder(each) for each in shard_paths]))
 
-    def path(self, key: ReplicaKey) -> str:
+    def entry_path(self, key: ReplicaKey) -> str:
         """Where the entry of a replica is."""
         return f"{self._folder(key.shard_path)}/{quote(key.replica, safe='')}"
 
@@ -90,7 +90,7 @@ class Ledger:
     def read(self, shard_path: str, replicas: Iterable[str]) -> dict[str, Znode | None]:
         """The entry of each replica; None where there is none. Call ``sync`` first where it matters."""
         names = list(replicas)
-        paths = [self.path(ReplicaKey(shard_path, name)) for name in names]
+        paths = [self.entry_path(ReplicaKey(shard_path, name)) for name in names]
         return dict(aligned(names, self._hot.read(paths)))
 
     def enter(self, key: ReplicaKey, entry: LedgerEntry) -> EntryChange:
@@ -100,7 +100,7 @@ class Ledger:
         an entry that is there and not understood, EnsembleError and kin.
         """
         host = ShardLayout(key.shard_path).replica(key.replica).host
-        path, data = self.path(key), entry.encode()
+        path, data = self.entry_path(key), entry.encode()
         first: EntryChange | None = None
         for found in self._attempts(key):
             change = EntryChange(found, _data_for(entry, found))
@@ -120,7 +120,7 @@ class Ledger:
 
     def withdraw(self, key: ReplicaKey) -> EntryChange:
         """Delete the entry, whatever it says. Raises EnsembleError and kin."""
-        path = self.path(key)
+        path = self.entry_path(key)
         first: EntryChange | None = None
         for found in self._attempts(key):
             if found is None:
@@ -136,11 +136,11 @@ class Ledger:
     def _attempts(self, key: ReplicaKey) -> Iterator[Znode | None]:
         """The entry as it is now, and again after a write that was rejected or whose answer was lost."""
         for _attempt in range(_ATTEMPTS):
-            self._hot.sync(self.root)
+            self._hot.sync(self.path)
             yield self.read(key.shard_path, [key.replica])[key.replica]
 
     def _folder(self, shard_path: str) -> str:
-        return f"{self.root}/{quote(shard_path, safe='')}"
+        return f"{self.path}/{quote(shard_path, safe='')}"
 
     def _contended(self, key: ReplicaKey) -> EnsembleError:
         return EnsembleError(

@@ -147,9 +147,9 @@ def withdraw_replicas(
 
 def _refuse_other_ledger(guard: DowngradeGuard, ledger: Ledger, shard_paths: Sequence[str]) -> None:
     """Withdrawing from a ledger that moves do not look into would keep nothing from becoming cold."""
-    if shard_paths and not any(ledger.has(each) or guard.is_proven(each) for each in shard_paths):
+    if shard_paths and not (ledger.has_any(shard_paths) or any(map(guard.is_proven, shard_paths))):
         raise NotEntered(
-            f"No replica of {few(shard_paths)} was ever entered in {ledger.root}, so there is nothing to"
+            f"No replica of {few(shard_paths)} was ever entered in {ledger.path}, so there is nothing to"
             " withdraw, and nothing tells that it is the ledger that moves look into",
             remedy="Give the coordination_root and the chroot of hot that the replicas were entered with;"
             " where none ever was, say so with never_entered",

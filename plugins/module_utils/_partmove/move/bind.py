@@ -12,7 +12,7 @@ from ..binding.marker import ColdMarker
 from ..errors import EnsembleError
 from ..shard.facts import ShardFacts
 from ..tree.paths import parent_of
-from ..tree.znodes import Create, Op, SetData
+from ..tree.znodes import Create, Op, SetData, Znode
 from .leased_shard import LeasedShard
 
 _ATTEMPTS = 10
@@ -28,10 +28,10 @@ def bind(leased: LeasedShard, shard: ShardFacts) -> None:
     for _attempt in range(_ATTEMPTS):
         binding = leased.binding()
         wanted = ColdMarker(shard.czxid, binding.here)
-        if binding.marker != wanted:
+        if binding.cold is None or binding.marker != wanted:
             _mark(leased, binding, wanted)
         elif not binding.is_known:
-            _make_known(leased, binding)
+            _make_known(leased, binding, binding.cold)
         else:
             return
         leased.cold.store.sync(leased.layout.path)
@@ -48,11 +48,9 @@ def _mark(leased: LeasedShard, binding: Binding, wanted: ColdMarker) -> None:
     leased.cold.write(path, [SetData(path, wanted.encode(), version)])
 
 
-def _make_known(leased: LeasedShard, binding: Binding) -> None:
-    if binding.cold is None:
-        return
+def _make_known(leased: LeasedShard, binding: Binding, shard_in_cold: Znode) -> None:
     cold = leased.cold.store
-    data = KnownCold.of(binding.cold, f"{','.join(cold.addresses)}{cold.chroot}").encode()
+    data = KnownCold.of(shard_in_cold, f"{','.join(cold.addresses)}{cold.chroot}").encode()
     path = binding.known_path
     leased.hot.ensure([parent_of(path)])
     op: Op = Create(path, data) if binding.known is None else SetData(path, data, binding.known.stat.version)

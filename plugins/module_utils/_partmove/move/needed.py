@@ -38,18 +38,16 @@ def unneeded_copies(
     """The copies of a partition that may be removed: those of parts that hot still has, or has replaced.
 
     Of those that hot has not only the ``own`` ones, paths of copies that nobody else relies on: such as were
-    created by this run, or such as no server has the part of. None of a partition that is cold.
+    created by this run, or such as no server has the part of. None of a partition that is cold, nor while a
+    server that is starting may need them.
     """
     if partition.is_cold:
         return []
-    wait = seconds_needed(shard, partition.state, now)
+    if seconds_needed(shard, partition.state, now):
+        return []
     return [
         part
         for replica, parts in partition.cold.items()
         for part in parts
-        if (
-            not wait
-            if is_covered(part.name, [each.name for each in partition.hot[replica]])
-            else part.znode.path in own
-        )
+        if part.znode.path in own or is_covered(part.name, [each.name for each in partition.hot[replica]])
     ]

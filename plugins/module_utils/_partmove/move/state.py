@@ -155,15 +155,15 @@ class StateSetter:
             )
 
     def _refuse_hot(self, look: Look, partition_id: str) -> None:
-        """Servers tell, too, that a part is not hot; what they say is that none of them has it any more."""
+        """Raise StateRefused where hot lacks parts, unless servers are asked: they tell what was dropped."""
+        if self._servers.asks:
+            return
         names = look.partitions[partition_id].names
         only_cold = [
             f"{replica}: {few(sorted(missing))}"
             for replica, parts in sorted(names.cold.items())
             if (missing := set(parts) - set(names.hot[replica]))
         ]
-        if self._servers.asks:
-            return
         if only_cold:
             raise self._refused(
                 partition_id,

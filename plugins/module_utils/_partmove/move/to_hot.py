@@ -110,8 +110,7 @@ class ToHot:
 
     def judge(self, look: Look, partition_ids: Sequence[str], now: float) -> Judgement:
         """The gates that also the way back has, and that no replica is another one than was asked."""
-        created = _created(look.shard)
-        if any(created.get(name, each) != each for name, each in self._asked.items()):
+        if any(self._asked.get(each.name, each.created) != each.created for each in look.shard.replicas):
             return Judgement(dict.fromkeys(partition_ids, _ADDED_AGAIN))
         returned = [self.expected(look.partitions[each]) for each in partition_ids]
         return Judgement(refuse_partitions(look.shard, returned, now, gates=REHEAT_GATES))
@@ -130,7 +129,7 @@ class ToHot:
     ) -> dict[str, Refusal]:
         """Bind; cold has what hot is to have."""
         bind(leased, shard)
-        self._asked = _created(shard)
+        self._asked = {each.name: each.created for each in shard.replicas}
         return {}
 
     def is_changed(self, prepared: PartitionFacts, now: PartitionFacts) -> bool:
@@ -217,11 +216,6 @@ _ADDED_AGAIN = Refusal(
     "a replica was dropped and added again under its name after its server had been asked about its parts",
     "Run again; the server is asked anew then",
 )
-
-
-def _created(shard: ShardFacts) -> dict[str, int]:
-    """Replica → transaction that created its ``host`` znode."""
-    return {each.name: each.host.stat.czxid for each in shard.replicas if each.host is not None}
 
 
 def _copies_needed(seconds: float) -> Refusal:

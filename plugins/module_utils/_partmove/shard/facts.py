@@ -62,6 +62,8 @@ class ReplicaFacts:
     columns: bytes | None
     metadata: bytes | None
     unknown_children: tuple[str, ...]
+    created: int
+    """As `ReplicaZnodes.created` has it."""
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,11 @@ class ReplicaZnodes(NamedTuple):
     columns: Znode | None
     metadata: Znode | None
 
+    @property
+    def created(self) -> int:
+        """Transaction that created the replica, by its ``host``: another one after it was added again."""
+        return 0 if self.host is None else self.host.stat.czxid
+
 
 class Fence(NamedTuple):
     """What was read of a shard path before anything else."""

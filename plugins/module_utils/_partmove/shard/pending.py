@@ -49,7 +49,7 @@ class EntryReader:
         self._layout = layout
         self._entries: dict[str, LogEntry] = {}
         self._created: dict[str, int] = {}
-        """Replica → transaction that created its ``host`` znode."""
+        """Replica → transaction that created it."""
 
     def forget(self) -> None:
         """Forget the entries; a table that was made again numbers its own anew."""
@@ -74,9 +74,8 @@ class EntryReader:
 
     def _forget_replaced(self, replicas: Sequence[ReplicaZnodes]) -> None:
         for replica in replicas:
-            created = 0 if replica.host is None else replica.host.stat.czxid
-            if self._created.setdefault(replica.layout.name, created) != created:
-                self._created[replica.layout.name] = created
+            if self._created.setdefault(replica.layout.name, replica.created) != replica.created:
+                self._created[replica.layout.name] = replica.created
                 prefix = f"{replica.layout.queue}/"
                 for path in [each for each in self._entries if each.startswith(prefix)]:
                     del self._entries[path]

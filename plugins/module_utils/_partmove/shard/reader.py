@@ -180,6 +180,7 @@ class ShardReader:
                 columns=None if replica.columns is None else replica.columns.data,
                 metadata=None if replica.metadata is None else replica.metadata.data,
                 unknown_children=unknown_replica_children(names or ()),
+                created=replica.created,
             )
 
     def _has_parts_in_cold(self) -> bool:

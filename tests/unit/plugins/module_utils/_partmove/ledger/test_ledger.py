@@ -74,7 +74,7 @@ def test_partitions_move_when_every_replica_is_entered(bench: Bench) -> None:
 def test_a_path_below_the_coordination_root() -> None:
     bench = Bench()
     ledger = Ledger(bench.hot_store, "/here")
-    assert ledger.path(ReplicaKey("/a b/c", "r/2")) == "/here/ledger/%2Fa%20b%2Fc/r%2F2"
+    assert ledger.entry_path(ReplicaKey("/a b/c", "r/2")) == "/here/ledger/%2Fa%20b%2Fc/r%2F2"
     ledger.enter(R2, entry_of(bench.hot_store, bench.cold_store, R2))
     assert (ledger.replicas(PATH), ledger.replicas("/other")) == (["r2"], [])
 
@@ -147,7 +147,7 @@ def test_the_switch_checks_the_version_of_every_entry(bench: Bench) -> None:
     bench.move()
     entries = {op for op in switches[0] if isinstance(op, Check) and "/ledger/" in op.path}
     ledger = Ledger(bench.hot_store)
-    assert entries == {Check(ledger.path(R1), 0), Check(ledger.path(R2), 0)}
+    assert entries == {Check(ledger.entry_path(R1), 0), Check(ledger.entry_path(R2), 0)}
 
 
 def test_entering_again_writes_nothing_until_the_server_is_activated_anew(bench: Bench) -> None:

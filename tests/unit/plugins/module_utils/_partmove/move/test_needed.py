@@ -61,6 +61,13 @@ def test_copies_of_a_partition_that_was_cold_wait(copying: Copying) -> None:
     assert unneeded(copying, later=600) == COPIES
 
 
+def test_own_copies_of_what_was_dropped_after_it_was_brought_back_wait_too(copying: Copying) -> None:
+    bring_back(copying.bench)
+    copying.bench.servers.drop(DAY)
+    assert unneeded(copying, own=set(COPIES), later=599) == []
+    assert unneeded(copying, own=set(COPIES), later=600) == COPIES
+
+
 def test_other_partitions_do_not_matter(copying: Copying) -> None:
     create_cold(f"replicas/r1/parts/{OTHER}_7_7_0")(copying.bench)
     assert unneeded(copying) == COPIES
