@@ -12,7 +12,7 @@ import time
 
 from .run import Failure, all_targets, fuzz
 
-DEFAULT_INPUTS = 20_000
+DEFAULT_INPUTS = 2_000
 
 
 def main() -> int:

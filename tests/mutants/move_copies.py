@@ -65,8 +65,8 @@ MUTANTS = (
     Mutant(
         "copies are not needed by a replica that is not active",
         _NEEDED,
-        "if any(replica.is_active is None for replica in shard.replicas):",
-        "if all(replica.is_active is None for replica in shard.replicas):",
+        "are_active = all(replica.is_active is not None for replica in shard.replicas)",
+        "are_active = any(replica.is_active is not None for replica in shard.replicas)",
         ("move/test_needed.py::test_while_a_replica_is_not_active_copies_are_needed_for_ever",),
     ),
     Mutant(

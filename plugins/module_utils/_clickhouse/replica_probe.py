@@ -2,13 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the server of a replica has on disk, asked by SQL."""
+"""What the server of a replica has on disk, asked by SQL: for gates, and for audits."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
+from .._partmove.audit.evidence import DiskParts
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.znode_text import ZnodeText
 from .._partmove.tree.ports import ActivePart
@@ -37,7 +38,7 @@ class _Table(NamedTuple):
 
 
 class HttpReplicaProbe:
-    """Implements ReplicaProbe over the HTTP interface."""
+    """Implements ReplicaProbe and Disks over the HTTP interface."""
 
     def __init__(self, options: ClickHouseOptions) -> None:
         self._options = options
@@ -52,29 +53,46 @@ class HttpReplicaProbe:
         asked, has not exactly one such replica, or its session with ZooKeeper is gone.
         """
         table = self._table(shard_path, replica, host)
-        hashes = self._abilities_of(table.client).part_hashes
-        rows = table.client.rows(
-            f"SELECT partition_id, name, rows, {'hash_of_all_files' if hashes else 'NULL'}"
-            f" FROM system.parts WHERE active AND {table.condition} ORDER BY name"
-        )
         found: dict[str, list[ActivePart]] = {each: [] for each in partitions}
-        for partition_id, name, count, digest in rows:
+        for partition_id, part in self._active(table):
             if partition_id in found:
-                found[partition_id].append(ActivePart(name, int(count), digest.lower() if digest else None))
+                found[partition_id].append(part)
         return {each: tuple(parts) for each, parts in found.items()}
+
+    def parts(self, shard_path: str, replica: str, host: str) -> DiskParts:
+        """All that the replica has on disk now, also while its table has no session with ZooKeeper.
+
+        ``host`` as in `active_parts`. Raises PartMoveError: the server cannot be asked, or has not exactly
+        one such replica.
+        """
+        table = self._table(shard_path, replica, host, with_session=False)
+        active = {part.name: part.hash_of_all_files for _partition, part in self._active(table)}
+        return DiskParts(active, self._detached(table))
 
     def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str] | None:
         """Names in the replica's ``detached`` folder; None from a server without system.detached_parts.
 
         Raises as `active_parts` does.
         """
-        table = self._table(shard_path, replica, host)
+        return self._detached(self._table(shard_path, replica, host))
+
+    def _active(self, table: _Table) -> Iterator[tuple[str, ActivePart]]:
+        """Partition id and part, sorted by name."""
+        hashes = self._abilities_of(table.client).part_hashes
+        rows = table.client.rows(
+            f"SELECT partition_id, name, rows, {'hash_of_all_files' if hashes else 'NULL'}"
+            f" FROM system.parts WHERE active AND {table.condition} ORDER BY name"
+        )
+        for partition_id, name, count, digest in rows:
+            yield partition_id, ActivePart(name, int(count), digest.lower() if digest else None)
+
+    def _detached(self, table: _Table) -> frozenset[str] | None:
         if not self._abilities_of(table.client).detached_parts:
             return None
         rows = table.client.rows(f"SELECT name FROM system.detached_parts WHERE {table.condition}")
         return frozenset(name for (name,) in rows)
 
-    def _table(self, shard_path: str, replica: str, host: str) -> _Table:
+    def _table(self, shard_path: str, replica: str, host: str, *, with_session: bool = True) -> _Table:
         """The replica's table, by the only name its server knows it by."""
         client = self._client(shard_path, replica, host)
         where = f"zookeeper_path = {literal(shard_path)} AND replica_name = {literal(replica)}"
@@ -88,7 +106,7 @@ class HttpReplicaProbe:
                 " the chroot of hot is the <root> that the server has for ZooKeeper",
             )
         database, name, is_readonly, is_session_expired = rows[0]
-        if int(is_readonly) or int(is_session_expired):
+        if with_session and (int(is_readonly) or int(is_session_expired)):
             raise PartMoveError(
                 f"{client.label} has the table {database}.{name} without a session with ZooKeeper",
                 remedy="Wait until system.replicas no longer says is_readonly for it, and run again",

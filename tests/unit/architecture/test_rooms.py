@@ -37,17 +37,25 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("shard", "lease"),
     ("gates",),
     ("move", "ledger", "plan"),
-    ("health",),
+    ("health", "audit"),
+    ("repair",),
 )
 """The rooms from the ground up; those of one floor do not know each other."""
 
 ONLY: Mapping[str, frozenset[str]] = {"formats": frozenset({"errors", "text"})}
 """Rooms that may import less than what lies below them."""
 
-KNOWN_TO_NOBODY = frozenset({"plan", "health"})
+KNOWN_TO_NOBODY = frozenset({"plan", "health", "repair"})
 """Rooms that the rest of the domain does not need to work."""
 
-MAY_COMMIT = ("_partmove/tree", "_partmove/lease", "_partmove/move", "_partmove/ledger", "_zookeeper")
+MAY_COMMIT = (
+    "_partmove/tree",
+    "_partmove/lease",
+    "_partmove/move",
+    "_partmove/ledger",
+    "_partmove/repair",
+    "_zookeeper",
+)
 """The folders of module_utils that may write to an ensemble."""
 
 

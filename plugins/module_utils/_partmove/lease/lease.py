@@ -50,6 +50,11 @@ class Lease(NamedTuple):
         return (Check(self.epoch_path, self.cold_epoch),)
 
 
+def path_of_lock(root: str, shard_path: str) -> str:
+    """Where the lock of a shard path is, in hot."""
+    return f"{root}/locks/{quote(shard_path, safe='')}"
+
+
 def raise_if_lease_lost(rejected: Rejected, checks: int, shard_path: str) -> None:
     """Raise LeaseLost when the multi failed in one of its leading lease checks."""
     if rejected.op_index < checks and rejected.reason in (Reason.NO_NODE, Reason.BAD_VERSION):
@@ -104,9 +109,8 @@ class LeaseKeeper:
         Raises LeaseHeld when another run keeps the lock for longer than the waiting time, which
         should exceed the session timeout so that a killed run's lock has gone by then.
         """
-        name = quote(shard_path, safe="")
-        lock_path = f"{self.root}/locks/{name}"
-        epoch_path = f"{self.root}/epochs/{name}"
+        lock_path = path_of_lock(self.root, shard_path)
+        epoch_path = f"{self.root}/epochs/{quote(shard_path, safe='')}"
         # Cold first: an ensemble that cannot be written to is found out before hot is touched.
         ensure_path(self._cold, parent_of(epoch_path))
         ensure_path(self._hot, parent_of(epoch_path))

@@ -25,11 +25,15 @@ def seconds_needed(shard: ShardFacts, state: Znode | None, now: float) -> float:
     copies. It is not active yet, and the ephemeral znode of its former process has gone by the end of
     the time that is waited here. So they are needed for ever while a replica is not active.
     """
+    are_active = all(replica.is_active is not None for replica in shard.replicas)
+    return seconds_needed_where(state, now, are_active=are_active)
+
+
+def seconds_needed_where(state: Znode | None, now: float, *, are_active: bool) -> float:
+    """The same for whoever knows whether all replicas are active."""
     if state is None or never_was_cold(state):
         return 0.0
-    if any(replica.is_active is None for replica in shard.replicas):
-        return inf
-    return max(0.0, state.stat.mtime / 1000 + _STARTING_SECONDS - now)
+    return max(0.0, state.stat.mtime / 1000 + _STARTING_SECONDS - now) if are_active else inf
 
 
 def unneeded_copies(

@@ -80,7 +80,7 @@ def test_all_that_are_entered_are_ready_until_a_partition_is_cold(bench: Bench) 
 
 
 def test_an_entry_that_is_not_understood_is_told_without_its_fields(bench: Bench) -> None:
-    bench.hot.set(Ledger(bench.hot_store).path(R1), b"junk")
+    bench.hot.set(Ledger(bench.hot_store).entry_path(R1), b"junk")
     first = inspect(bench)["shards"][0]["replicas"][0]
     assert (first["ready"], first["entry"]) == (False, None)
     assert "is no JSON object" in first["reason"]

@@ -1,0 +1,198 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which kind a partition of each replica is of: decided from the evidence, and nothing else.
+
+The first rule that holds decides. They come in this order: what a server would set aside at its next start;
+registrations without data; parts of others in cold; and at last whether State says where the parts are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from ..formats.names import PartName, is_covered
+from .evidence import Owner, PartitionEvidence, ReplicaEvidence
+from .kind import Kind
+
+
+class Verdict(NamedTuple):
+    """What a partition of a replica is.
+
+    parts: names of the parts that it is so for, sorted; or paths, of what cannot be read.
+    reason: why it could not be judged; else empty.
+    """
+
+    kind: Kind
+    parts: tuple[str, ...] = ()
+    reason: str = ""
+
+
+Rule = Callable[[PartitionEvidence, ReplicaEvidence], "Verdict | None"]
+
+
+def judge(partition: PartitionEvidence) -> dict[str, Verdict]:
+    """Replica → what the partition is for it."""
+    return {each.name: _judge_replica(partition, each) for each in partition.replicas}
+
+
+def only_cold(replica: ReplicaEvidence) -> list[PartName]:
+    """Parts that cold registers, and that hot neither registers nor has merged or mutated."""
+    return [part for part in replica.cold if not is_covered(part, replica.hot)]
+
+
+def _judge_replica(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict:
+    for rule in _RULES:
+        verdict = rule(partition, replica)
+        if verdict is not None:
+            return verdict
+    return _by_state(partition, replica)
+
+
+def _unreadable(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    return Verdict(Kind.UNREADABLE, replica.unreadable) if replica.unreadable else None
+
+
+def _another_replica(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    return None if replica.is_in_hot else _verdict(Kind.ANOTHER_REPLICA, replica.cold)
+
+
+def _silent(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    return Verdict(Kind.NOT_JUDGED, reason=replica.silence) if replica.active is None else None
+
+
+def _unregistered(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    registered = (*replica.hot, *replica.cold)
+    found = [part for part in replica.active or () if not is_covered(part, registered)]
+    if not found:
+        return None
+    if partition.is_cold and not partition.cold_is_known:
+        return _verdict(Kind.COLD_UNKNOWN, found)
+    elsewhere = {part.text for other in _others(partition, replica) for part in (*other.hot, *other.cold)}
+    is_elsewhere = all(part.text in elsewhere for part in found)
+    return _verdict(Kind.REGISTERED_FOR_ANOTHER if is_elsewhere else Kind.UNREGISTERED, found)
+
+
+def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    """What is registered and not active."""
+    active = replica.active or ()
+    missing = [part for part in only_cold(replica) if not is_covered(part, active)]
+    missing_hot = [part for part in replica.hot if not is_covered(part, active)]
+    aside = [part for part in (*missing, *missing_hot) if _is_detached(replica, part)]
+    if aside:
+        return _verdict(Kind.SET_ASIDE, aside)
+    if missing:
+        return _only_registered(partition, replica, missing)
+    return _verdict(Kind.NOT_ON_DISK, missing_hot) if missing_hot else None
+
+
+def _only_registered(
+    partition: PartitionEvidence, replica: ReplicaEvidence, missing: Sequence[PartName]
+) -> Verdict:
+    """What cold alone registers and the disk of the replica does not have."""
+    others = _others(partition, replica)
+    if any(_has(other, part) for other in others for part in missing):
+        return _verdict(Kind.LACKS_DATA, missing)
+    silent = next((other for other in others if other.active is None), None)
+    if silent is not None:
+        return Verdict(Kind.NOT_JUDGED, _names(missing), f"replica {silent.name}: {silent.silence}")
+    if partition.owner is Owner.FORMER:
+        return _verdict(Kind.FORMER_TABLE, missing)
+    return _verdict(Kind.GHOST if partition.is_cold else Kind.DROPPED, missing)
+
+
+def _without_data(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    """A replica that has nothing at all of a partition that is cold for others."""
+    others = _others(partition, replica)
+    if replica.hot or replica.cold or any(other.hot for other in others):
+        return None
+    found = [part for other in others for part in other.cold if _has(other, part)]
+    return _verdict(Kind.LACKS_DATA, found) if found else None
+
+
+def _unlike_disk(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    unlike = replica.unlike_disk
+    return Verdict(Kind.UNLIKE_DISK, tuple(sorted(unlike))) if unlike else None
+
+
+def _of_others(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    """Parts in cold that are not those of this table, or that nobody says to be."""
+    if not replica.cold or partition.owner is Owner.OURS:
+        return None
+    if partition.owner is Owner.FORMER and not only_cold(replica):
+        return _verdict(Kind.FORMER_TABLE, replica.cold)
+    return _verdict(Kind.FOREIGN, replica.cold)
+
+
+def _differing(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    differing = replica.differing
+    return Verdict(Kind.COPIES_DIFFER, tuple(sorted(differing))) if differing else None
+
+
+_RULES: tuple[Rule, ...] = (
+    _unreadable,
+    _another_replica,
+    _silent,
+    _unregistered,
+    _not_on_disk,
+    _without_data,
+    _unlike_disk,
+    _of_others,
+    _differing,
+)
+
+
+def _by_state(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict:
+    """Whether State says where the parts are; all that is registered is on disk, and the other way round."""
+    replicas = [each for each in partition.replicas if each.is_in_hot]
+    in_cold_only = [part for each in replicas for part in only_cold(each)]
+    if any(each.hot for each in replicas):
+        if in_cold_only:
+            return _verdict(Kind.HALF_COLD, in_cold_only)
+        return _hot(partition, replica, has_copies=any(each.cold for each in replicas))
+    if in_cold_only:
+        return _cold(partition, replica, is_even=len({_names(each.cold) for each in replicas}) == 1)
+    return Verdict(Kind.EMPTY_MARKED_COLD if partition.is_cold else Kind.EMPTY)
+
+
+def _hot(partition: PartitionEvidence, replica: ReplicaEvidence, *, has_copies: bool) -> Verdict:
+    """Hot registers all that is on disk."""
+    if partition.is_cold:
+        return _verdict(Kind.HOT_MARKED_COLD, replica.hot)
+    if not has_copies:
+        return Verdict(Kind.HOT)
+    return _verdict(Kind.COPIES_NEEDED if partition.seconds_needed else Kind.COPIES_LEFT, replica.cold)
+
+
+def _cold(partition: PartitionEvidence, replica: ReplicaEvidence, *, is_even: bool) -> Verdict:
+    """Cold alone registers all that is on disk."""
+    if not partition.is_cold:
+        return _verdict(Kind.COLD_UNMARKED, replica.cold)
+    if not is_even:
+        return _verdict(Kind.UNEVEN, replica.cold)
+    return _verdict(Kind.SEVERAL_COLD_PARTS if len(replica.cold) > 1 else Kind.COLD, replica.cold)
+
+
+def _others(partition: PartitionEvidence, replica: ReplicaEvidence) -> list[ReplicaEvidence]:
+    """The other replicas of the table; not those that hot does not have, whose servers nobody can ask."""
+    return [each for each in partition.replicas if each.is_in_hot and each.name != replica.name]
+
+
+def _has(replica: ReplicaEvidence, part: PartName) -> bool:
+    """Whether the server of the replica has the part, in the table or set aside."""
+    return is_covered(part, replica.active or ()) or _is_detached(replica, part)
+
+
+def _is_detached(replica: ReplicaEvidence, part: PartName) -> bool:
+    """Whether the folder has it, under its own name or with a reason before it (``ignored_…``)."""
+    return any(each == part.text or each.endswith(f"_{part.text}") for each in replica.detached or ())
+
+
+def _verdict(kind: Kind, parts: Iterable[PartName]) -> Verdict:
+    return Verdict(kind, _names(parts))
+
+
+def _names(parts: Iterable[PartName]) -> tuple[str, ...]:
+    return tuple(sorted({part.text for part in parts}))

@@ -1,0 +1,185 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The closed vocabulary of an audit: every partition of every replica is of exactly one kind."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Kind(Enum):
+    """What a partition of a replica is; the worst first.
+
+    A part is *registered* where a znode names it, and *on disk* where ``system.parts`` has it active. A part
+    counts as registered, or as on disk, too, where one is that it was merged or mutated into.
+    """
+
+    UNREGISTERED = "unregistered"
+    REGISTERED_FOR_ANOTHER = "registered_for_another"
+    UNREADABLE = "unreadable"
+    SET_ASIDE = "set_aside"
+    LACKS_DATA = "lacks_data"
+    UNLIKE_DISK = "unlike_disk"
+    NOT_ON_DISK = "not_on_disk"
+    COLD_UNKNOWN = "cold_unknown"
+    FOREIGN = "foreign"
+    COPIES_DIFFER = "copies_differ"
+    HALF_COLD = "half_cold"
+    COLD_UNMARKED = "cold_unmarked"
+    UNEVEN = "uneven"
+    HOT_MARKED_COLD = "hot_marked_cold"
+    GHOST = "ghost"
+    FORMER_TABLE = "former_table"
+    DROPPED = "dropped"
+    ANOTHER_REPLICA = "another_replica"
+    SEVERAL_COLD_PARTS = "several_cold_parts"
+    COPIES_LEFT = "copies_left"
+    EMPTY_MARKED_COLD = "empty_marked_cold"
+    NOT_JUDGED = "not_judged"
+    COPIES_NEEDED = "copies_needed"
+    COLD = "cold"
+    HOT = "hot"
+    EMPTY = "empty"
+
+    @property
+    def means(self) -> str:
+        """One sentence without its full stop: what is so."""
+        return _TOLD[self].means
+
+    @property
+    def way_out(self) -> str:
+        """What to do about it; empty for what is sound."""
+        return _TOLD[self].way_out
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing has to be done."""
+        return not _TOLD[self].way_out
+
+    @property
+    def is_drift(self) -> bool:
+        """Whether something is not as it should be. What could not be judged is neither sound nor drift."""
+        return not self.is_sound and self is not Kind.NOT_JUDGED
+
+    @property
+    def restart_unsafe(self) -> bool:
+        """Whether a restart of the replica's server can set parts aside, or keep it from starting."""
+        return self in _RESTART_UNSAFE
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return _RANKS[self]
+
+
+class _Told(NamedTuple):
+    means: str
+    way_out: str
+
+
+_REPAIR = "part_repair with this kind"
+
+_TOLD = {
+    Kind.UNREGISTERED: _Told(
+        "parts are active on disk and registered in neither ensemble, so the next restart sets them aside",
+        f"Do not restart the server. {_REPAIR} and a file that has the registrations, or DETACH PARTITION and"
+        " ATTACH PARTITION, which register the data anew",
+    ),
+    Kind.REGISTERED_FOR_ANOTHER: _Told(
+        "parts are active on disk, registered for another replica only, and the next restart sets them aside",
+        f"Do not restart the server. {_REPAIR}: it registers them as they are for the other replica",
+    ),
+    Kind.UNREADABLE: _Told(
+        "a znode among the parts has a name or data that no part has",
+        f"{_REPAIR}, which keeps a copy of the znode, where it is in cold; in hot find out what wrote it",
+    ),
+    Kind.SET_ASIDE: _Told(
+        "registered parts are not active, and the server has them in its folder detached",
+        "Do not merge, mutate or CHECK the table. Bring the partition back with part_move and the state hot,"
+        " then ALTER TABLE … ATTACH PART of what is detached",
+    ),
+    Kind.LACKS_DATA: _Told(
+        "another replica has cold parts that are not on this one's disk, and servers do not fetch cold parts",
+        "Drop this replica of the table, bring the partition back with part_move and the state hot, and"
+        " add the replica again: it fetches the partition from another one",
+    ),
+    Kind.UNLIKE_DISK: _Told(
+        "a registered part has other data than the part of that name on disk",
+        "Do not CHECK the table while the part is cold. Bring the partition back with part_move and the state"
+        " hot; then CHECK TABLE lets the server fetch the part from another replica",
+    ),
+    Kind.NOT_ON_DISK: _Told(
+        "parts are registered in hot for the replica and are not active on its disk",
+        "Wait for the replica to fetch them; see system.replication_queue",
+    ),
+    Kind.COLD_UNKNOWN: _Told(
+        "State is COLD, parts are on disk, and the cold ensemble that was given has no such table",
+        "Check the hosts and the chroot of cold first: the ensemble given may be the wrong one",
+    ),
+    Kind.FOREIGN: _Told(
+        "another tool put the parts into cold, so that no move or way back touches them",
+        f"{_REPAIR}: it adopts them, once each equals hot or the disk; then move or bring back as usual",
+    ),
+    Kind.COPIES_DIFFER: _Told(
+        "copies in cold differ from what hot registers, and hot is what the disk has",
+        f"{_REPAIR}: it writes the copies anew from hot",
+    ),
+    Kind.HALF_COLD: _Told(
+        "some of its parts are registered in hot and others in cold only",
+        f"{_REPAIR}: all are registered in hot again, and State says so",
+    ),
+    Kind.COLD_UNMARKED: _Told(
+        "live parts are registered in cold only, and State is not COLD: DROP PARTITION would not find them",
+        f"{_REPAIR}: it sets State to COLD; or bring the partition back afterwards",
+    ),
+    Kind.UNEVEN: _Told(
+        "the replicas have different cold parts, each as it is registered",
+        "part_move with the state hot: the replicas fetch from each other what they lack",
+    ),
+    Kind.HOT_MARKED_COLD: _Told(
+        "State is COLD, and hot registers everything that is on disk",
+        f"{_REPAIR}: it sets State to HOT",
+    ),
+    Kind.GHOST: _Told(
+        "State is COLD, and what cold registers is on no disk",
+        f"{_REPAIR}: it removes the registrations and sets State to HOT",
+    ),
+    Kind.FORMER_TABLE: _Told(
+        "cold has registrations of a former table at the same path",
+        f"{_REPAIR}: it removes those that are on no disk",
+    ),
+    Kind.DROPPED: _Told(
+        "cold has registrations of parts that were dropped: they are on no disk, and State is not COLD",
+        f"{_REPAIR}: it removes them",
+    ),
+    Kind.ANOTHER_REPLICA: _Told(
+        "cold has registrations of a replica that hot does not have; a new one of that name would have them",
+        f"{_REPAIR}: it removes them",
+    ),
+    Kind.SEVERAL_COLD_PARTS: _Told(
+        "a replica has several parts of a cold partition, which a merge would take out of the table",
+        "part_move with the state hot, OPTIMIZE TABLE … PARTITION … FINAL, then move it again",
+    ),
+    Kind.COPIES_LEFT: _Told(
+        "cold has copies of what hot registers, and no server can need them any more",
+        f"{_REPAIR}, or part_move with the state hot: the copies are removed",
+    ),
+    Kind.EMPTY_MARKED_COLD: _Told(
+        "State is COLD, and the partition is registered nowhere and on no disk",
+        f"{_REPAIR}: it sets State to HOT",
+    ),
+    Kind.NOT_JUDGED: _Told(
+        "it could not be found out, as a server did not answer or a znode could not be read",
+        "See the reason, and audit again",
+    ),
+    Kind.COPIES_NEEDED: _Told("it was brought back, and a server that is starting may need its copies", ""),
+    Kind.COLD: _Told("it is registered in cold only, as State says, and on disk", ""),
+    Kind.HOT: _Told("it is registered in hot, as State says", ""),
+    Kind.EMPTY: _Told("it has no part any more", ""),
+}
+
+_RESTART_UNSAFE = frozenset({Kind.UNREGISTERED, Kind.REGISTERED_FOR_ANOTHER, Kind.COLD_UNKNOWN})
+_RANKS = {kind: rank for rank, kind in enumerate(Kind)}

@@ -1,0 +1,227 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads the evidence of one shard path: block numbers, State, both ensembles, the disks of all replicas.
+
+Servers are asked before anything is read: whatever was registered or merged meanwhile is then seen as what
+it became. Hot is read before cold, because a move takes parts from hot to cold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ..aligned import aligned
+from ..binding.binding import Binding, look_at_binding, refuse_other_side
+from ..errors import NoSuchTable, PartMoveError
+from ..formats.layout import ShardLayout
+from ..formats.table_metadata import parse_table_metadata
+from ..lease.lease import path_of_lock
+from ..move.needed import seconds_needed_where
+from ..tree.ports import Clock, ZnodeReader, ZnodeStore
+from ..tree.znodes import Znode
+from .evidence import DiskParts, Disks, Owner, PartitionEvidence, ReplicaEvidence
+from .names import Names, PartitionNames, listed_names, taken_apart
+from .payloads import content_problems
+
+NO_PARTITION = ""
+"""Stands for the partition of what is not the name of a part."""
+
+
+@dataclass(frozen=True)
+class ShardEvidence:
+    """A shard path with all partitions that are anywhere, by id.
+
+    lock: who holds the lock of the shard path; empty where nobody does.
+    """
+
+    layout: ShardLayout
+    binding: Binding
+    owner: Owner
+    partitions: Mapping[str, PartitionEvidence]
+    lock: str
+
+
+class _Replica(NamedTuple):
+    """What hot and the server say of one replica that hot has."""
+
+    is_active: bool
+    disk: DiskParts | None
+    active: PartitionNames
+    silence: str
+
+
+class _Found(NamedTuple):
+    """All that was read of a shard path but payloads."""
+
+    layout: ShardLayout
+    replicas: Mapping[str, _Replica]
+    hot: Names
+    cold: Names
+    states: Mapping[str, Znode | None]
+
+
+class EvidenceReader:
+    """Reads shard paths of one pair of ensembles."""
+
+    def __init__(self, hot: ZnodeStore, cold: ZnodeReader, disks: Disks, clock: Clock, root: str) -> None:
+        """``root`` is the coordination root."""
+        self._hot = hot
+        self._cold = cold
+        self._disks = disks
+        self._clock = clock
+        self._root = root
+
+    def read(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:
+        """The evidence of a shard path; content of parts is compared for the partitions named.
+
+        Raises NoSuchTable when hot has no table there, BoundElsewhere where its runs meet elsewhere,
+        FormatError for a marker or a definition that is not understood, EnsembleError and kin.
+        """
+        layout = ShardLayout(shard_path)
+        self._hot.sync(layout.path)
+        version = self._format_version(layout)
+        replicas = self._replicas(layout, version)
+        # What the servers did since they were asked is seen from here on.
+        self._hot.sync(layout.path)
+        lock, shard = self._hot.read([path_of_lock(self._root, layout.path), layout.path])
+        if shard is None:
+            raise _no_table(layout)
+        hot = listed_names(self._hot, layout, version)
+        self._cold.sync(layout.path)
+        cold = listed_names(self._cold, layout, version)
+        binding = look_at_binding(self._hot, self._cold, self._root, layout)
+        refuse_other_side(binding, layout)
+        found = _Found(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
+        owner = _owner(binding, shard.stat.czxid)
+        return ShardEvidence(
+            layout=layout,
+            binding=binding,
+            owner=owner,
+            partitions=self._with_content(found, self._partitions(found, binding, owner), content_of),
+            lock="" if lock is None else lock.data.decode(errors="replace"),
+        )
+
+    def _format_version(self, layout: ShardLayout) -> int:
+        metadata = self._hot.read([layout.metadata])[0]
+        if metadata is None:
+            raise _no_table(layout)
+        return parse_table_metadata(metadata.data, layout.metadata).format_version
+
+    def _replicas(self, layout: ShardLayout, version: int) -> dict[str, _Replica]:
+        layouts = [layout.replica(name) for name in self._hot.children([layout.replicas])[0] or ()]
+        found = iter(self._hot.read([path for each in layouts for path in (each.host, each.is_active)]))
+        replicas: dict[str, _Replica] = {}
+        for each in layouts:
+            host, is_active = next(found), next(found)
+            disk, silence = self._disk(layout, each.name, host)
+            active, _odd = taken_apart(() if disk is None else disk.active, version, f"{each.path}, disk")
+            replicas[each.name] = _Replica(is_active is not None, disk, active, silence)
+        return replicas
+
+    def _disk(self, layout: ShardLayout, replica: str, host: Znode | None) -> tuple[DiskParts | None, str]:
+        text = "" if host is None else host.data.decode(errors="replace")
+        try:
+            return self._disks.parts(layout.path, replica, text), ""
+        except PartMoveError as error:
+            return None, str(error)
+
+    def _states(
+        self, layout: ShardLayout, ensembles: Collection[Names], replicas: Mapping[str, _Replica]
+    ) -> dict[str, Znode | None]:
+        """Every partition that is anywhere, sorted, and its State."""
+        ids = set(self._hot.children([layout.block_numbers])[0] or ())
+        for names in ensembles:
+            ids.update(*names.parts.values())
+        for replica in replicas.values():
+            ids.update(replica.active)
+        ordered = sorted(ids)
+        return dict(aligned(ordered, self._hot.read([layout.state(each) for each in ordered])))
+
+    def _partitions(self, found: _Found, binding: Binding, owner: Owner) -> dict[str, PartitionEvidence]:
+        now = self._clock.now()
+        are_active = all(each.is_active for each in found.replicas.values())
+        cold_is_known = binding.cold is not None and (binding.known is None or binding.is_known)
+        partitions = {
+            each: PartitionEvidence(
+                partition_id=each,
+                state=state,
+                replicas=tuple(_replica_evidence(found, each)),
+                owner=owner,
+                cold_is_known=cold_is_known,
+                seconds_needed=seconds_needed_where(state, now, are_active=are_active),
+            )
+            for each, state in found.states.items()
+        }
+        odd = _odd_names(found)
+        return {NO_PARTITION: odd, **partitions} if odd is not None else partitions
+
+    def _with_content(
+        self, found: _Found, partitions: dict[str, PartitionEvidence], wanted: Collection[str]
+    ) -> dict[str, PartitionEvidence]:
+        for each in sorted(partitions.keys() & set(wanted) - {NO_PARTITION}):
+            partition = partitions[each]
+            compared = tuple(self._with_problems(found, replica) for replica in partition.replicas)
+            partitions[each] = replace(partition, replicas=compared)
+        return partitions
+
+    def _with_problems(self, found: _Found, replica: ReplicaEvidence) -> ReplicaEvidence:
+        known = found.replicas.get(replica.name)
+        hashes = {} if known is None or known.disk is None else known.disk.active
+        ensembles = [(self._hot, replica.hot), (self._cold, replica.cold)]
+        problems = content_problems(ensembles, found.layout, replica.name, hashes)
+        return replace(
+            replica,
+            differing=problems.differing,
+            unlike_disk=problems.unlike_disk,
+            unreadable=(*replica.unreadable, *problems.unreadable),
+        )
+
+
+def _replica_evidence(found: _Found, partition_id: str) -> list[ReplicaEvidence]:
+    """The partition for each replica of hot, and for those that only cold has parts of it for; sorted."""
+    evidence = []
+    for name in sorted({*found.replicas, *found.cold.parts}):
+        known = found.replicas.get(name)
+        cold = found.cold.parts.get(name, {}).get(partition_id, ())
+        if known is None and not cold:
+            continue
+        disk = None if known is None else known.disk
+        evidence.append(
+            ReplicaEvidence(
+                name=name,
+                is_in_hot=known is not None,
+                hot=found.hot.parts.get(name, {}).get(partition_id, ()),
+                cold=cold,
+                active=None if known is None or disk is None else known.active.get(partition_id, ()),
+                detached=None if disk is None else disk.detached,
+                silence="" if known is None else known.silence,
+            )
+        )
+    return evidence
+
+
+def _odd_names(found: _Found) -> PartitionEvidence | None:
+    """Stands for what is registered under names that no part has; None where there is nothing of the kind."""
+    replicas = [
+        ReplicaEvidence(name, name in found.replicas, (), (), (), unreadable=tuple(sorted({*hot, *cold})))
+        for name in sorted({*found.hot.unreadable, *found.cold.unreadable})
+        for hot, cold in [(found.hot.unreadable.get(name, ()), found.cold.unreadable.get(name, ()))]
+    ]
+    return PartitionEvidence(NO_PARTITION, None, tuple(replicas), Owner.OURS) if replicas else None
+
+
+def _owner(binding: Binding, czxid: int) -> Owner:
+    if binding.marker is None:
+        return Owner.NOBODY
+    return Owner.OURS if binding.marker.hot_czxid == czxid else Owner.FORMER
+
+
+def _no_table(layout: ShardLayout) -> NoSuchTable:
+    return NoSuchTable(
+        f"There is no replicated table at {layout.path} in the hot ensemble",
+        remedy="It may have been dropped just now; otherwise check the path",
+    )
