@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
@@ -69,6 +69,8 @@ class ReplicaEvidence:
     differing: frozenset[str] = frozenset()
     unlike_disk: frozenset[str] = frozenset()
     unreadable: tuple[str, ...] = ()
+    hashes: Mapping[str, str | None] = field(default_factory=dict)
+    """Name of each active part → hash of all its files; None where the server does not tell."""
 
 
 @dataclass(frozen=True)

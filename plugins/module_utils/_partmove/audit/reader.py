@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..aligned import aligned
-from ..binding.binding import Binding, look_at_binding, refuse_other_side
+from ..binding.binding import Binding, read_binding_of_any_cold
 from ..errors import NoSuchTable, PartMoveError
 from ..formats.layout import ShardLayout
 from ..formats.table_metadata import parse_table_metadata
@@ -93,8 +93,7 @@ class EvidenceReader:
         hot = listed_names(self._hot, layout, version)
         self._cold.sync(layout.path)
         cold = listed_names(self._cold, layout, version)
-        binding = look_at_binding(self._hot, self._cold, self._root, layout)
-        refuse_other_side(binding, layout)
+        binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
         found = _Found(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
         owner = _owner(binding, shard.stat.czxid)
         return ShardEvidence(
@@ -190,15 +189,17 @@ def _replica_evidence(found: _Found, partition_id: str) -> list[ReplicaEvidence]
         if known is None and not cold:
             continue
         disk = None if known is None else known.disk
+        active = () if known is None else known.active.get(partition_id, ())
         evidence.append(
             ReplicaEvidence(
                 name=name,
                 is_in_hot=known is not None,
                 hot=found.hot.parts.get(name, {}).get(partition_id, ()),
                 cold=cold,
-                active=None if known is None or disk is None else known.active.get(partition_id, ()),
+                active=None if disk is None else active,
                 detached=None if disk is None else disk.detached,
                 silence="" if known is None else known.silence,
+                hashes={} if disk is None else {part.text: disk.active[part.text] for part in active},
             )
         )
     return evidence

@@ -62,19 +62,20 @@ def read_binding(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLay
     Raises BoundElsewhere where the shard path is bound to another coordination root, another path of hot, or
     another cold ensemble.
     """
-    binding = look_at_binding(hot, cold, root, layout)
-    refuse_other_side(binding, layout)
+    binding = read_binding_of_any_cold(hot, cold, root, layout)
     _refuse_other_cold(binding, hot, layout)
     return binding
 
 
-def look_at_binding(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout) -> Binding:
-    """As `read_binding`, for those that have to tell what they find: nothing is refused."""
+def read_binding_of_any_cold(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout) -> Binding:
+    """As `read_binding`, for what has to tell of another cold ensemble, or is true with any."""
     here = HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}")
     known_path = known_cold_path(root, layout.path)
     known = hot.read([known_path])[0]
     znode = cold.read([layout.path])[0]
-    return Binding(znode, None if znode is None else parse_marker(znode), known, known_path, here)
+    binding = Binding(znode, None if znode is None else parse_marker(znode), known, known_path, here)
+    _refuse_other_side(binding, layout)
+    return binding
 
 
 def marked_cold(hot: ZnodeReader, layout: ShardLayout) -> tuple[str, ...]:
@@ -84,8 +85,7 @@ def marked_cold(hot: ZnodeReader, layout: ShardLayout) -> tuple[str, ...]:
     return tuple(each for each, state in aligned(ids, states) if state is not None and is_cold(state.data))
 
 
-def refuse_other_side(binding: Binding, layout: ShardLayout) -> None:
-    """Raise BoundElsewhere where cold says that runs on the shard path meet elsewhere."""
+def _refuse_other_side(binding: Binding, layout: ShardLayout) -> None:
     side = None if binding.marker is None else binding.marker.side
     if side is None or side == binding.here:
         return

@@ -69,21 +69,23 @@ class StateSetter:
         self._cold = cold
         self._leases = leases
         self._layout = layout
-        self._reader = ShardReader(hot, cold, layout, leases.root)
 
     def set(self, partition_id: str, wanted: State) -> StateChange:
         """Make the marker say what is wanted; nothing is written when it does already.
 
         Raises NoSuchTable, NoSuchPartition, StateRefused, LeaseHeld, LeaseLost, EnsembleError and kin.
         """
-        look = self._reader.look([partition_id])
+        # Where hot and the disks tell that nothing is cold, it does not matter which ensemble cold is.
+        any_cold = wanted is State.HOT and self._servers.asks
+        reader = ShardReader(self._hot, self._cold, self._layout, self._leases.root, any_cold=any_cold)
+        look = reader.look([partition_id])
         before = self._checked(look, partition_id, wanted)
         if _says(before, wanted):
             return StateChange(state_text(before.state), state_text(before.state))
         self._refuse_disks(look, before, wanted)
         lease = self._leases.acquire(self._layout.path)
         try:
-            leased = LeasedShard(self._hot, self._cold, self._reader, self._layout, lease)
+            leased = LeasedShard(self._hot, self._cold, reader, self._layout, lease)
             after = self._write(leased, partition_id, wanted)
         finally:
             self._leases.release(lease)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..aligned import aligned
-from ..binding.binding import Binding, marked_cold, read_binding
+from ..binding.binding import Binding, marked_cold, read_binding, read_binding_of_any_cold
 from ..formats.layout import ShardLayout, unknown_replica_children, unknown_table_children
 from ..formats.table_metadata import parse_table_metadata
 from ..tree.ports import ZnodeReader, ZnodeStore
@@ -35,12 +35,19 @@ class Look(NamedTuple):
 class ShardReader:
     """Reads one shard path as often as needed; what does not change while it is there is kept."""
 
-    def __init__(self, hot: ZnodeStore, cold: ZnodeReader, layout: ShardLayout, root: str) -> None:
-        """``root`` is the coordination root of whoever reads."""
+    def __init__(
+        self, hot: ZnodeStore, cold: ZnodeReader, layout: ShardLayout, root: str, *, any_cold: bool = False
+    ) -> None:
+        """``root`` is the coordination root of whoever reads.
+
+        With ``any_cold`` another cold ensemble than the parts went to is not refused, for what goes by hot
+        and the disks alone.
+        """
         self._hot = hot
         self._cold = cold
         self._layout = layout
         self._root = root
+        self._any_cold = any_cold
         self._czxid = 0
         self._entries = EntryReader(hot, layout)
         self._names = PartNames(layout, 0)
@@ -95,7 +102,8 @@ class ShardReader:
 
     def binding(self) -> Binding:
         """How hot and cold are bound to each other; raises as `read_binding` does."""
-        return read_binding(self._hot, self._cold, self._root, self._layout)
+        read = read_binding_of_any_cold if self._any_cold else read_binding
+        return read(self._hot, self._cold, self._root, self._layout)
 
     def registered_names(self, shard: ShardFacts, partition_ids: Sequence[str]) -> dict[str, RegisteredNames]:
         """Which parts of the partitions each ensemble registers; no payloads are read.

@@ -1,0 +1,118 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Repairs the partitions of one shard path that are of one kind, and sees whether they are sound then.
+
+States of a partition: found → repaired, or left with a reason. It is found by two looks without the lease;
+each repair looks again under it, so what changed meanwhile is left alone. What a run that was killed did not
+come to is found again by the next one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from ..audit.audit import Row, ShardAudit, audit_shard
+from ..audit.judge import Verdict
+from ..audit.kind import Kind
+from ..errors import PartMoveError
+from ..formats.layout import ShardLayout
+from .by_copies import adopt, rewrite
+from .by_registration import register
+from .by_removal import remove_ghosts, remove_registrations, remove_unreadable
+from .by_state import bring_back, clean, set_cold, set_hot
+from .case import Case, Left, Options, RepairWorld
+
+Remedy = Callable[[Case], "dict[str, Left]"]
+"""Repairs what it can, and returns partition id → why not."""
+
+REMEDIES: Mapping[Kind, Remedy] = {
+    Kind.UNREGISTERED: register,
+    Kind.REGISTERED_FOR_ANOTHER: register,
+    Kind.UNREADABLE: remove_unreadable,
+    Kind.COLD_UNKNOWN: register,
+    Kind.FOREIGN: adopt,
+    Kind.COPIES_DIFFER: rewrite,
+    Kind.HALF_COLD: bring_back,
+    Kind.COLD_UNMARKED: set_cold,
+    Kind.HOT_MARKED_COLD: set_hot,
+    Kind.GHOST: remove_ghosts,
+    Kind.FORMER_TABLE: remove_registrations,
+    Kind.DROPPED: remove_registrations,
+    Kind.ANOTHER_REPLICA: remove_registrations,
+    Kind.COPIES_LEFT: clean,
+    Kind.EMPTY_MARKED_COLD: set_hot,
+}
+"""The kinds that can be repaired; the others need a person, or time."""
+
+_STILL = "it is so still"
+
+
+@dataclass
+class RepairReport:
+    """Each partition of the kind is in exactly one of the two once the repair is over."""
+
+    shard_path: str
+    repaired: list[Row] = field(default_factory=list)
+    """What was found before, by partition and replica."""
+    left: dict[str, Left] = field(default_factory=dict)
+
+
+def repair_shard(
+    world: RepairWorld,
+    shard_path: str,
+    kind: Kind,
+    options: Options,
+    *,
+    only: Collection[str] | None = None,
+) -> RepairReport:
+    """Repair the partitions of a kind, or just those in ``only``; one that is of another kind is left out.
+
+    Raises PartMoveError where nothing can be judged, LeaseHeld, LeaseLost, EnsembleError and kin: nothing is
+    half done then, and running again goes on.
+    """
+    report = RepairReport(shard_path)
+    before = _of_kind(_audited(world, shard_path), kind, only)
+    if not before:
+        return report
+    if kind is Kind.COLD_UNKNOWN and not options.cold_is_lost:
+        left = Left(
+            "the cold ensemble that was given is not the one that the parts went to",
+            "Give the ensemble that the servers have as <cold_zookeeper>; if that is lost for good, say so"
+            " with cold_is_lost",
+        )
+        report.left.update(dict.fromkeys(before, left))
+        return report
+    case = Case(world, ShardLayout(shard_path), kind, _verdicts(before), options)
+    report.left.update(REMEDIES[kind](case))
+    after = _of_kind(_audited(world, shard_path), kind, before.keys())
+    for partition, rows in sorted(before.items()):
+        if partition in report.left:
+            continue
+        if partition in after:
+            report.left[partition] = Left(_STILL, kind.way_out)
+        else:
+            report.repaired += rows
+    return report
+
+
+def _audited(world: RepairWorld, shard_path: str) -> ShardAudit:
+    audit = audit_shard(world.evidence(), shard_path)
+    if audit.unjudged:
+        raise PartMoveError(f"{shard_path} cannot be judged: {audit.unjudged}")
+    return audit
+
+
+def _of_kind(audit: ShardAudit, kind: Kind, only: Collection[str] | None) -> dict[str, list[Row]]:
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in audit.rows:
+        if row.verdict.kind is kind and (only is None or row.partition in only):
+            found[row.partition].append(row)
+    return dict(found)
+
+
+def _verdicts(rows: Mapping[str, list[Row]]) -> dict[str, dict[str, Verdict]]:
+    return {each: {row.replica: row.verdict for row in found} for each, found in rows.items()}

@@ -1,0 +1,110 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A store that keeps every znode it is about to delete or change, and tells what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..aligned import aligned
+from ..tree.ports import ZnodeReader, ZnodeStore
+from ..tree.znodes import Committed, Create, Delete, Multi, Op, Outcome, SetData, Znode
+
+Save = Callable[[str, Sequence[Znode]], None]
+"""Keeps the znodes of an ensemble, ``hot`` or ``cold``; what it does not raise for is on disk."""
+
+
+class SavingStore:
+    """Implements ZnodeStore over another one. ``done`` has what was applied, in words, in order."""
+
+    def __init__(self, store: ZnodeStore, ensemble: str, save: Save, done: list[str]) -> None:
+        self._store = store
+        self._ensemble = ensemble
+        self._save = save
+        self._done = done
+
+    @property
+    def name(self) -> str:
+        """What messages call the ensemble."""
+        return self._store.name
+
+    @property
+    def server_id(self) -> int:
+        """The id of the server that opened the session."""
+        return self._store.server_id
+
+    @property
+    def chroot(self) -> str:
+        """The chroot of the connection."""
+        return self._store.chroot
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The addresses that the connection was given."""
+        return self._store.addresses
+
+    @property
+    def session_id(self) -> int:
+        """The session in use now."""
+        return self._store.session_id
+
+    def members(self) -> Sequence[ZnodeReader]:
+        """A direct connection to each member."""
+        return self._store.members()
+
+    def sync(self, path: str) -> None:
+        """Wait until the server of the session has caught up."""
+        self._store.sync(path)
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        """Data and stat of each path."""
+        return self._store.read(paths, absolute=absolute)
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """Names of the children of each path, sorted."""
+        return self._store.children(paths)
+
+    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        """Keep what the multis delete or change, then send them.
+
+        Each operation names the version that it is for, and what is kept has that version, so what is kept
+        is what goes. Raises what ``save`` raises, with nothing sent.
+        """
+        versions = {
+            op.path: op.version for multi in multis for op in multi if isinstance(op, (Delete, SetData))
+        }
+        paths = sorted(versions)
+        found = self._store.read(paths) if paths else []
+        kept = [
+            znode
+            for path, znode in aligned(paths, found)
+            if znode is not None and znode.stat.version == versions[path]
+        ]
+        if kept:
+            self._save(self._ensemble, kept)
+        outcomes = self._store.commit(multis)
+        for multi, outcome in aligned(multis, outcomes):
+            if isinstance(outcome, Committed):
+                self._done.extend(_told(self._ensemble, op) for op in multi if _changes(op))
+        return outcomes
+
+
+def _changes(op: Op) -> bool:
+    return isinstance(op, (Create, Delete, SetData))
+
+
+def _told(ensemble: str, op: Op) -> str:
+    if isinstance(op, Delete):
+        return f"{ensemble}: delete {op.path}"
+    if isinstance(op, SetData):
+        return f"{ensemble}: set {op.path} to {_shown(op.data)}"
+    return f"{ensemble}: create {op.path}"
+
+
+def _shown(data: bytes) -> str:
+    return repr(data.decode(errors="backslashreplace")) if len(data) <= _SHORT else f"{len(data)} bytes"
+
+
+_SHORT = 16

@@ -1,0 +1,75 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A table in memory that drifted, what audits say of it, and repairs of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audit import audit_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.reader import EvidenceReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import (
+    BackupHeader,
+    SavedZnode,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.case import Options, RepairWorld
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import (
+    RepairReport,
+    repair_shard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.saving import SavingStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
+from support.memory.bench import DAY, PATH, Bench
+from support.memory.disks import SimulatedDisks
+from support.memory.probe import SimulatedProbe
+
+
+class Drifted:
+    """A bench whose servers are asked.
+
+    saved: what repairs kept, in order. done: what they did, in words.
+    """
+
+    def __init__(self) -> None:
+        self.bench = Bench()
+        self.disks = SimulatedDisks(self.bench.servers)
+        self.saved: list[SavedZnode] = []
+        self.done: list[str] = []
+
+    def kinds(self, partition: str = DAY) -> dict[str, Kind]:
+        """What the partition is for each replica."""
+        bench = self.bench
+        reader = EvidenceReader(bench.hot_store, bench.cold_store, self.disks, bench.clock, DEFAULT_ROOT)
+        found = audit_shard(reader, PATH)
+        assert not found.unjudged
+        return {row.replica: row.verdict.kind for row in found.rows if row.partition == partition}
+
+    def repair(
+        self, kind: Kind, options: Options | None = None, only: Collection[str] | None = None
+    ) -> RepairReport:
+        """Repair the partitions of a kind."""
+        bench = self.bench
+        hot = SavingStore(bench.hot_store, "hot", self._save, self.done)
+        cold = SavingStore(bench.cold_store, "cold", self._save, self.done)
+        world = RepairWorld(
+            hot,
+            cold,
+            bench.clock,
+            bench.world.journal,
+            bench.world.leases,
+            AskServers(SimulatedProbe(bench.servers)),
+            self.disks,
+        )
+        return repair_shard(world, PATH, kind, options or Options(), only=only)
+
+    def header(self, kind: Kind) -> BackupHeader:
+        """The first line of a backup of a repair of the table."""
+        return BackupHeader("2026-11-22T00:00:00.000Z", PATH, 1, kind.value)
+
+    def _save(self, ensemble: str, znodes: Iterable[Znode]) -> None:
+        self.saved += [SavedZnode.of(ensemble, each) for each in znodes]
