@@ -24,11 +24,13 @@ from .._partmove.formats.layout import check_shard_path
 from .._partmove.gates.servers import AskServers, AssumeActive, NoServers, ServerCheck
 from .._partmove.lease.lease import LeaseKeeper
 from .._partmove.lease.two_ensembles import check_distinct
+from .._partmove.repair.backup import BackupHeader
 from .._partmove.text import parse_duration
 from .._partmove.tree.overlay import OverlayStore
 from .._partmove.tree.ports import Clock, ZnodeStore
 from .._zookeeper.settings import options_of
 from .._zookeeper.store import connect
+from .backup_file import BackupFile
 
 _SECONDS_BETWEEN_LINES = 2.0
 
@@ -147,6 +149,14 @@ class Resources:
     def open_progress(self) -> ProgressFile:
         """The file that the action plugin of the module looks at; nothing is written where there is none."""
         return ProgressFile(self._params["progress_file"], self.clock, self._stack)
+
+    def open_backup(self, folder: str, header: BackupHeader) -> BackupFile | None:
+        """Where a repair keeps what it deletes or changes; None in check mode, which does neither."""
+        if self.check_mode:
+            return None
+        backup = BackupFile(folder, header)
+        self._stack.callback(backup.close)
+        return backup
 
     def open_journal(self, path: str | None) -> FileJournal | NullJournal:
         """The journal at the path; none in check mode, which does nothing that could be told."""

@@ -139,6 +139,13 @@ class Bench:
             left.pop()() if left and _switches(multi, self.switched_to) else None
         )
 
+    def before_lease(self, act: Callable[[], object]) -> None:
+        """Do something right before the first lock is taken."""
+        left = [act]
+        self.hot_store.before = lambda multi: (
+            left.pop()() if left and any(op.path == LOCK for op in multi) else None
+        )
+
     def before_marked(self, act: Callable[[], object]) -> None:
         """Do something right before the marker in cold is written."""
         left = [act]

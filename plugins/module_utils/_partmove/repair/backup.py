@@ -17,8 +17,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
-from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from ..envelope import Envelope, json_object
 from ..errors import FormatError
@@ -86,13 +85,6 @@ class SavedZnode(NamedTuple):
     def encode(self) -> bytes:
         """A line."""
         return _line({**self._asdict(), "data": b64encode(self.data).decode()})
-
-
-class Backup(Protocol):
-    """Where znodes are kept before they are deleted or changed."""
-
-    def save(self, header: BackupHeader, znodes: Iterable[SavedZnode]) -> None:
-        """Keep them; all are on disk when this returns, or PartMoveError is raised."""
 
 
 def parse_backup(data: bytes, where: str) -> tuple[BackupHeader, list[SavedZnode]]:

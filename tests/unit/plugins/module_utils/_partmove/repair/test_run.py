@@ -12,6 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import REMEDIES
 from support.memory.arrange import FORMER, create, create_cold, write
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.drifted import Drifted
@@ -47,12 +49,6 @@ def copied_by_another(bench: Bench) -> None:
 def former_table(bench: Bench) -> None:
     copied_by_another(bench)
     bench.cold.set(PATH, FORMER)
-
-
-def copies_differ(bench: Bench) -> None:
-    bench.move(OTHER)
-    for path in (R1, R2):
-        create_cold(path, b"junk")(bench)
 
 
 def ghost(bench: Bench) -> None:
@@ -114,3 +110,22 @@ def test_a_kind_is_repaired(drifted: Drifted, case: Case) -> None:
     assert {row.partition for row in report.repaired} == {DAY}
     assert set(drifted.kinds().values()) == {case.after}
     assert drifted.repair(case.kind).repaired == []
+
+
+def test_kinds_whose_way_out_is_a_repair_are_repaired() -> None:
+    promised = {kind for kind in Kind if "part_repair" in kind.way_out}
+    assert promised | {Kind.COLD_UNKNOWN} == REMEDIES.keys()
+
+
+def test_only_the_partitions_that_were_named(drifted: Drifted) -> None:
+    for each in (DAY, OTHER):
+        create(f"block_numbers/{each}/State", b"COLD")(drifted.bench)
+    drifted.repair(Kind.HOT_MARKED_COLD, only=[OTHER])
+    assert set(drifted.kinds(OTHER).values()) == {Kind.HOT}
+    assert set(drifted.kinds().values()) == {Kind.HOT_MARKED_COLD}
+
+
+def test_what_cannot_be_judged_is_not_repaired(drifted: Drifted) -> None:
+    drifted.bench.cold.create(PATH, b"junk", makepath=True)
+    with pytest.raises(PartMoveError, match="cannot be judged"):
+        drifted.repair(Kind.FOREIGN)

@@ -1,0 +1,80 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Backups of repairs as files: one for each run that deletes or changes something."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote
+
+from .._partmove.errors import PartMoveError
+from .._partmove.repair.backup import BackupHeader, SavedZnode, parse_backup
+from .._partmove.tree.znodes import Znode
+
+
+class BackupFile:
+    """A file in a folder, made when the first znode is saved. ``path`` is empty until then."""
+
+    def __init__(self, folder: str, header: BackupHeader) -> None:
+        self.path = ""
+        self._folder = Path(folder)
+        self._header = header
+        self._file: BinaryIO | None = None
+
+    def save(self, ensemble: str, znodes: Sequence[Znode]) -> None:
+        """Append the znodes; all are on disk when this returns, or PartMoveError is raised."""
+        lines = [SavedZnode.of(ensemble, each).encode() for each in znodes]
+        try:
+            if self._file is None:
+                self._file = self._opened()
+                lines.insert(0, self._header.encode())
+            self._file.write(b"".join(lines))
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise PartMoveError(
+                f"No backup can be written to {self._folder}: {error.strerror}; nothing was done without one",
+                remedy="Give as backup a folder that exists, has room, and that this user may write to",
+            ) from error
+
+    def close(self) -> None:
+        """Close the file; what was saved is on disk already."""
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+
+    def _opened(self) -> BinaryIO:
+        header = self._header
+        stamp = header.time.replace(":", "")
+        name = f"{stamp}-{header.kind}-{quote(header.shard_path, safe='')}.jsonl"
+        path = self._folder / name[:_LONGEST]
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        file = os.fdopen(descriptor, "wb")
+        self.path = str(path)
+        folder = os.open(self._folder, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return file
+
+
+_LONGEST = 250
+
+
+def read_backup(path: str) -> tuple[BackupHeader, list[SavedZnode]]:
+    """What is in the file; raises PartMoveError where it cannot be read, FormatError for anything else."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise PartMoveError(
+            f"The backup {path} cannot be read: {error.strerror}",
+            remedy="Give a file that part_repair has written, on the host that this runs on",
+        ) from error
+    return parse_backup(data, path)

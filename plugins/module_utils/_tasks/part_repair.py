@@ -1,0 +1,148 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of part_repair: repairs one kind of drift of one shard path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .._partmove.audit.kind import Kind
+from .._partmove.errors import PartMoveError
+from .._partmove.formats.layout import ShardLayout
+from .._partmove.formats.names import check_partition_id
+from .._partmove.gates.servers import AskServers
+from .._partmove.lease.two_ensembles import check_unlike
+from .._partmove.repair.backup import BackupHeader
+from .._partmove.repair.case import Options, RepairWorld
+from .._partmove.repair.run import REMEDIES, RepairReport, repair_shard
+from .._partmove.repair.saving import SavingStore
+from .._partmove.shard.fence import no_table
+from .._partmove.text import format_time, parse_duration
+from .._partmove.tree.ports import ZnodeStore
+from .._partmove.tree.znodes import Znode
+from .backup_file import BackupFile, read_backup
+from .resources import LockOptions, Resources, probe_of
+
+
+class RepairParts:
+    """Implements Task for part_repair."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        self._params = params
+        self._layout = ShardLayout(params["shard_path"])
+        self._kind = Kind(params["kind"])
+        given = params["partitions"]
+        self._only = None if given is None else [_partition_id(each) for each in given]
+        self._locks = LockOptions.of(params)
+        self._options = self._read_options()
+        self._done: list[str] = []
+        self._backup: BackupFile | None = None
+        self._report: RepairReport | None = None
+        self._check_mode = False
+
+    def result(self) -> dict[str, Any]:
+        """What was done so far."""
+        report = self._report
+        rows = [] if report is None else report.repaired
+        left = {} if report is None else report.left
+        names = [f"{self._layout.path} {row.partition} {row.replica}" for row in rows]
+        return {
+            "changed": bool(self._done),
+            "msg": self._message(len({row.partition for row in rows}), len(left)),
+            "repaired": [
+                {
+                    "partition": row.partition,
+                    "replica": row.replica,
+                    "kind": row.verdict.kind.value,
+                    "parts": list(row.verdict.parts),
+                }
+                for row in rows
+            ],
+            "left": [
+                {"partition": each, "reason": why.reason, "remedy": why.remedy}
+                for each, why in sorted(left.items())
+            ],
+            "operations": list(self._done),
+            "backup": "" if self._backup is None else self._backup.path,
+            "diff": {
+                "before": "".join(f"{name}: {self._kind.value}\n" for name in names),
+                "after": "".join(f"{name}: repaired\n" for name in names),
+            },
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Repair what is of the kind."""
+        self._check_mode = resources.check_mode
+        hot, cold = resources.open_pair()
+        check_unlike(hot, cold, self._layout.path)
+        shard = hot.read([self._layout.path])[0]
+        if shard is None:
+            raise no_table(self._layout)
+        moment = format_time(int(resources.clock.now() * 1000))
+        header = BackupHeader(moment, self._layout.path, shard.stat.czxid, self._kind.value)
+        self._backup = resources.open_backup(self._params["backup"], header)
+        probe = probe_of(self._params["clickhouse"])
+        world = RepairWorld(
+            self._saving(hot, "hot"),
+            self._saving(cold, "cold"),
+            resources.clock,
+            resources.open_journal(self._params["journal"]),
+            self._locks.keeper("part_repair", hot, cold, resources.clock),
+            AskServers(probe),
+            probe,
+        )
+        self._report = repair_shard(world, self._layout.path, self._kind, self._options, only=self._only)
+        self._tell(world)
+
+    def _saving(self, store: ZnodeStore, name: str) -> SavingStore:
+        return SavingStore(store, name, self._save, self._done)
+
+    def _save(self, ensemble: str, znodes: Sequence[Znode]) -> None:
+        if self._backup is not None:
+            self._backup.save(ensemble, znodes)
+
+    def _tell(self, world: RepairWorld) -> None:
+        """Let the journal know what was repaired."""
+        rows = [] if self._report is None else self._report.repaired
+        world.journal.record(
+            "repaired",
+            [
+                {
+                    "shard_path": row.shard_path,
+                    "partition": row.partition,
+                    "replica": row.replica,
+                    "kind": row.verdict.kind.value,
+                }
+                for row in rows
+            ],
+        )
+
+    def _message(self, repaired: int, left: int) -> str:
+        would = "would be " if self._check_mode else ""
+        return f"{repaired} {would}repaired, {left} left"
+
+    def _read_options(self) -> Options:
+        params = self._params
+        if self._kind not in REMEDIES:
+            raise PartMoveError(
+                f"Partitions of the kind {self._kind.value} are not repaired by a module",
+                remedy=self._kind.way_out or "They are as they should be",
+            )
+        path = params["registrations"]
+        return Options(
+            registrations=() if path is None else read_backup(path)[1],
+            quiet=parse_duration(params["quiet"], "quiet"),
+            cold_is_lost=params["cold_is_lost"],
+            replica_is_gone=params["replica_is_gone"],
+        )
+
+
+def _partition_id(text: str) -> str:
+    """An id, or nothing, which stands for what is registered under names that no part has."""
+    return check_partition_id(text, "partitions") if text else text

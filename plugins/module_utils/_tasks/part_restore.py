@@ -1,0 +1,49 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of part_restore: puts back what a repair deleted or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._partmove.lease.two_ensembles import check_unlike
+from .._partmove.repair.restore import Restored, restore
+from .backup_file import read_backup
+from .resources import LockOptions, Resources
+
+
+class RestoreParts:
+    """Implements Task for part_restore."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        self._header, self._saved = read_backup(params["backup"])
+        self._locks = LockOptions.of(params)
+        self._done = Restored()
+
+    def result(self) -> dict[str, Any]:
+        """What was done so far."""
+        done = self._done
+        return {
+            "changed": bool(done.created or done.set_back),
+            "msg": f"{len(done.created)} created, {len(done.set_back)} set back, {done.unchanged} unchanged",
+            "shard_path": self._header.shard_path,
+            "created": done.created,
+            "set_back": done.set_back,
+            "diff": {
+                "before": "".join(f"{each} has other data\n" for each in done.set_back),
+                "after": "".join(f"{each} as in the backup\n" for each in (*done.created, *done.set_back)),
+            },
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Put the znodes back."""
+        hot, cold = resources.open_pair()
+        check_unlike(hot, cold, self._header.shard_path)
+        leases = self._locks.keeper("part_restore", hot, cold, resources.clock)
+        restore(hot, cold, leases, self._header, self._saved, self._done)

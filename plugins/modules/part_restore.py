@@ -1,0 +1,102 @@
+#!/usr/bin/python
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: part_restore
+short_description: Put back what a repair deleted or changed
+version_added: 0.1.0
+description:
+  - Creates the znodes that are missing, and sets back those that have other data, as a file has them that
+    M(olap.partmove.part_repair) wrote before it deleted or changed them.
+  - It works under the lock of the shard path, and refuses a table that was made again since.
+  - Audit the shard path afterwards. What is put back is what was not sound before.
+notes:
+  - Znodes that the repair created stay.
+author:
+  - olap.partmove contributors (@olap-partmove)
+extends_documentation_fragment:
+  - olap.partmove.ensembles
+  - olap.partmove.attributes
+  - olap.partmove.attributes.action_group
+attributes:
+  check_mode:
+    support: full
+  diff_mode:
+    support: full
+  idempotent:
+    support: full
+options:
+  backup:
+    description: The file, on the host that this runs on.
+    type: path
+    required: true
+seealso:
+  - module: olap.partmove.part_repair
+  - module: olap.partmove.partition_audit_info
+"""
+
+EXAMPLES = r"""
+- name: Put back what a repair removed
+  olap.partmove.part_restore:
+    hot:
+      hosts: [hot1:2181, hot2:2181, hot3:2181]
+    cold:
+      hosts: [cold1:2181, cold2:2181, cold3:2181]
+    backup: "{{ repaired.backup }}"
+"""
+
+RETURN = r"""
+shard_path:
+  description: The shard path that the file is about.
+  returned: always
+  type: str
+  sample: /clickhouse/tables/01/hits
+created:
+  description: The znodes that were missing, with their ensemble.
+  returned: always
+  type: list
+  elements: str
+  sample: ["cold: /clickhouse/tables/01/hits/replicas/r1/parts/20191201_0_0_0"]
+set_back:
+  description: The znodes that had other data.
+  returned: always
+  type: list
+  elements: str
+  sample: ["hot: /clickhouse/tables/01/hits/block_numbers/20191201/State"]
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ansible.module_utils.basic import AnsibleModule
+
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import Task, run
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "hot": argspec.ensemble(),
+            "cold": argspec.ensemble(),
+            "coordination_root": argspec.COORDINATION_ROOT,
+            "lock_wait": argspec.LOCK_WAIT,
+            "backup": {"type": "path", "required": True},
+        },
+        supports_check_mode=True,
+    )
+    run(module, _task)
+
+
+def _task(params: Mapping[str, Any]) -> Task:
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_restore import RestoreParts
+
+    return RestoreParts(params)
+
+
+if __name__ == "__main__":
+    main()
