@@ -110,8 +110,8 @@ MUTANTS = (
     Mutant(
         "a marker that names another table stays",
         _BIND,
-        "if binding.marker != wanted:",
-        "if binding.marker is None:",
+        "binding.marker != wanted:",
+        "binding.marker is None:",
         ("move/test_bind.py::test_a_marker_of_version_1_is_completed",),
     ),
     Mutant(

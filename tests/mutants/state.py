@@ -85,8 +85,8 @@ MUTANTS = (
     Mutant(
         "servers are asked nothing where they vouch for State HOT",
         _STATE,
-        "        if self._servers.asks:\n            return\n        if only_cold",
-        "        if not self._servers.asks:\n            return\n        if only_cold",
+        "        if self._servers.asks:\n            return\n",
+        "        if not self._servers.asks:\n            return\n",
         ("move/test_state.py::test_what_a_drop_left_behind_has_a_way_out[copied_then_dropped]",),
     ),
 )

@@ -78,6 +78,7 @@ def test_while_the_other_tool_may_be_at_work(drifted: Drifted) -> None:
             "for replica r9 it is another_replica",
         ),
     ],
+    ids=["differ", "dropped", "of another replica"],
 )
 def test_all_or_nothing(drifted: Drifted, arrange: Callable[[Drifted], object], reason: str) -> None:
     arrange(drifted)
@@ -104,5 +105,7 @@ def test_what_differs_beside_what_only_cold_has(drifted: Drifted) -> None:
     drifted.repair(Kind.FOREIGN)
     drifted.bench.cold.set(f"{PATH}/{PARTS[0]}", CHANGED)
     delete(PARTS[1])(drifted.bench)
+    drifted.done.clear()
     left = drifted.repair(Kind.COPIES_DIFFER).left[DAY]
     assert "cold has parts that hot does not have" in left.reason
+    assert drifted.done == []

@@ -64,6 +64,7 @@ def test_as_cold_registers_it_for_another_replica(drifted: Drifted) -> None:
         ("33" * 16, f"{PART} of replica r1 is on disk, and no registration of that data is known"),
         (None, f"the server of replica r1 does not tell the hash of {PART}"),
     ],
+    ids=["other", "unknown"],
 )
 def test_other_data_on_disk_is_not_registered(drifted: Drifted, shown: str | None, reason: str) -> None:
     drifted.disks.hashes.clear()
