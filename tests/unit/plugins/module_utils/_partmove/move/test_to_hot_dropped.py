@@ -30,7 +30,9 @@ def test_they_wait_whatever_the_clock_of_the_controller_says() -> None:
     bench.world = make_world(bench.hot_store, bench.cold_store, ahead, probe=probe)
     before = bench.cold_ensemble.data(PATH)
 
-    assert bench.reheat(DAY).deferred[DAY].gate is GateName.COPIES_NEEDED
+    refusal = bench.reheat(DAY).deferred[DAY]
+    assert refusal.gate is GateName.COPIES_NEEDED
+    assert "a server that is starting may still look" in refusal.reason
     assert bench.cold_ensemble.data(PATH) == before
 
     later(bench, 600)
