@@ -23,9 +23,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.saving import SavingStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.disks import SimulatedDisks
+from support.memory.moves import make_world
 from support.memory.probe import SimulatedProbe
 
 
@@ -54,18 +56,28 @@ class Drifted:
     ) -> RepairReport:
         """Repair the partitions of a kind."""
         bench = self.bench
-        hot = SavingStore(bench.hot_store, "hot", self._save, self.done)
-        cold = SavingStore(bench.cold_store, "cold", self._save, self.done)
+        return self.repair_over(bench.hot_store, bench.cold_store, kind, options or Options(), only=only)
+
+    def repair_over(
+        self,
+        hot: ZnodeStore,
+        cold: ZnodeStore,
+        kind: Kind,
+        options: Options,
+        only: Collection[str] | None = None,
+    ) -> RepairReport:
+        """Repair the partitions of a kind by a process that has these sessions."""
+        clock = self.bench.clock
         world = RepairWorld(
-            hot,
-            cold,
-            bench.clock,
-            bench.world.journal,
-            bench.world.leases,
-            AskServers(SimulatedProbe(bench.servers)),
+            SavingStore(hot, "hot", self._save, self.done),
+            SavingStore(cold, "cold", self._save, self.done),
+            clock,
+            self.bench.world.journal,
+            make_world(hot, cold, clock, lock_wait=3.0).leases,
+            AskServers(SimulatedProbe(self.bench.servers)),
             self.disks,
         )
-        return repair_shard(world, PATH, kind, options or Options(), only=only)
+        return repair_shard(world, PATH, kind, options, only=only)
 
     def header(self, kind: Kind) -> BackupHeader:
         """The first line of a backup of a repair of the table."""

@@ -6,94 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import REMEDIES
-from support.memory.arrange import FORMER, create, create_cold, write
-from support.memory.bench import DAY, OTHER, PART, PATH, Bench
+from support.memory.arrange import create
+from support.memory.bench import DAY, OTHER, PATH
 from support.memory.drifted import Drifted
-
-STATE = f"block_numbers/{DAY}/State"
-R1, R2 = (f"replicas/{replica}/parts/{PART}" for replica in ("r1", "r2"))
-
-
-class Case(NamedTuple):
-    """A way to a kind, and what the partition is after the repair."""
-
-    arrange: Callable[[Bench], object]
-    kind: Kind
-    after: Kind
-
-
-def half_deleted(bench: Bench) -> None:
-    bench.move()
-    create(R1, bench.cold.get(f"{PATH}/{R1}")[0])(bench)
-
-
-def half_deleted_and_marked_hot(bench: Bench) -> None:
-    half_deleted(bench)
-    write(STATE, b"HOT")(bench)
-
-
-def copied_by_another(bench: Bench) -> None:
-    for path in (R1, R2):
-        create_cold(path, bench.hot.get(f"{PATH}/{path}")[0])(bench)
-    bench.clock.sleep(7200)
-
-
-def former_table(bench: Bench) -> None:
-    copied_by_another(bench)
-    bench.cold.set(PATH, FORMER)
-
-
-def ghost(bench: Bench) -> None:
-    bench.move()
-    for names in bench.servers.disk.values():
-        names.discard(PART)
-
-
-def dropped(bench: Bench) -> None:
-    ghost(bench)
-    write(STATE, b"HOT")(bench)
-
-
-def cold_unmarked(bench: Bench) -> None:
-    bench.move()
-    write(STATE, b"HOT")(bench)
-
-
-def marked_without_reason(bench: Bench) -> None:
-    create(STATE, b"COLD")(bench)
-
-
-def emptied_while_cold(bench: Bench) -> None:
-    bench.move()
-    bench.servers.drop(DAY)
-
-
-def copies_left(bench: Bench) -> None:
-    bench.move()
-    bench.reheat()
-    bench.clock.sleep(600)
-
-
-CASES = (
-    Case(half_deleted, Kind.HALF_COLD, Kind.COPIES_NEEDED),
-    Case(half_deleted_and_marked_hot, Kind.HALF_COLD, Kind.COPIES_NEEDED),
-    Case(copied_by_another, Kind.FOREIGN, Kind.COPIES_LEFT),
-    Case(former_table, Kind.FORMER_TABLE, Kind.HOT),
-    Case(ghost, Kind.GHOST, Kind.EMPTY),
-    Case(dropped, Kind.DROPPED, Kind.EMPTY),
-    Case(cold_unmarked, Kind.COLD_UNMARKED, Kind.COLD),
-    Case(marked_without_reason, Kind.HOT_MARKED_COLD, Kind.HOT),
-    Case(emptied_while_cold, Kind.EMPTY_MARKED_COLD, Kind.EMPTY),
-    Case(copies_left, Kind.COPIES_LEFT, Kind.HOT),
-)
+from support.memory.drifts import DRIFTS, Drift
 
 
 @pytest.fixture
@@ -101,15 +22,15 @@ def drifted() -> Drifted:
     return Drifted()
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.arrange.__name__ for case in CASES])
-def test_a_kind_is_repaired(drifted: Drifted, case: Case) -> None:
-    case.arrange(drifted.bench)
-    assert set(drifted.kinds().values()) == {case.kind}
-    report = drifted.repair(case.kind)
+@pytest.mark.parametrize("drift", DRIFTS.values(), ids=DRIFTS)
+def test_a_kind_is_repaired(drift: Drift) -> None:
+    drifted = drift.made()
+    assert set(drifted.kinds().values()) == {drift.kind}
+    report = drifted.repair(drift.kind)
     assert not report.left
     assert {row.partition for row in report.repaired} == {DAY}
-    assert set(drifted.kinds().values()) == {case.after}
-    assert drifted.repair(case.kind).repaired == []
+    assert set(drifted.kinds().values()) == {drift.after}
+    assert drifted.repair(drift.kind).repaired == []
 
 
 def test_kinds_whose_way_out_is_a_repair_are_repaired() -> None:

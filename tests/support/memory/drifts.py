@@ -1,0 +1,124 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Ways on which a table in memory drifts, and what a repair makes of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
+from support.memory.arrange import FORMER, create, create_cold, delete, write
+from support.memory.bench import DAY, OTHER, PART, PATH, Bench
+from support.memory.drifted import Drifted
+from support.memory.synthetic import MINIMALISTIC
+
+STATE = f"block_numbers/{DAY}/State"
+R1, R2 = (f"replicas/{replica}/parts/{PART}" for replica in ("r1", "r2"))
+
+
+class Drift(NamedTuple):
+    """A way to a kind.
+
+    after: what the partition is for each replica, once it was repaired.
+    """
+
+    arrange: Callable[[Bench], object]
+    kind: Kind
+    after: Kind
+
+    def made(self) -> Drifted:
+        """A table that drifted so."""
+        drifted = Drifted()
+        data = drifted.bench.hot.get(f"{PATH}/{R1}")[0]
+        checksums = parse_payload(data, {}, R1).checksums
+        assert checksums is not None
+        drifted.disks.hashes[PART] = checksums.hash_of_all_files
+        self.arrange(drifted.bench)
+        return drifted
+
+
+def _half_deleted(bench: Bench) -> None:
+    bench.move()
+    create(R1, bench.cold.get(f"{PATH}/{R1}")[0])(bench)
+
+
+def _half_deleted_and_marked_hot(bench: Bench) -> None:
+    _half_deleted(bench)
+    write(STATE, b"HOT")(bench)
+
+
+def _copied_by_another(bench: Bench) -> None:
+    for path in (R1, R2):
+        create_cold(path, bench.hot.get(f"{PATH}/{path}")[0])(bench)
+    bench.clock.sleep(7200)
+
+
+def _moved_by_another(bench: Bench) -> None:
+    _copied_by_another(bench)
+    create(STATE, b"COLD")(bench)
+    for path in (R1, R2):
+        delete(path)(bench)
+    bench.clock.sleep(7200)
+
+
+def _former_table(bench: Bench) -> None:
+    _copied_by_another(bench)
+    bench.cold.set(PATH, FORMER)
+
+
+def _copies_differ(bench: Bench) -> None:
+    bench.move(OTHER)
+    for path in (R1, R2):
+        create_cold(path, MINIMALISTIC[:-1] + b"\x23")(bench)
+
+
+def _ghost(bench: Bench) -> None:
+    bench.move()
+    for names in bench.servers.disk.values():
+        names.discard(PART)
+
+
+def _dropped(bench: Bench) -> None:
+    _ghost(bench)
+    write(STATE, b"HOT")(bench)
+
+
+def _cold_unmarked(bench: Bench) -> None:
+    bench.move()
+    write(STATE, b"HOT")(bench)
+
+
+def _marked_without_reason(bench: Bench) -> None:
+    create(STATE, b"COLD")(bench)
+
+
+def _emptied_while_cold(bench: Bench) -> None:
+    bench.move()
+    bench.servers.drop(DAY)
+
+
+def _copies_left(bench: Bench) -> None:
+    bench.move()
+    bench.reheat()
+    bench.clock.sleep(600)
+
+
+DRIFTS: dict[str, Drift] = {
+    "half deleted": Drift(_half_deleted, Kind.HALF_COLD, Kind.COPIES_NEEDED),
+    "half deleted, marked hot": Drift(_half_deleted_and_marked_hot, Kind.HALF_COLD, Kind.COPIES_NEEDED),
+    "copied by another": Drift(_copied_by_another, Kind.FOREIGN, Kind.COPIES_LEFT),
+    "moved by another": Drift(_moved_by_another, Kind.FOREIGN, Kind.COLD),
+    "of a former table": Drift(_former_table, Kind.FORMER_TABLE, Kind.HOT),
+    "copies differ": Drift(_copies_differ, Kind.COPIES_DIFFER, Kind.COPIES_LEFT),
+    "ghost": Drift(_ghost, Kind.GHOST, Kind.EMPTY),
+    "dropped": Drift(_dropped, Kind.DROPPED, Kind.EMPTY),
+    "cold, not marked": Drift(_cold_unmarked, Kind.COLD_UNMARKED, Kind.COLD),
+    "hot, marked cold": Drift(_marked_without_reason, Kind.HOT_MARKED_COLD, Kind.HOT),
+    "emptied while cold": Drift(_emptied_while_cold, Kind.EMPTY_MARKED_COLD, Kind.EMPTY),
+    "copies left": Drift(_copies_left, Kind.COPIES_LEFT, Kind.HOT),
+}
+"""By what happened."""
