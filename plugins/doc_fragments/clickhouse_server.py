@@ -53,8 +53,7 @@ class ModuleDocFragment:
     REPLICAS = r"""
     options:
       clickhouse:
-        description: How to ask the ClickHouse servers of the replicas which parts they have. Not used with
-          O(assume_active).
+        description: How to ask the ClickHouse servers of the replicas which parts they have.
         type: dict
         suboptions:
           port:
