@@ -75,9 +75,18 @@ MUTANTS = (
     Mutant(
         "what is detached on one server only is looked for",
         _SERVERS,
-        "        for replica in shard.replicas:\n            with",
-        "        for replica in shard.replicas[:1]:\n            with",
+        "        for replica in shard.replicas:\n            with _naming(replica):\n                names",
+        "        for replica in shard.replicas[:1]:\n            with _naming(replica):\n"
+        "                names",
         ("gates/test_servers.py::test_what_is_detached_is_told_of_the_replicas_that_can_tell",),
+    ),
+    Mutant(
+        "what is on one server only is all that is active",
+        _SERVERS,
+        "        for replica in shard.replicas:\n            with _naming(replica):\n                active",
+        "        for replica in shard.replicas[:1]:\n            with _naming(replica):\n"
+        "                active",
+        ("gates/test_servers.py::test_what_is_active_is_told_by_partition_and_replica",),
     ),
     Mutant(
         "where nobody can be asked, all is well",

@@ -103,6 +103,13 @@ MUTANTS = (
         ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[active_on_disk4]",),
     ),
     Mutant(
+        "what State says to be cold and is registered nowhere is taken for dropped",
+        _TO_HOT,
+        "return sorted([*found.registered, *not_known_to_be_dropped(world.servers, shard, found.nowhere)])",
+        "return sorted(found.registered)",
+        ("move/test_nowhere.py::test_what_cold_has_lost_is_told_of_a_whole_shard_path[lose]",),
+    ),
+    Mutant(
         "a replica that was added again is the one that was asked",
         _TO_HOT,
         "        self._asked = {each.name: each.created for each in shard.replicas}\n",

@@ -181,8 +181,8 @@ MUTANTS = (
     Mutant(
         "parts of a partition that is COLD and in hot only are not found",
         _READER,
-        "return sorted(in_cold | marked)",
-        "return sorted(in_cold)",
+        "return ColdPartitions(sorted(in_cold | (marked & in_hot)), sorted(marked - in_hot))",
+        "return ColdPartitions(sorted(in_cold), sorted(marked - in_hot))",
         ("shard/test_reader.py::test_what_is_not_only_in_hot[both]",),
     ),
 )

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from ..shard.facts import RegisteredNames, state_text
 from ..shard.location import Location, locate
 from ..text import few
@@ -30,12 +32,41 @@ def refuse_location(names: RegisteredNames) -> Refusal:
     return Refusal(
         GateName.NOT_DRIFTED,
         f"State is {state} while of its parts {counts}",
-        _WAY_OUT.get(location, "Give the servers with clickhouse, and bring it back with the state hot"),
+        f"{_WAY_OUT[location]}; {_AUDIT}",
     )
 
 
+def refuse_unregistered(on_disk: Mapping[str, Sequence[str]]) -> Refusal:
+    """Why nothing is done with a partition that is on disk and that no ensemble knows.
+
+    ``on_disk``: replica → names of its active parts.
+    """
+    found = few(f"{replica} has {few(names)}" for replica, names in sorted(on_disk.items()))
+    return Refusal(
+        GateName.REGISTERED,
+        f"parts of it are active on disk and registered in neither ensemble: {found}",
+        "Do not restart the server, which would set them aside: see that cold is the ensemble that the"
+        " servers have as <cold_zookeeper>; partition_audit_info then tells what is so, and part_repair"
+        " registers them",
+    )
+
+
+def refuse_untold() -> Refusal:
+    """Why a partition that no ensemble knows, and State says to be cold, is not taken for a dropped one."""
+    return Refusal(
+        GateName.REGISTERED,
+        "State is COLD and neither ensemble registers a part of it: it was dropped while it was cold, or cold"
+        " has lost it, which only the servers can tell",
+        "Give clickhouse, so that they are asked, or run partition_audit_info before a server is restarted",
+    )
+
+
+_BRING_BACK = "Bring it back with part_move and the state hot, and give clickhouse"
 _WAY_OUT = {
+    Location.UNEVEN: _BRING_BACK,
+    Location.MIXED: _BRING_BACK,
     Location.DROPPED: "Remove what no server has any more: part_move with the state hot, and clickhouse;"
     " where the servers do have it, set State to COLD with partition_state",
     Location.STRAY: "Set State with partition_state to COLD if the servers have the parts, or else to HOT",
 }
+_AUDIT = "partition_audit_info tells what each replica has of it, and part_repair repairs what is left"

@@ -15,6 +15,7 @@ class GateName(str, Enum):
     # Where the partition is.
     PARTITION_EXISTS = "partition_exists"
     NOT_DRIFTED = "not_drifted"
+    REGISTERED = "registered"
 
     # The servers.
     PATCHED_REPLICAS = "patched_replicas"

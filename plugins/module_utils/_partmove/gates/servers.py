@@ -17,6 +17,9 @@ from ..tree.ports import ActivePart, ReplicaProbe
 from .gate import Refusal
 from .names import GateName
 
+ActiveNames = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""Partition id → replica → names of its active parts; what a server has none of is no key."""
+
 
 class ServerCheck(Protocol):
     """Whether the servers have on disk what is registered."""
@@ -30,6 +33,9 @@ class ServerCheck(Protocol):
 
     def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
         """Paths of parts that the servers of their replicas say they do not have; the silent say nothing."""
+
+    def active(self, shard: ShardFacts, partition_ids: Sequence[str]) -> ActiveNames:
+        """The active parts of the partitions; raises PartMoveError when a server does not answer."""
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
         """Replica → names in its ``detached`` folder; a replica that cannot tell them is no key."""
@@ -47,6 +53,10 @@ class AssumeActive:
     def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
         """None, as no server is asked."""
         return []
+
+    def active(self, shard: ShardFacts, partition_ids: Sequence[str]) -> ActiveNames:
+        """No partition is a key, as no server is asked."""
+        return {}
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
         """No replica is a key, as no server is asked."""
@@ -70,6 +80,10 @@ class NoServers:
     def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
         """None, as no server is asked."""
         return []
+
+    def active(self, shard: ShardFacts, partition_ids: Sequence[str]) -> ActiveNames:
+        """No partition is a key, as no server is asked."""
+        return {}
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
         """No replica is a key, as no server is asked."""
@@ -116,6 +130,19 @@ class AskServers:
                 continue
             names = {part.name for partition in active.values() for part in partition}
             found += [part.znode.path for part in expected if part.name.text not in names]
+        return found
+
+    def active(self, shard: ShardFacts, partition_ids: Sequence[str]) -> ActiveNames:
+        """Raises PartMoveError when a server does not answer."""
+        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        for replica in shard.replicas:
+            with _naming(replica):
+                active = self._probe.active_parts(
+                    shard.layout.path, replica.name, _host(replica), partition_ids
+                )
+            for each, parts in active.items():
+                if parts:
+                    found.setdefault(each, {})[replica.name] = tuple(part.name for part in parts)
         return found
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:

@@ -7,6 +7,7 @@
 States of a partition, and what takes it to the next one::
 
     open      → unchanged  it is where the run would leave it
+              → failed     neither ensemble registers it, and a server has it on disk
               → deferred   it is where no run starts from; or a gate refuses it; or it changed too often
               → cleaned    (to hot) hot registers it already, and its copies were removed
               → passed     the gates, and then the servers, let it pass
@@ -27,7 +28,7 @@ copies, or switched, and another run starts from there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import BoundElsewhere, FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
@@ -39,11 +40,12 @@ from ..gates.readiness import Readiness
 from ..gates.servers import ServerCheck, server_silent
 from ..lease.lease import LeaseKeeper
 from ..shard.facts import PartitionFacts, RegisteredNames, ShardFacts
-from ..shard.location import locate
+from ..shard.location import Location, locate
 from ..shard.reader import Look, ShardReader
 from ..tree.ports import Clock, Journal, ZnodeStore
 from .direction import Direction, Stage
 from .leased_shard import LeasedShard
+from .nowhere import look_nowhere
 from .report import ShardReport
 from .switch import Switch, SwitchResult
 
@@ -105,17 +107,31 @@ class ShardRun:
     def _look_first(self, wanted: Sequence[str]) -> None:
         """Sort out what can be told by reading alone, so that a run with nothing to do writes nothing."""
         shard = self._reader.shard()
+        nowhere: dict[str, RegisteredNames] = {}
         for each, names in self._reader.registered_names(shard, wanted).items():
             stage = self._stage(names)
             if stage is Stage.DONE:
                 self._report.unchanged.add(each)
+            elif locate(names) is Location.ABSENT:
+                nowhere[each] = names
             elif stage is Stage.ELSEWHERE:
                 self._report.deferred[each] = refuse_location(names)
             elif stage is Stage.CLEAN:
                 waits = self._direction.waits(shard, names.state, self._world.clock.now())
                 if waits is not None:
                     self._report.deferred[each] = waits
+        self._tell_nowhere(shard, nowhere)
         self._report.deferred.update(self._direction.judge_early(shard, self._report.open(wanted)))
+
+    def _tell_nowhere(
+        self, shard: ShardFacts, nowhere: Mapping[str, RegisteredNames], prepared: Collection[str] = ()
+    ) -> None:
+        """Say of partitions that neither ensemble registers what is known of them; open is what is not."""
+        told = look_nowhere(self._reader, self._world.servers, shard, nowhere)
+        for each in sorted(told.gone):
+            self._report.deferred[each] = _dropped() if each in prepared else refuse_location(nowhere[each])
+        self._report.deferred.update(told.deferred)
+        self._report.failed.update(told.failed)
 
     def _stage(self, names: RegisteredNames) -> Stage:
         return self._direction.stages.get(locate(names), Stage.ELSEWHERE)
@@ -163,17 +179,31 @@ class ShardRun:
         for each in sorted(look.partitions):
             by_stage[self._stage(look.partitions[each].names)].append(each)
         self._report.unchanged.update(by_stage[Stage.DONE])
-        for each in by_stage[Stage.ELSEWHERE]:
-            was_prepared = self._direction.discard(leased, [each])
-            names = look.partitions[each].names
-            self._report.deferred[each] = _dropped() if was_prepared else refuse_location(names)
+        gone = self._leave_elsewhere(leased, look, by_stage[Stage.ELSEWHERE])
         if by_stage[Stage.CLEAN]:
             self._direction.clean(leased, look, by_stage[Stage.CLEAN], self._report)
         passed = self._passed(leased, look, by_stage[Stage.SWITCH])
         failed = self._direction.prepare(leased, look.shard, passed) if passed else {}
         self._report.failed.update(failed)
         prepared = {each: passed[each] for each in passed if each not in failed}
-        return self._switch(leased, prepared) if prepared else []
+        changed = self._switch(leased, prepared) if prepared else []
+        return sorted([*changed, *self._report.open(gone)])
+
+    def _leave_elsewhere(self, leased: LeasedShard, look: Look, partition_ids: Sequence[str]) -> list[str]:
+        """Say why no run starts from there; returns those that were nowhere, of which some may be open."""
+        nowhere: dict[str, RegisteredNames] = {}
+        prepared: set[str] = set()
+        for each in partition_ids:
+            names = look.partitions[each].names
+            if self._direction.discard(leased, [each]):
+                prepared.add(each)
+                nowhere[each] = names
+            elif locate(names) is Location.ABSENT:
+                nowhere[each] = names
+            else:
+                self._report.deferred[each] = refuse_location(names)
+        self._tell_nowhere(look.shard, nowhere, prepared)
+        return sorted(nowhere)
 
     def _passed(
         self, leased: LeasedShard, look: Look, partition_ids: Sequence[str]

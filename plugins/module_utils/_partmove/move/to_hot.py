@@ -38,15 +38,22 @@ from .detached import detached_since
 from .direction import Refusals, Stage
 from .leased_shard import LeasedShard
 from .needed import seconds_needed
+from .nowhere import not_known_to_be_dropped
 from .operations import returning_to_hot
 from .report import MovedPartition, ShardReport
 from .run import ROUNDS, ShardRun, World
 
 
 def find_reheatable(world: World, shard_path: str) -> list[str]:
-    """Partitions of a shard path that are not only in hot, sorted. Raises NoSuchTable, FormatError."""
+    """Partitions of a shard path that are not only in hot, sorted. Raises NoSuchTable, FormatError.
+
+    Also those that State says to be cold and that are registered nowhere, unless the servers say that they
+    have none of them: cold may have lost them, and they must not be passed over.
+    """
     reader = ShardReader(world.hot, world.cold, ShardLayout(shard_path), world.leases.root)
-    return reader.partitions_not_only_in_hot(reader.shard())
+    shard = reader.shard()
+    found = reader.partitions_not_only_in_hot(shard)
+    return sorted([*found.registered, *not_known_to_be_dropped(world.servers, shard, found.nowhere)])
 
 
 def reheat_shard(

@@ -32,6 +32,17 @@ class Look(NamedTuple):
     partitions: dict[str, PartitionFacts]
 
 
+class ColdPartitions(NamedTuple):
+    """The partitions that are not in hot alone; ids, sorted.
+
+    registered: cold has parts of them, or hot has although State says that they are cold.
+    nowhere: State says that they are cold, and neither ensemble has a part.
+    """
+
+    registered: list[str]
+    nowhere: list[str]
+
+
 class ShardReader:
     """Reads one shard path as often as needed; what does not change while it is there is kept."""
 
@@ -128,8 +139,8 @@ class ShardReader:
         """Partition id → paths of the locks of inserts that are under way; one without is no key."""
         return read_inserts_in_flight(self._hot, self._layout, self._children(partition_ids))
 
-    def partitions_not_only_in_hot(self, shard: ShardFacts) -> list[str]:
-        """Ids of the partitions that cold has parts of, or hot although State says they are cold; sorted.
+    def partitions_not_only_in_hot(self, shard: ShardFacts) -> ColdPartitions:
+        """The partitions that cold has parts of, or State says to be cold.
 
         A cold partition that was dropped is registered nowhere and keeps its State for ever.
         """
@@ -137,9 +148,8 @@ class ShardReader:
         marked = set(marked_cold(self._hot, self._layout))
         in_cold = set[str]().union(*self.names_in_cold(shard).values())
         marked -= in_cold
-        if marked:
-            marked &= set[str]().union(*self.names_in_hot(shard).values())
-        return sorted(in_cold | marked)
+        in_hot = set[str]().union(*self.names_in_hot(shard).values()) if marked else set()
+        return ColdPartitions(sorted(in_cold | (marked & in_hot)), sorted(marked - in_hot))
 
     def names_in_hot(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
         """Replica → partition id → names of parts in hot; no payloads are read."""

@@ -8,11 +8,22 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.drift import refuse_location
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.drift import (
+    refuse_location,
+    refuse_unregistered,
+    refuse_untold,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import RegisteredNames
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
+
+BRING_BACK = "Bring it back with part_move and the state hot, and give clickhouse"
+
+REMOVE = (
+    "Remove what no server has any more: part_move with the state hot, and clickhouse; where the servers do"
+    " have it, set State to COLD with partition_state"
+)
 
 
 def whereabouts(state: bytes | None, hot: str, cold: str) -> RegisteredNames:
@@ -47,15 +58,29 @@ def test_a_drifted_one_is_told_with_its_state(state: bytes | None, text: str) ->
 @pytest.mark.parametrize(
     ("state", "hot", "cold", "way_out"),
     [
-        (b"COLD", "- -", "a -", "Give the servers with clickhouse, and bring it back with the state hot"),
-        (b"COLD", "a -", "a a", "Give the servers with clickhouse, and bring it back with the state hot"),
-        (b"HOT", "- -", "a a", "Remove what no server has any more: part_move with the state hot"),
-        (b"COLD\n", "- -", "a a", "Set State with partition_state to COLD if the servers have the parts"),
+        (b"COLD", "- -", "a -", BRING_BACK),
+        (b"COLD", "a -", "a a", BRING_BACK),
+        (
+            b"HOT",
+            "- -",
+            "a a",
+            REMOVE,
+        ),
+        (
+            b"COLD\n",
+            "- -",
+            "a a",
+            "Set State with partition_state to COLD if the servers have the parts, or else to HOT",
+        ),
     ],
     ids=["uneven", "mixed", "dropped", "stray"],
 )
 def test_each_place_has_a_way_out(state: bytes, hot: str, cold: str, way_out: str) -> None:
-    assert way_out in refuse_location(whereabouts(state, hot, cold)).remedy
+    remedy = refuse_location(whereabouts(state, hot, cold)).remedy
+    assert remedy == (
+        f"{way_out}; partition_audit_info tells what each replica has of it, and part_repair repairs what is"
+        " left"
+    )
 
 
 def test_of_many_replicas_the_first_few_are_told() -> None:
@@ -72,3 +97,20 @@ def test_one_that_is_nowhere(state: bytes | None) -> None:
         "no part of the partition is registered in either ensemble",
         "Check the partition id (system.parts.partition_id) and the shard path",
     )
+
+
+def test_one_that_is_on_disk_only_is_told_with_its_parts() -> None:
+    assert refuse_unregistered({"r2": ["b", "c"], "r1": ["a"]}) == Refusal(
+        GateName.REGISTERED,
+        "parts of it are active on disk and registered in neither ensemble: r1 has a, r2 has b, c",
+        "Do not restart the server, which would set them aside: see that cold is the ensemble that the"
+        " servers have as <cold_zookeeper>; partition_audit_info then tells what is so, and part_repair"
+        " registers them",
+    )
+
+
+def test_one_that_may_have_been_dropped_while_it_was_cold() -> None:
+    refusal = refuse_untold()
+    assert refusal.gate is GateName.REGISTERED
+    assert "it was dropped while it was cold, or cold has lost it" in refusal.reason
+    assert refusal.remedy.startswith("Give clickhouse")

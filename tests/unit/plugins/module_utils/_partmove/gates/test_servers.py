@@ -199,6 +199,18 @@ def test_a_replica_without_an_address_is_asked_all_the_same(bench: Bench, disks:
     assert disks.asked[1] == (PATH, "r2", "")
 
 
+def test_what_is_active_is_told_by_partition_and_replica(bench: Bench, disks: Disks) -> None:
+    bench.servers.disk["r2"] = {f"{OTHER}_0_0_0", f"{OTHER}_1_1_0"}
+    shard = look(bench).shard
+    assert AskServers(disks).active(shard, [DAY, OTHER, "20300101"]) == {
+        DAY: {"r1": (PART,)},
+        OTHER: {"r1": (f"{OTHER}_0_0_0",), "r2": (f"{OTHER}_0_0_0", f"{OTHER}_1_1_0")},
+    }
+    disks.errors.append(PartMoveError("it is down"))
+    with pytest.raises(PartMoveError, match="replica r2: it is down"):
+        AskServers(disks).active(shard, [DAY])
+
+
 def test_what_is_detached_is_told_of_the_replicas_that_can_tell(bench: Bench, disks: Disks) -> None:
     disks.detached = {"r1": None, "r2": frozenset({f"ignored_{PART}"})}
     assert AskServers(disks).detached(look(bench).shard) == {"r2": {f"ignored_{PART}"}}
@@ -212,6 +224,7 @@ def test_only_who_asks_says_so(disks: Disks) -> None:
 @pytest.mark.parametrize("check", [AssumeActive(), NoServers()])
 def test_who_does_not_ask_knows_of_nothing_that_is_detached(bench: Bench, check: ServerCheck) -> None:
     assert check.detached(look(bench).shard) == {}
+    assert check.active(look(bench).shard, [DAY]) == {}
 
 
 def test_where_nobody_vouches_nothing_may_become_cold(bench: Bench) -> None:

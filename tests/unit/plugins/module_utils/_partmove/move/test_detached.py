@@ -39,6 +39,9 @@ class Folders:
     def lacking(self, *_args: object) -> list[str]:
         return []
 
+    def active(self, *_args: object) -> dict[str, dict[str, tuple[str, ...]]]:
+        return {}
+
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
         if self.error is not None:
             raise self.error

@@ -138,7 +138,8 @@ READ_ZNODE = (
     " collection knows, use a newer olap.partmove; if it is damaged, repair it first"
 )
 LOST = f"{PATH}: the lock or epoch of this run is no longer valid"
-BRING_BACK = "Give the servers with clickhouse, and bring it back with the state hot"
+AUDIT = "partition_audit_info tells what each replica has of it, and part_repair repairs what is left"
+BRING_BACK = f"Bring it back with part_move and the state hot, and give clickhouse; {AUDIT}"
 CHECK = (
     "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
 )
@@ -151,6 +152,19 @@ CASES = [
         both(delete(f"replicas/r1/parts/{PART}"), delete(f"replicas/r2/parts/{PART}")),
         "no part of the partition is registered in either ensemble",
         "Check the partition id (system.parts.partition_id) and the shard path",
+    ),
+    Case(
+        "registered",
+        with_probe(
+            lambda bench, _probe: both(
+                delete(f"replicas/r1/parts/{PART}"), delete(f"replicas/r2/parts/{PART}")
+            )(bench)
+        ),
+        f"parts of it are active on disk and registered in neither ensemble: r1 has {PART}, r2 has {PART}",
+        "Do not restart the server, which would set them aside: see that cold is the ensemble that the"
+        " servers have as <cold_zookeeper>; partition_audit_info then tells what is so, and part_repair"
+        " registers them",
+        "failed",
     ),
     Case(
         "partition_exists",
@@ -173,7 +187,7 @@ CASES = [
             *(delete(f"replicas/{each}/parts/{PART}") for each in ("r1", "r2")),
         ),
         "State is COLD\n while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 1 in cold",
-        "Set State with partition_state to COLD if the servers have the parts, or else to HOT",
+        f"Set State with partition_state to COLD if the servers have the parts, or else to HOT; {AUDIT}",
     ),
     Case(
         "not_drifted",

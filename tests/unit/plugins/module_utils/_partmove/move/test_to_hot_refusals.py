@@ -108,6 +108,9 @@ def keeps_changing(bench: Bench) -> None:
         def lacking(self, *_args: object) -> list[str]:
             return []
 
+        def active(self, *_args: object) -> dict[str, dict[str, tuple[str, ...]]]:
+            return {}
+
         def detached(self, *_args: object) -> dict[str, frozenset[str]]:
             return {}
 
@@ -190,8 +193,15 @@ CASES = [
         " collection knows, use a newer olap.partmove; if it is damaged, repair it first",
     ),
     Case(
-        "partition_exists",
+        "registered",
         lambda bench: bench.servers.drop(DAY),
+        "State is COLD and neither ensemble registers a part of it: it was dropped while it was cold, or cold"
+        " has lost it, which only the servers can tell",
+        "Give clickhouse, so that they are asked, or run partition_audit_info before a server is restarted",
+    ),
+    Case(
+        "partition_exists",
+        with_probe(lambda bench, _probe: bench.servers.drop(DAY)),
         "no part of the partition is registered in either ensemble",
         "Check the partition id (system.parts.partition_id) and the shard path",
     ),
@@ -199,7 +209,8 @@ CASES = [
         "not_drifted",
         write(f"block_numbers/{DAY}/State", b"COLD\n"),
         "State is COLD\n while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 1 in cold",
-        "Set State with partition_state to COLD if the servers have the parts, or else to HOT",
+        "Set State with partition_state to COLD if the servers have the parts, or else to HOT;"
+        " partition_audit_info tells what each replica has of it, and part_repair repairs what is left",
     ),
     Case(
         "quiet_table",

@@ -16,7 +16,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
     PartitionFacts,
     state_text,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import (
+    ColdPartitions,
+    ShardReader,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.arrange import Arrange, both, create, create_cold, define
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench, HookedStore
@@ -137,17 +140,23 @@ def set_state(partition: str, data: bytes) -> Arrange:
 @pytest.mark.parametrize(
     ("arrange", "found"),
     [
-        (both(), []),
-        (lambda bench: bench.move(DAY), [DAY]),
-        (create_cold(f"replicas/r2/parts/{OTHER}_0_0_0"), [OTHER]),
-        (set_state(OTHER, b"COLD"), [OTHER]),
-        (set_state(OTHER, b"HOT"), []),
-        (both(lambda bench: bench.move(DAY), set_state(OTHER, b"COLD")), [DAY, OTHER]),
-        (both(lambda bench: bench.move(DAY), lambda bench: bench.servers.drop(DAY)), []),
+        (both(), ColdPartitions([], [])),
+        (lambda bench: bench.move(DAY), ColdPartitions([DAY], [])),
+        (create_cold(f"replicas/r2/parts/{OTHER}_0_0_0"), ColdPartitions([OTHER], [])),
+        (set_state(OTHER, b"COLD"), ColdPartitions([OTHER], [])),
+        (set_state(OTHER, b"HOT"), ColdPartitions([], [])),
+        (
+            both(lambda bench: bench.move(DAY), set_state(OTHER, b"COLD")),
+            ColdPartitions([DAY, OTHER], []),
+        ),
+        (
+            both(lambda bench: bench.move(DAY), lambda bench: bench.servers.drop(DAY)),
+            ColdPartitions([], [DAY]),
+        ),
     ],
     ids=["all hot", "cold", "a copy", "only marked", "marked as hot", "both", "dropped while cold"],
 )
-def test_what_is_not_only_in_hot(bench: Bench, arrange: Arrange, found: list[str]) -> None:
+def test_what_is_not_only_in_hot(bench: Bench, arrange: Arrange, found: ColdPartitions) -> None:
     arrange(bench)
     reader = reader_of(bench)
     assert reader.partitions_not_only_in_hot(reader.shard()) == found
