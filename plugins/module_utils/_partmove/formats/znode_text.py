@@ -15,7 +15,13 @@ READ_ZNODE = (
     "Look at the znode, which system.zookeeper shows: if it comes from a ClickHouse newer than this"
     " collection knows, use a newer olap.partmove; if it is damaged, repair it first"
 )
-"""The way out for text that is not understood."""
+"""The way out for text in hot that is not understood."""
+READ_COLD_ZNODE = (
+    "Look at the znode with zkCli.sh against a member of the cold ensemble, as system.zookeeper shows hot"
+    " only: if it comes from a ClickHouse newer than this collection knows, use a newer olap.partmove; if it"
+    " is damaged, partition_audit_info tells so, and part_repair with the kind unreadable removes it"
+)
+"""The way out for what is not understood in cold."""
 
 INT64_MAX = 2**63 - 1
 

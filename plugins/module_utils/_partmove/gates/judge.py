@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..shard.facts import PartitionFacts, ShardFacts
@@ -37,10 +38,19 @@ class Judgement(NamedTuple):
 _NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)
 _IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, GateName.BLOCK_NUMBERS_PRESENT, GateName.PAYLOAD_READABLE)
 
+_CHECK_NO_COLD_PART = (
+    "Do not CHECK the table, which would detach what is cold: partition_audit_info tells what is registered,"
+    " also in the cold ensemble, which system.zookeeper does not show, and part_repair repairs it"
+)
+
 MOVE_GATES = Gates(SHARD_GATES, PARTITION_GATES)
 REHEAT_GATES = Gates(
     tuple(gate for gate in SHARD_GATES if gate.name not in _NOT_IN_THE_WAY_BACK),
-    tuple(gate for gate in PARTITION_GATES if gate.name in _IN_THE_WAY_BACK),
+    tuple(
+        replace(gate, remedy=_CHECK_NO_COLD_PART) if gate.name is GateName.PAYLOAD_READABLE else gate
+        for gate in PARTITION_GATES
+        if gate.name in _IN_THE_WAY_BACK
+    ),
 )
 STRAY_COPIES = Gates((), tuple(gate for gate in PARTITION_GATES if gate.name is GateName.NO_STRAY_COPIES))
 

@@ -61,7 +61,7 @@ def _payload_unreadable(case: Case) -> str | None:
     for (data, children), part in distinct.items():
         problem = payload_problem(data, dict(children))
         if problem is not None:
-            return f"{part.znode.path} {problem}"
+            return f"{case.partition.place_of(part)} {problem}"
     return None
 
 

@@ -111,7 +111,7 @@ class AskServers:
             for partition in partitions:
                 # A replica that was added since has nothing registered of it.
                 registered = partition.hot.get(replica.name, ())
-                reason = _difference(registered, active[partition.partition_id])
+                reason = _difference(partition, registered, active[partition.partition_id])
                 if reason is not None:
                     found.setdefault(partition.partition_id, _mismatch(replica, reason, partition))
         return found
@@ -191,7 +191,9 @@ def _mismatch(replica: ReplicaFacts, reason: str, partition: PartitionFacts) -> 
     )
 
 
-def _difference(registered: Sequence[RegisteredPart], active: Sequence[ActivePart]) -> str | None:
+def _difference(
+    partition: PartitionFacts, registered: Sequence[RegisteredPart], active: Sequence[ActivePart]
+) -> str | None:
     expected = {part.name.text: part for part in registered}
     names = {part.name for part in active}
     if names != expected.keys():
@@ -200,15 +202,16 @@ def _difference(registered: Sequence[RegisteredPart], active: Sequence[ActivePar
         if not part.rows:
             return f"has no rows in part {part.name}"
         if part.hash_of_all_files is not None:
-            reason = _hash_difference(expected[part.name], part.hash_of_all_files)
+            part_of_it = expected[part.name]
+            reason = _hash_difference(part_of_it, partition.place_of(part_of_it), part.hash_of_all_files)
             if reason is not None:
                 return reason
     return None
 
 
-def _hash_difference(registered: RegisteredPart, shown: str) -> str | None:
+def _hash_difference(registered: RegisteredPart, place: str, shown: str) -> str | None:
     data, children = registered.payload
-    checksums = parse_payload(data, dict(children), registered.znode.path).checksums
+    checksums = parse_payload(data, dict(children), place).checksums
     if checksums is None or hash_is(checksums.hash_of_all_files, shown):
         return None
     return f"has a part {registered.name.text} on disk that is not the one registered"

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from ..aligned import aligned
 from ..formats.layout import ShardLayout
-from ..formats.names import parse_part_name
 from ..shard.facts import RegisteredPart
-from ..shard.parts import read_parts
+from ..shard.parts import parse_name_in, read_parts
 from ..tree.ports import ZnodeReader
 
 _MOST_SAMPLES = 10
@@ -85,6 +84,6 @@ def _extras(
             if name in known:
                 continue
             path = f"{folder}/{name}"
-            partition_id = parse_part_name(name, format_version, path).partition_id
+            partition_id = parse_name_in(member, path, name, format_version).partition_id
             if partition_id in partition_ids:
                 yield path, partition_id

@@ -160,6 +160,11 @@ class PartitionFacts:
             if not is_covered(part.name, [each.name for each in self.hot[replica]])
         ]
 
+    def place_of(self, part: RegisteredPart) -> str:
+        """The path of the part as messages have it: with the ensemble, where that is cold."""
+        is_of_cold = part in self.cold.get(part.replica, ())
+        return f"{part.znode.path} in the cold ensemble" if is_of_cold else part.znode.path
+
     @property
     def hot_parts(self) -> list[RegisteredPart]:
         """Parts in hot of all replicas."""

@@ -17,13 +17,13 @@ from typing import NamedTuple, TypeVar
 from ..aligned import aligned
 from ..errors import EnsembleError, NoSuchTable
 from ..formats.layout import ReplicaLayout, ShardLayout, is_shard_path
-from ..formats.names import PartName, parse_part_name
+from ..formats.names import PartName
 from ..formats.table_metadata import parse_table_metadata
 from ..text import few
 from ..tree.paths import DEFAULT_ROOT
 from ..tree.ports import ZnodeReader
 from .facts import state_text
-from .parts import read_parts
+from .parts import parse_name_in, read_parts
 
 HOT = "hot"
 COLD = "cold"
@@ -135,7 +135,7 @@ class _ShardWalk:
     def _batch(
         self, reader: ZnodeReader, ensemble: str, replica: ReplicaLayout, names: Sequence[str]
     ) -> Iterator[InventoryRow]:
-        parts = [self._named(replica.part(name), name) for name in names]
+        parts = [self._named(reader, replica.part(name), name) for name in names]
         self._learn_states(name.partition_id for _path, name in parts)
         for part in read_parts(reader, parts):
             yield InventoryRow(
@@ -150,8 +150,8 @@ class _ShardWalk:
                 state=self._states[part.name.partition_id],
             )
 
-    def _named(self, path: str, name: str) -> tuple[str, PartName]:
-        return path, parse_part_name(name, self._format_version, path)
+    def _named(self, reader: ZnodeReader, path: str, name: str) -> tuple[str, PartName]:
+        return path, parse_name_in(reader, path, name, self._format_version)
 
     def _learn_states(self, partition_ids: Iterable[str]) -> None:
         new = sorted(set(partition_ids) - self._states.keys())

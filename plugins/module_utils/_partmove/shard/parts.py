@@ -10,12 +10,17 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from ..aligned import aligned
+from ..errors import FormatError
 from ..formats.layout import ShardLayout
 from ..formats.names import PartName, parse_part_name
 from ..formats.payload import CHECKSUMS, COLUMNS
+from ..formats.znode_text import READ_COLD_ZNODE
 from ..tree.ports import ZnodeReader
 from ..tree.znodes import Znode
 from .facts import RegisteredPart
+
+_HOT, _COLD = "hot", "cold"
+"""What readers of an ensemble are called; one of a member is called by its address."""
 
 _LEGACY_CHILDREN = (CHECKSUMS, COLUMNS)
 
@@ -32,7 +37,7 @@ class PartNames:
         """Path and name of every part, a list a replica. Raises FormatError for what is no part."""
         folders = [self._layout.replica(name).parts for name in replicas]
         return [
-            [(f"{folder}/{text}", self._parsed(text, folder)) for text in names or ()]
+            [(f"{folder}/{text}", self._parsed(reader, text, folder)) for text in names or ()]
             for folder, names in aligned(folders, reader.children(folders))
         ]
 
@@ -46,11 +51,23 @@ class PartNames:
                 found[replica].setdefault(name.partition_id, []).append(name)
         return found
 
-    def _parsed(self, text: str, folder: str) -> PartName:
+    def _parsed(self, reader: ZnodeReader, text: str, folder: str) -> PartName:
         name = self._known.get(text)
         if name is None:
-            name = self._known[text] = parse_part_name(text, self._format_version, f"{folder}/{text}")
+            path = f"{folder}/{text}"
+            name = self._known[text] = parse_name_in(reader, path, text, self._format_version)
         return name
+
+
+def parse_name_in(reader: ZnodeReader, path: str, text: str, format_version: int) -> PartName:
+    """Take the name of a part at a path apart; a FormatError says so where that is not in hot."""
+    if reader.name == _HOT:
+        return parse_part_name(text, format_version, path)
+    member = "" if reader.name == _COLD else f", on {reader.name}"
+    try:
+        return parse_part_name(text, format_version, f"{path} in the cold ensemble{member}")
+    except FormatError as error:
+        raise FormatError(error.message, remedy=READ_COLD_ZNODE) from error
 
 
 def read_parts(reader: ZnodeReader, parts: Sequence[tuple[str, PartName]]) -> list[RegisteredPart]:

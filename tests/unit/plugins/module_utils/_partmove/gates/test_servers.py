@@ -7,11 +7,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    FormatError,
+    PartMoveError,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
@@ -272,3 +276,13 @@ def test_a_server_that_does_not_answer_says_of_no_part_that_it_has_it_not(
 
     monkeypatch.setattr(disks, "active_parts", silent)
     assert AskServers(disks).lacking(looked.shard, [*looked.partitions[0].hot_parts]) == []
+
+
+def test_a_registration_in_cold_that_is_damaged_is_told_with_its_ensemble(bench: Bench, disks: Disks) -> None:
+    """As where State is to be set to what the servers have."""
+    bench.move(DAY)
+    bench.cold.set(bench.part("r2"), b"garbage")
+    disks.change = lambda part: part._replace(hash_of_all_files="00" * 16)
+    shard, (partition, _other) = look(bench)
+    with pytest.raises(FormatError, match=f"^{bench.part('r2')} in the cold ensemble has data that is not"):
+        AskServers(disks).refusals(shard, [replace(partition, hot=partition.cold)])

@@ -26,6 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import find_reheatable
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
+from support.memory.arrange import both, delete
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.probe import SimulatedProbe
 from support.memory.reheating import cold_bench
@@ -182,6 +183,7 @@ def test_registrations_that_go_while_they_are_copied() -> None:
     bench = Bench()
     bench.move(OTHER)
     ask(bench)
-    bench.before_copy(lambda: [bench.hot.delete(bench.part(replica)) for replica in ("r1", "r2")])
+    unregister = both(*(delete(f"replicas/{each}/parts/{PART}") for each in ("r1", "r2")))
+    bench.before_copy(lambda: unregister(bench))
 
     assert bench.move(DAY).failed == {DAY: LOST}

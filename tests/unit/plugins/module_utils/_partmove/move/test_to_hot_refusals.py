@@ -38,6 +38,11 @@ from support.memory.synthetic import MINIMALISTIC
 from support.memory.tables import TableOptions
 
 LOG = f"{PATH}/log/log-0000000000"
+READ_COLD_ZNODE = (
+    "Look at the znode with zkCli.sh against a member of the cold ensemble, as system.zookeeper shows hot"
+    " only: if it comes from a ClickHouse newer than this collection knows, use a newer olap.partmove; if it"
+    " is damaged, partition_audit_info tells so, and part_repair with the kind unreadable removes it"
+)
 START = "Start the server and run again"
 COPY_IT = (
     "Run again; if it stays so, stop the server, copy the folder of the part from another replica to its own,"
@@ -131,16 +136,29 @@ def by_gate(gate: str, arrange: Arrange, reason: str) -> Case:
     return Case(gate, arrange, reason, REMEDIES[gate])
 
 
+CHECK_NOTHING = (
+    "Do not CHECK the table, which would detach what is cold: partition_audit_info tells what is registered,"
+    " also in the cold ensemble, which system.zookeeper does not show, and part_repair repairs it"
+)
+
 CASES = [
     by_gate(
         "queue_clear",
         create("log/log-0000000000", entry(f"drop\n{DAY}_0_9_999999999\n".encode())),
         f"entries for the partition wait: drop in {LOG}",
     ),
-    by_gate(
+    Case(
         "payload_readable",
         lambda bench: bench.cold.set(bench.part("r2"), b"garbage"),
-        f"{PATH}/replicas/r2/parts/{PART} has data that is not a part header of format version 1",
+        f"{PATH}/replicas/r2/parts/{PART} in the cold ensemble has data that is not a part header of format"
+        " version 1",
+        CHECK_NOTHING,
+    ),
+    Case(
+        "payload_readable",
+        create(f"replicas/r2/parts/{DAY}_7_7_0", b"garbage"),
+        f"{PATH}/replicas/r2/parts/{DAY}_7_7_0 has data that is not a part header of format version 1",
+        CHECK_NOTHING,
     ),
     by_gate("replicas_healthy", lambda bench: bench.servers.stop(), "replica r2 is not active"),
     by_gate("replicas_healthy", write("replicas/r1/is_lost", b"1"), "replica r1 is lost"),
@@ -191,6 +209,13 @@ CASES = [
         f"{LOG}, line 5: expected a known type of entry, found 'explode'",
         "Look at the znode, which system.zookeeper shows: if it comes from a ClickHouse newer than this"
         " collection knows, use a newer olap.partmove; if it is damaged, repair it first",
+    ),
+    Case(
+        "readable",
+        create_cold("replicas/r1/parts/junk"),
+        f"{PATH}/replicas/r1/parts/junk in the cold ensemble: 'junk' is not the name of a part in a table of"
+        " data format version 1, which is <partition id>_<min block>_<max block>_<level>[_<mutation>]",
+        READ_COLD_ZNODE,
     ),
     Case(
         "registered",

@@ -10,12 +10,16 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import (
     PartName,
     parse_part_name,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import RegisteredPart
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import read_parts
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import (
+    parse_name_in,
+    read_parts,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.memory.bench import PATH, HookedStore
 from support.memory.client import MemoryClient
@@ -128,3 +132,18 @@ def test_a_part_that_is_deleted_while_it_is_read_is_left_out(scene: Scene, name:
     scene.reader.after_first = lambda: scene.client.delete(f"{path}/{name}")
 
     assert [part.name.text for part in scene.read(OLD, THIRD)] == [THIRD]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "shows"),
+    [
+        ("hot", "", "which system.zookeeper shows"),
+        ("cold", " in the cold ensemble", "zkCli.sh against a member of the cold ensemble"),
+        ("cold1:2181", " in the cold ensemble, on cold1:2181", "zkCli.sh against a member of the cold"),
+    ],
+)
+def test_a_name_that_is_no_part_is_told_with_its_ensemble(name: str, place: str, shows: str) -> None:
+    with pytest.raises(FormatError) as raised:
+        parse_name_in(MemoryEnsemble(name).open(), "/t/junk", "junk", 1)
+    assert raised.value.message.startswith(f"/t/junk{place}: 'junk' is not the name of a part")
+    assert shows in raised.value.remedy

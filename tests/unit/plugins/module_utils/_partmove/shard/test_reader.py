@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
     PartitionFacts,
     state_text,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import read_inventory
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import (
     ColdPartitions,
     ShardReader,
@@ -47,6 +48,15 @@ def test_a_name_that_is_no_part_is_refused_with_its_path(bench: Bench) -> None:
     create("replicas/r2/parts/tmp_insert")(bench)
     with pytest.raises(FormatError, match=f"{PATH}/replicas/r2/parts/tmp_insert"):
         partition_of(bench)
+
+
+def test_a_name_in_cold_that_is_no_part_is_refused_with_its_ensemble(bench: Bench) -> None:
+    create_cold("replicas/r2/parts/junk")(bench)
+    place = f"{PATH}/replicas/r2/parts/junk in the cold ensemble: 'junk' is not the name"
+    with pytest.raises(FormatError, match=place):
+        partition_of(bench)
+    with pytest.raises(FormatError, match=place):
+        list(read_inventory(bench.hot_store, PATH, cold=bench.cold_store))
 
 
 @pytest.mark.parametrize(
