@@ -63,8 +63,11 @@ def test_cold_is_refused_where_the_replicas_have_other_parts_in_cold(bench: Benc
     bench.hot.set(STATE, b"HOT")
     bench.cold.delete(bench.part("r2"))
     create_cold(f"replicas/r2/parts/{DAY}_7_7_0")(bench)
-    with pytest.raises(StateRefused, match="the replicas have different parts of it in cold"):
+    with pytest.raises(StateRefused, match="the replicas have different parts of it in cold") as raised:
         set_state(bench, State.COLD)
+    assert raised.value.remedy == (
+        "See with partition_audit_info what each of them has, and repair it with part_repair"
+    )
     assert bench.hot.get(STATE)[0] == b"HOT"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
+from support.memory.arrange import create_cold, mark
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.memory import ManualClock
 from support.memory.moves import make_world
@@ -50,3 +51,19 @@ def test_they_stay_where_a_server_has_the_part() -> None:
 
     assert bench.reheat(DAY).deferred[DAY].gate is GateName.ACTIVE_ON_DISK
     assert bench.cold_ensemble.data(PATH) == before
+
+
+def test_the_remedy_of_stray_copies_removes_them() -> None:
+    """What the gate says to do is what lets the partition move."""
+    bench = Bench()
+    mark(bench)
+    stray = f"replicas/r2/parts/{DAY}_5_5_0"
+    create_cold(stray)(bench)
+    refusal = bench.move().deferred[DAY]
+    assert refusal.gate is GateName.NO_STRAY_COPIES
+    assert refusal.remedy == "part_move with the state hot and clickhouse removes what no server has any more"
+
+    bench.world = bench.world._replace(servers=AskServers(SimulatedProbe(bench.servers)))
+    assert bench.reheat().copies_removed == {DAY}
+    assert bench.cold.exists(f"{PATH}/{stray}") is None
+    assert bench.move().moved.keys() == {DAY}
