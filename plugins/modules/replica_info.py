@@ -17,7 +17,8 @@ description:
     partition when it has no part or fewer rows than before. Fewer rows are only mentioned where merges of
     the engine, a TTL or a mutation explain them.
   - With O(hot) and O(cold) it also looks for parts that the cold ensemble has registered for the server and
-    that are not on its disk, and for cold partitions whose server is not in the ledger.
+    that are not on its disk, for parts on its disk that neither ensemble has registered, and for cold
+    partitions whose server is not in the ledger.
   - Nothing is written. The module succeeds whatever it finds, and fails when the server or an ensemble does
     not answer. To wait for a replica use C(until) with RV(caught_up).
 notes:

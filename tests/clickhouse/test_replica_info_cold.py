@@ -131,6 +131,23 @@ def test_copies_in_cold_are_on_disk_and_strays_are_not(
     cold_clients[0].delete(table.path, recursive=True)
 
 
+def test_a_part_that_neither_ensemble_has_registered(
+    table: ReplicatedTable, mover: Mover, ensembles: Options, hot_clients: list[KazooClient]
+) -> None:
+    """As long as the server runs the part is in the table, and nothing else tells that it is lost."""
+    server, where = table.servers[0], where_of(table)
+    mover.move(table, [FIRST])
+    path = f"{table.path}/replicas/r1/parts/{SECOND}_0_0_0"
+    hot_clients[0].delete(path, recursive=True)
+
+    result = ask(server, patched_sign="SELECT 1", **ensembles)
+    assert symptoms(result, where) == ["unregistered", "ledger_stale"]
+    found = finding(result, "unregistered", where)
+    assert found["what"] == f"active on disk and registered in neither ensemble: {SECOND}_0_0_0"
+    assert not result["healthy"]
+    assert symptoms(ask(table.servers[1], patched_sign="SELECT 1", **ensembles), where) == ["ledger_stale"]
+
+
 def test_a_part_that_is_dropped_meanwhile_is_not_missing(
     table: ReplicatedTable, stores: tuple[ZnodeStore, ZnodeStore], cold_clients: list[KazooClient]
 ) -> None:

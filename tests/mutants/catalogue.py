@@ -12,6 +12,7 @@ from mutants import (
     gates_partition,
     gates_servers,
     gates_shard,
+    health,
     lease,
     ledger,
     ledger_guard,
@@ -51,6 +52,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *gates_servers.MUTANTS,
     *ledger.MUTANTS,
     *ledger_guard.MUTANTS,
+    *health.MUTANTS,
     *tree.MUTANTS,
     *formats.MUTANTS,
 )

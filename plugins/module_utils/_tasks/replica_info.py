@@ -90,7 +90,9 @@ class DiagnoseReplica:
             facts = replace(facts, later={each.path: each for each in later})
         if presence is not None:
             cold = presence.facts(replicas, registered, facts.disk)
-            facts = replace(facts, cold=presence.still_missing(cold, replicas))
+            cold = presence.still_missing(cold, replicas)
+            again = presence.still_unregistered(cold, replicas, lambda: probe.disk(read_disk=False))
+            facts = replace(facts, cold=again)
         self._facts, self._findings = facts, diagnose(facts)
 
     def _presence(self, resources: Resources, replicas: Sequence[ReplicaStatus]) -> ColdPresence | None:

@@ -59,9 +59,14 @@ def many(count: int) -> Disk:
     return disk(parts(*(f"2019_{number}_{number}_0" for number in range(count))))
 
 
-def cold(*missing: str, not_ready: str | None = None, ids: tuple[str, ...] = ("2019",)) -> tuple[ColdFacts]:
+def cold(
+    *missing: str,
+    not_ready: str | None = None,
+    ids: tuple[str, ...] = ("2019",),
+    unregistered: tuple[str, ...] = (),
+) -> tuple[ColdFacts]:
     """What the ensembles say of the table."""
-    return (ColdFacts(T, "/p/t", ids, not_ready, missing),)
+    return (ColdFacts(T, "/p/t", ids, not_ready, missing, unregistered),)
 
 
 def task(age: int = 61, **finished: str) -> DdlTask:

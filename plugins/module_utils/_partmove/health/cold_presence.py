@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ..aligned import aligned
 from ..binding.binding import marked_cold
@@ -19,7 +19,7 @@ from ..ledger.entry import ColdEnsemble
 from ..ledger.ledger import Ledger, not_ready
 from ..ledger.live_replica import live_replicas
 from ..tree.ports import ZnodeStore
-from .facts import ColdFacts, Disk, ReplicaPath, ReplicaStatus
+from .facts import ColdFacts, Disk, ReplicaPath, ReplicaStatus, TableKey
 
 
 class ColdPresence:
@@ -38,9 +38,8 @@ class ColdPresence:
         """
         if self._cold is None:
             return {}
-        paths = [ShardLayout(each.shard_path).replica(each.replica).parts for each in replicas]
-        found = self._cold.children(paths)
-        return {each.path: frozenset(names or ()) for each, names in aligned(replicas, found)}
+        found = _listed(self._cold, replicas)
+        return {path: names or frozenset() for path, names in found.items()}
 
     def facts(
         self,
@@ -50,9 +49,11 @@ class ColdPresence:
     ) -> list[ColdFacts]:
         """Facts of each replica, in order; a read-only one whose znodes are gone is left out.
 
+        What neither ensemble registers is read after ``disk``: a server registers a part before it is active.
         Raises NoSuchTable when hot cannot be the ensemble of the server, FormatError, EnsembleError.
         """
         found = []
+        unregistered = self._unregistered(replicas, disk)
         for replica in replicas:
             layout = ShardLayout(replica.shard_path)
             metadata = self._hot.read([layout.metadata])[0]
@@ -66,6 +67,7 @@ class ColdPresence:
                         cold_partitions=marked_cold(self._hot, layout),
                         not_ready=self._not_ready(layout, replica.replica),
                         missing=None if names is None else _missing(replica, names, version, disk),
+                        unregistered=unregistered.get(replica.key),
                     )
                 )
             elif not replica.read_only:
@@ -85,6 +87,48 @@ class ColdPresence:
             for each in facts
         ]
 
+    def still_unregistered(
+        self, facts: Sequence[ColdFacts], replicas: Sequence[ReplicaStatus], look: Callable[[], Disk]
+    ) -> list[ColdFacts]:
+        """The facts without those unregistered parts that were dropped, merged or registered meanwhile.
+
+        ``look`` tells what is on disk now; it is called only where something was found.
+        """
+        if not any(each.unregistered for each in facts):
+            return list(facts)
+        again = self._unregistered(replicas, look())
+        return [
+            each
+            if each.unregistered is None
+            else each._replace(
+                unregistered=tuple(name for name in each.unregistered if name in again.get(each.key, ()))
+            )
+            for each in facts
+        ]
+
+    def _unregistered(
+        self, replicas: Sequence[ReplicaStatus], disk: Disk
+    ) -> Mapping[TableKey, tuple[str, ...]]:
+        """Names of the parts on disk that neither ensemble has, sorted; a replica that hot lacks is no key.
+
+        Hot is read first, as a move takes parts from hot to cold. Empty without ``cold``.
+        """
+        if self._cold is None or not replicas:
+            return {}
+        self._hot.sync("/")
+        definitions = self._hot.read([ShardLayout(each.shard_path).metadata for each in replicas])
+        in_hot = _listed(self._hot, replicas)
+        self._cold.sync("/")
+        in_cold = _listed(self._cold, replicas)
+        found: dict[TableKey, tuple[str, ...]] = {}
+        for replica, metadata in aligned(replicas, definitions):
+            names = in_hot[replica.path]
+            if metadata is not None and names is not None:
+                version = parse_table_metadata(metadata.data, metadata.path).format_version
+                known = names | (in_cold[replica.path] or frozenset())
+                found[replica.key] = _not_among(replica, known, version, disk)
+        return found
+
     def _not_ready(self, layout: ShardLayout, name: str) -> str | None:
         entry = self._ledger.read(layout.path, [name])[name]
         (replica,) = live_replicas(self._hot, [layout.replica(name)])
@@ -93,22 +137,54 @@ class ColdPresence:
         return not_ready(entry, replica, ColdEnsemble.of(self._cold))
 
 
+def _listed(
+    reader: ZnodeStore, replicas: Sequence[ReplicaStatus]
+) -> dict[ReplicaPath, frozenset[str] | None]:
+    """Names of the parts of each replica; None where the ensemble does not have the replica."""
+    paths = [ShardLayout(each.shard_path).replica(each.replica).parts for each in replicas]
+    found = reader.children(paths)
+    return {
+        each.path: None if names is None else frozenset(names) for each, names in aligned(replicas, found)
+    }
+
+
 def _missing(
     replica: ReplicaStatus, names: Collection[str], format_version: int, disk: Disk
 ) -> tuple[str, ...]:
     """Registered names of which the disk has no active part; also those that no part can have."""
-    missing: list[str] = []
-    by_partition: defaultdict[str, list[str]] = defaultdict(list)
-    for name in names:
-        try:
-            partition_id = parse_part_name(name, format_version, str(replica.path)).partition_id
-        except FormatError:
-            missing.append(name)
-        else:
-            by_partition[partition_id].append(name)
+    by_partition, missing = _by_partition(replica, names, format_version)
     table = disk.tables.get(replica.key)
     for partition_id, registered in by_partition.items():
         active = table.partitions.get(partition_id) if table is not None else None
         now = () if active is None else active.parts
         missing += uncovered(registered, now, partition_id, str(replica.key))
     return tuple(sorted(missing))
+
+
+def _not_among(
+    replica: ReplicaStatus, names: Collection[str], format_version: int, disk: Disk
+) -> tuple[str, ...]:
+    """Active parts that are not among the registered names, nor came to one of them."""
+    by_partition, _odd = _by_partition(replica, names, format_version)
+    table = disk.tables.get(replica.key)
+    found: list[str] = []
+    for partition_id, active in (table.partitions if table is not None else {}).items():
+        registered = by_partition.get(partition_id, ())
+        found += uncovered(active.parts, registered, partition_id, str(replica.key))
+    return tuple(sorted(found))
+
+
+def _by_partition(
+    replica: ReplicaStatus, names: Collection[str], format_version: int
+) -> tuple[Mapping[str, list[str]], list[str]]:
+    """Names of parts by partition id, and the names that no part has."""
+    by_partition: defaultdict[str, list[str]] = defaultdict(list)
+    odd: list[str] = []
+    for name in names:
+        try:
+            partition_id = parse_part_name(name, format_version, str(replica.path)).partition_id
+        except FormatError:
+            odd.append(name)
+        else:
+            by_partition[partition_id].append(name)
+    return by_partition, odd

@@ -54,6 +54,13 @@ def _cold_missing(facts: HealthFacts) -> Iterator[Seen]:
             yield Seen(str(cold.key), f"registered in the cold ensemble and not on disk: {few(cold.missing)}")
 
 
+def _unregistered(facts: HealthFacts) -> Iterator[Seen]:
+    for cold in facts.cold:
+        if cold.unregistered:
+            what = f"active on disk and registered in neither ensemble: {few(cold.unregistered)}"
+            yield Seen(str(cold.key), what)
+
+
 def _unpatched(facts: HealthFacts) -> Iterator[Seen]:
     if facts.server.patched is False:
         for cold in facts.cold:
@@ -116,6 +123,15 @@ DISK_SYMPTOMS = (
         "Do not restart, CHECK or OPTIMIZE the table; look for the part in the folder detached and on the"
         " other replicas, and let an audit of the partition tell how it is put right",
         _cold_missing,
+    ),
+    Symptom(
+        "unregistered",
+        Severity.ERROR,
+        "A part is active on disk and registered in neither ensemble: the next restart sets it aside.",
+        "system.parts, olap.partmove.part_info, olap.partmove.partition_audit_info",
+        "Do not restart the server, nor CHECK or OPTIMIZE the table; see that cold is the ensemble that the"
+        " server has, let partition_audit_info tell what is so, and repair it with part_repair",
+        _unregistered,
     ),
     Symptom(
         "unpatched",

@@ -165,6 +165,8 @@ class ColdFacts(NamedTuple):
     not_ready: why the ledger does not vouch for the replica; None when it does.
     missing: names of parts that cold has registered for the replica and that are not on its disk, by
         themselves or as a part of another one; None when the cold ensemble was not looked at.
+    unregistered: names of parts that are active on its disk and that neither ensemble has registered for it,
+        by themselves or as a part of another one; None when the ensembles were not looked at.
     """
 
     key: TableKey
@@ -172,6 +174,7 @@ class ColdFacts(NamedTuple):
     cold_partitions: tuple[str, ...]
     not_ready: str | None
     missing: tuple[str, ...] | None
+    unregistered: tuple[str, ...] | None = None
 
 
 class Limits(NamedTuple):

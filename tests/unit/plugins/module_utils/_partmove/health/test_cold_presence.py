@@ -23,6 +23,7 @@ from support.memory.health import ROW, T
 from support.memory.ledger import enter
 
 R1 = ROW._replace(shard_path=PATH)
+LATE = f"{DAY}_7_7_0"
 NEVER = R1._replace(shard_path="/clickhouse/tables/01/never")
 
 
@@ -54,7 +55,7 @@ def facts(bench: Bench, *names: str, replica: ReplicaStatus = R1) -> list[ColdFa
 
 def test_parts_of_cold_that_are_on_disk_are_not_missing(bench: Bench) -> None:
     assert presence(bench).registered([R1]) == {R1.path: frozenset({PART})}
-    assert facts(bench, PART) == [ColdFacts(T, PATH, (DAY,), None, ())]
+    assert facts(bench, PART) == [ColdFacts(T, PATH, (DAY,), None, (), ())]
 
 
 @pytest.mark.parametrize(
@@ -106,6 +107,92 @@ def test_without_cold_only_hot_is_asked(bench: Bench) -> None:
     Ledger(bench.hot_store).withdraw(ReplicaKey(PATH, "r1"))
     found = looked.facts([R1], {}, disk(PART))
     assert [each.not_ready for each in found] == ["replica r1 is not in the ledger"]
+
+
+def unregistered(bench: Bench, *names: str) -> list[tuple[str, ...] | None]:
+    return [each.unregistered for each in facts(bench, *names)]
+
+
+@pytest.mark.parametrize(
+    ("active", "found"),
+    [
+        ((PART,), ()),
+        ((f"{DAY}_1_1_0",), (f"{DAY}_1_1_0",)),
+        ((f"{DAY}_0_1_1", f"{DAY}_5_5_0"), (f"{DAY}_0_1_1", f"{DAY}_5_5_0")),
+        ((), ()),
+    ],
+    ids=["cold", "another part", "merged and another", "nothing"],
+)
+def test_what_is_on_disk_and_not_registered(
+    bench: Bench, active: tuple[str, ...], found: tuple[str, ...]
+) -> None:
+    assert unregistered(bench, *active) == [found]
+
+
+def test_what_hot_alone_has_registered_is_registered(bench: Bench) -> None:
+    """Also what a registered part came of: it is not deleted from the disk at once."""
+    bench.hot.create(f"{PATH}/replicas/r1/parts/{DAY}_1_3_1", b"")
+    assert unregistered(bench, PART, f"{DAY}_1_3_1", f"{DAY}_2_2_0", f"{DAY}_4_4_0") == [(f"{DAY}_4_4_0",)]
+
+
+def test_of_a_replica_that_hot_does_not_have_nothing_is_said(bench: Bench) -> None:
+    """Other symptoms tell of it."""
+    bench.hot.delete(f"{PATH}/replicas/r1", recursive=True)
+    assert unregistered(bench, f"{DAY}_4_4_0") == [None]
+
+
+@pytest.mark.parametrize(
+    ("late", "active", "left"),
+    [
+        (None, (LATE, PART), (LATE,)),
+        (None, (PART,), ()),
+        ("hot", (LATE, PART), ()),
+        ("cold", (LATE, PART), ()),
+    ],
+    ids=["it stays", "dropped", "registered in hot", "registered in cold"],
+)
+def test_both_are_looked_at_once_more(
+    bench: Bench, late: str | None, active: tuple[str, ...], left: tuple[str, ...]
+) -> None:
+    found = facts(bench, LATE, PART)
+    assert [each.unregistered for each in found] == [(LATE,)]
+    if late is not None:
+        getattr(bench, late).create(f"{PATH}/replicas/r1/parts/{LATE}", b"")
+
+    again = presence(bench).still_unregistered(found, [R1], lambda: disk(*active))
+
+    assert again == [found[0]._replace(unregistered=left)]
+
+
+def test_a_table_that_is_gone_when_it_is_looked_at_once_more(bench: Bench) -> None:
+    found = facts(bench, LATE)
+    bench.servers.drop_table()
+    again = presence(bench).still_unregistered(found, [R1], lambda: disk(LATE))
+    assert [each.unregistered for each in again] == [()]
+
+
+def test_nothing_is_looked_at_again_where_all_is_registered(bench: Bench) -> None:
+    found = facts(bench, PART)
+    asked: list[object] = []
+    bench.hot_store.listing = asked.append
+    assert presence(bench).still_unregistered(found, [R1], lambda: disk(LATE)) == found
+    assert asked == []
+
+
+@pytest.mark.parametrize("name", ["hot", "cold"])
+def test_a_member_that_is_behind_catches_up_first(bench: Bench, name: str) -> None:
+    """Else a part that was registered just now would seem not to be."""
+    store = bench.hot_store if name == "hot" else bench.cold_store
+    store.connect_to(store.ensemble.members[-1])
+    getattr(bench, name).create(f"{PATH}/replicas/r1/parts/{LATE}", b"")
+    assert presence(bench).facts([R1], {}, disk(LATE))[0].unregistered == ()
+
+
+def test_a_partition_of_which_nothing_is_registered(bench: Bench) -> None:
+    name = "20300101_0_0_0"
+    table = DiskTable(R1.engine, False, {"20300101": DiskPartition(1, (name,))})
+    (found,) = presence(bench).facts([R1], {}, Disk({T: table}, {T: frozenset()}))
+    assert found.unregistered == (name,)
 
 
 def test_with_cold_the_entry_has_to_hold(bench: Bench) -> None:

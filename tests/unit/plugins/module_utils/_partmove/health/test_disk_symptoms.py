@@ -36,6 +36,8 @@ CASES: list[Case] = [
     ("cold and ready", {"cold": cold()}, []),
     ("cold not looked at", {"cold": [cold()[0]._replace(missing=None)]}, []),
     ("cold part missing", {"cold": cold("2019_0_0_0")}, ["cold_missing d.t"]),
+    ("registered nowhere", {"cold": cold(unregistered=("2019_0_0_0",))}, ["unregistered d.t"]),
+    ("ensembles not looked at", {"cold": [cold()[0]._replace(unregistered=None)]}, []),
     ("cold, not in the ledger", {"cold": cold(not_ready="x")}, ["state_without_ledger d.t"]),
     ("hot, not in the ledger", {"cold": cold(not_ready="x", ids=())}, []),
     (
@@ -87,6 +89,10 @@ COUNTS = "2020 with 4 parts, 2019 with 3 parts"
         (
             {"cold": cold("2019_0_0_0")},
             "registered in the cold ensemble and not on disk: 2019_0_0_0",
+        ),
+        (
+            {"cold": cold(unregistered=("2019_0_0_0",))},
+            "active on disk and registered in neither ensemble: 2019_0_0_0",
         ),
         (
             {"cold": cold(not_ready="x"), "server": SERVER._replace(patched=False)},

@@ -1,0 +1,56 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of what is said of a server whose parts neither ensemble registers."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_PRESENCE = "health/cold_presence.py"
+
+MUTANTS = (
+    Mutant(
+        "what hot does not register is registered in cold",
+        _PRESENCE,
+        "found += uncovered(active.parts, registered, partition_id, str(replica.key))",
+        "found += uncovered(active.parts, registered or active.parts, partition_id, str(replica.key))",
+        ("health/test_cold_presence.py::test_a_partition_of_which_nothing_is_registered",),
+    ),
+    Mutant(
+        "what cold alone registers is registered nowhere",
+        _PRESENCE,
+        "known = names | (in_cold[replica.path] or frozenset())",
+        "known = names",
+        ("health/test_cold_presence.py::test_what_is_on_disk_and_not_registered[cold]",),
+    ),
+    Mutant(
+        "what was registered just now is registered nowhere",
+        _PRESENCE,
+        '        self._hot.sync("/")\n',
+        "",
+        ("health/test_cold_presence.py::test_a_member_that_is_behind_catches_up_first[hot]",),
+    ),
+    Mutant(
+        "what went to cold just now is registered nowhere",
+        _PRESENCE,
+        '        self._cold.sync("/")\n',
+        "",
+        ("health/test_cold_presence.py::test_a_member_that_is_behind_catches_up_first[cold]",),
+    ),
+    Mutant(
+        "the ensembles are not looked at once more",
+        _PRESENCE,
+        "        again = self._unregistered(replicas, look())\n",
+        "        again = {each.key: each.unregistered or () for each in facts}\n",
+        ("health/test_cold_presence.py::test_both_are_looked_at_once_more[registered in hot]",),
+    ),
+    Mutant(
+        "the disk is not looked at once more",
+        _PRESENCE,
+        "unregistered=tuple(name for name in each.unregistered if name in again.get(each.key, ()))",
+        "unregistered=each.unregistered",
+        ("health/test_cold_presence.py::test_both_are_looked_at_once_more[dropped]",),
+    ),
+)
