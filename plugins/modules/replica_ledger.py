@@ -14,6 +14,8 @@ description:
     partition is moved only if every replica of its shard path is in the ledger and was not activated since.
   - V(present) asks the server for its replicas and for the sign of the patch, compares what it sees in
     ZooKeeper with what O(hot) has, and enters all of its replicas, or none.
+  - A replica for which O(cold) has parts that are neither in O(hot) nor active on its disk is not entered. It
+    was added under the name of a former one, or has lost them.
   - V(absent) withdraws replicas before their server is replaced by one without the patch, or loses its
     C(<cold_zookeeper>). It is the guard of a downgrade, and refused while a partition of one of the
     shard paths is registered in cold only. Nothing overrides that.

@@ -132,13 +132,13 @@ def test_copies_in_cold_are_on_disk_and_strays_are_not(
 
 
 def test_a_part_that_neither_ensemble_has_registered(
-    table: ReplicatedTable, mover: Mover, ensembles: Options, hot_clients: list[KazooClient]
+    table: ReplicatedTable, mover: Mover, ensembles: Options, hot_client: KazooClient
 ) -> None:
     """As long as the server runs the part is in the table, and nothing else tells that it is lost."""
     server, where = table.servers[0], where_of(table)
     mover.move(table, [FIRST])
     path = f"{table.path}/replicas/r1/parts/{SECOND}_0_0_0"
-    hot_clients[0].delete(path, recursive=True)
+    hot_client.delete(path, recursive=True)
 
     result = ask(server, patched_sign="SELECT 1", **ensembles)
     assert symptoms(result, where) == ["unregistered", "ledger_stale"]

@@ -10,6 +10,7 @@ from mutants.mutant import Mutant
 
 _LEDGER = "ledger/ledger.py"
 _ENTRY = "ledger/entry.py"
+_WITHOUT_DATA = "ledger/without_data.py"
 
 MUTANTS = (
     Mutant(
@@ -97,6 +98,34 @@ MUTANTS = (
         "reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas]",
         "reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas[:1]]",
         ("ledger/test_ledger.py::test_other_members_of_cold_than_those_that_were_verified",),
+    ),
+    Mutant(
+        "a replica that cold has parts for which it does not have is entered",
+        "ledger/enter.py",
+        "        self._refuse_without_data(keys)\n",
+        "",
+        ("ledger/test_enter.py::test_a_replica_does_not_inherit_what_cold_has_of_its_namesake",),
+    ),
+    Mutant(
+        "what cold has for a replica is on its disk",
+        _WITHOUT_DATA,
+        "missing = [part.text for part in only.parts if not is_covered(part, active)]",
+        "missing = [part.text for part in only.parts if not active]",
+        ("ledger/test_without_data.py::test_what_is_not_on_disk[others]",),
+    ),
+    Mutant(
+        "cold is looked at for what a replica lacks before it has caught up",
+        _WITHOUT_DATA,
+        '    cold.sync("/")\n',
+        "",
+        ("ledger/test_without_data.py::test_a_member_of_cold_that_is_behind_catches_up",),
+    ),
+    Mutant(
+        "what is dropped while a replica is verified is missing",
+        _WITHOUT_DATA,
+        "return {key: names for key, names in still.items() if names}",
+        "return found",
+        ("ledger/test_without_data.py::test_a_part_that_is_dropped_meanwhile_is_not_missing",),
     ),
     Mutant(
         "an entry is made without the chroot of cold",

@@ -63,3 +63,12 @@ class HttpServerProbe:
         found = {name: (int(mzxid), int(czxid)) for name, mzxid, czxid in rows}
         host, is_active = found.get("host"), found.get("is_active")
         return SeenActivation(None if host is None else host[0], None if is_active is None else is_active[1])
+
+    def parts(self, key: ReplicaKey) -> Collection[str]:
+        """Names of the active parts of the table that is the replica."""
+        rows = self._client.rows(
+            "SELECT name FROM system.parts WHERE active AND (database, table) IN (SELECT database, table"
+            f" FROM system.replicas WHERE zookeeper_path = {literal(key.shard_path)}"
+            f" AND replica_name = {literal(key.replica)})"
+        )
+        return [name for (name,) in rows]

@@ -92,7 +92,8 @@ class ChangeLedger:
             self._given,
         )
         self._note(hot, cold, [each.key for each in probe.replicas()])
-        Admission(hot, ledger, probe, resources.clock).enter(requirements, self._withdrawal.changes)
+        admission = Admission(hot, cold, ledger, probe, resources.clock)
+        admission.enter(requirements, self._withdrawal.changes)
 
     def _probe(self) -> HttpServerProbe:
         return HttpServerProbe(client_of(self._params["clickhouse"]))

@@ -67,6 +67,7 @@ class SimulatedServer:
     """Implements ServerProbe: a patched server that sees what the ensemble has of its replicas.
 
     asked: called with the name of each question before it is answered.
+    disk: names of the active parts of its replicas.
     """
 
     label = "the server"
@@ -78,6 +79,7 @@ class SimulatedServer:
         self.read_only = False
         self.patched = True
         self.started_at = 1_000
+        self.disk: dict[ReplicaKey, set[str]] = {}
 
     def replicas(self) -> Collection[ServedReplica]:
         """All of them."""
@@ -107,3 +109,8 @@ class SimulatedServer:
         return SeenActivation(
             None if host is None else host.stat.mzxid, None if is_active is None else is_active.stat.czxid
         )
+
+    def parts(self, key: ReplicaKey) -> Collection[str]:
+        """What the test says."""
+        self.asked("parts")
+        return sorted(self.disk.get(key, ()))

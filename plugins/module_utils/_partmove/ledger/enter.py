@@ -7,7 +7,9 @@
 The order makes it safe: ``host`` and ``is_active`` of each replica are read first, then the server is
 asked, and an entry is written only if ``host`` has not been written since. So what the server said holds for
 the activation that the entry names. That it is this very server which holds the replicas, in this very
-ensemble, follows from what it sees there itself: the same transactions, and a session of its own.
+ensemble, follows from what it sees there itself: the same transactions, and a session of its own. A replica
+is refused that cold has parts for and whose disk does not have them: it was added under the name of a former
+one, or has lost them.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from ..tree.znodes import Znode
 from .entry import ColdEnsemble, LedgerEntry
 from .ledger import EntryChange, Ledger, ReplicaKey
 from .live_replica import LiveReplica, live_replicas, parse_address
+from .without_data import parts_without_data
 
 
 class NotReady(PartMoveError):
@@ -70,6 +73,9 @@ class ServerProbe(Protocol):
     def activation(self, key: ReplicaKey) -> SeenActivation:
         """What the server sees of a replica in its own ZooKeeper."""
 
+    def parts(self, key: ReplicaKey) -> Collection[str]:
+        """Names of the active parts of a replica."""
+
 
 class Requirements(NamedTuple):
     """What has to be so for an entry, and who enters it."""
@@ -89,8 +95,11 @@ class Requirements(NamedTuple):
 class Admission:
     """Verifies one server, and enters its replicas in the ledger."""
 
-    def __init__(self, hot: ZnodeReader, ledger: Ledger, probe: ServerProbe, clock: Clock) -> None:
+    def __init__(
+        self, hot: ZnodeReader, cold: ZnodeReader, ledger: Ledger, probe: ServerProbe, clock: Clock
+    ) -> None:
         self._hot = hot
+        self._cold = cold
         self._ledger = ledger
         self._probe = probe
         self._clock = clock
@@ -105,6 +114,7 @@ class Admission:
         live = look_up_replicas(self._hot, keys)
         version, started = self._verify_server(requirements)
         hosts = self._verify_replicas(live)
+        self._refuse_without_data(keys)
         verified_at = format_time(int(self._clock.now() * 1000))
         for key, host in hosts.items():
             address = parse_address(host)
@@ -166,6 +176,20 @@ class Admission:
                 " <zookeeper>, the <root> as the chroot, and run again",
             )
         return hosts
+
+    def _refuse_without_data(self, keys: Collection[ReplicaKey]) -> None:
+        """Raise NotReady where a replica would count on parts in cold that it does not have."""
+        found = parts_without_data(self._hot, self._cold, keys, self._probe.parts)
+        if found:
+            problems = [f"{key}: {few(names)}" for key, names in found.items()]
+            raise NotReady(
+                f"{self._probe.label} cannot be entered: the cold ensemble has parts registered for it that"
+                f" are neither in hot nor on its disk, {few(problems)}",
+                remedy="Do not restart it. partition_audit_info tells what they are: part_repair removes what"
+                " no replica has; where another one has them (lacks_data), drop this replica, which may have"
+                " been added under the name of a former one, part_repair the kind another_replica, bring the"
+                " partitions back with part_move and the state hot, and add it again",
+            )
 
     def _problem(self, key: ReplicaKey, replica: LiveReplica, served: ServedReplica | None) -> str | None:
         if served is None:

@@ -30,7 +30,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.led
     ReplicaKey,
     ServerChanged,
 )
-from support.memory.bench import PATH, Bench
+from support.memory.bench import PART, PATH, Bench
 from support.memory.ledger import SIGN, SimulatedServer
 
 R1, R2 = ReplicaKey(PATH, "r1"), ReplicaKey(PATH, "r2")
@@ -48,7 +48,8 @@ class Case:
         self.changes: dict[ReplicaKey, EntryChange] = {}
 
     def enter(self, **changed: Any) -> None:
-        admission = Admission(self.bench.hot_store, self.ledger, self.server, self.bench.clock)
+        hot, cold = self.bench.hot_store, self.bench.cold_store
+        admission = Admission(hot, cold, self.ledger, self.server, self.bench.clock)
         admission.enter(self.requirements._replace(**changed), self.changes)
 
     def before(self, question: str, act: Callable[[], object], number: int = 0) -> None:
@@ -187,3 +188,38 @@ def test_a_session_that_has_expired() -> None:
     with pytest.raises(NotReady, match=f"replica r1 of {PATH} is read-only, without a session"):
         case.enter()
     assert case.entered == []
+
+
+def test_a_replica_does_not_inherit_what_cold_has_of_its_namesake() -> None:
+    case = Case()
+    case.bench.move()
+    case.bench.servers.add_again("r2")
+    case.server = SimulatedServer(case.bench.hot_store, R2)
+
+    with pytest.raises(NotReady) as raised:
+        case.enter()
+
+    assert raised.value.message == (
+        "the server cannot be entered: the cold ensemble has parts registered for it that are neither in hot"
+        f" nor on its disk, replica r2 of {PATH}: {PART}"
+    )
+    assert raised.value.remedy.startswith("Do not restart it. partition_audit_info tells what they are")
+    assert case.entered == []
+
+    case.bench.cold.delete(f"{PATH}/replicas/r2/parts", recursive=True)
+    case.enter()
+    assert case.entered == ["r2"]
+
+
+def test_one_replica_without_data_keeps_the_others_out() -> None:
+    case = Case()
+    case.bench.move()
+    case.server = SimulatedServer(case.bench.hot_store, R1, R2)
+    case.server.disk = {R1: {PART}}
+    with pytest.raises(NotReady) as raised:
+        case.enter()
+    assert raised.value.message.endswith(f"on its disk, replica r2 of {PATH}: {PART}")
+    assert case.entered == []
+
+    case.enter(only=[R1])
+    assert case.entered == ["r1"]
