@@ -22,6 +22,8 @@ description:
   - Each partition has to pass gates that look for anything that could still work on its parts, such as
     merges, mutations, inserts and replicas that lag. A partition that does not pass is deferred and told
     with the gate and the way out. That is no failure of the module.
+  - A partition that servers have on disk and that neither ensemble registers is failed, by the gate
+    C(registered). The next restart of such a server would set it aside.
   - Only one run at a time can work on a shard path.
 notes:
   - A ClickHouse server that does not know the cold ensemble does not start any more once partitions of its
@@ -79,6 +81,8 @@ options:
   shard_paths:
     description:
       - ZooKeeper paths of tables, in place of a plan file. All that is not in hot alone is brought back.
+      - A partition whose State is COLD and that neither ensemble registers was dropped, or O(cold) has lost
+        it. It is passed over if no server has it, failed if one has, and deferred if no server is asked.
       - Only with O(state=hot). A table that cannot be read makes the module fail once the others are done.
     type: list
     elements: str

@@ -267,12 +267,15 @@ def test_server_that_cannot_be_asked(
     check.moves(table)
 
 
-def test_part_on_disk_that_is_not_the_registered_one(
+def test_part_on_disk_that_is_registered_nowhere(
     table: ReplicatedTable, check: Check, hot_client: KazooClient
 ) -> None:
-    hot_client.delete(f"{table.path}/replicas/r1/parts/{DAY}_0_0_0", recursive=True)
-    hot_client.delete(f"{table.path}/replicas/r2/parts/{DAY}_0_0_0", recursive=True)
-    assert check.mover.move(table, [DAY]).deferred[DAY].gate == "partition_exists"
+    for replica in ("r1", "r2"):
+        hot_client.delete(f"{table.path}/replicas/{replica}/parts/{DAY}_0_0_0", recursive=True)
+    for run in (check.mover.move, check.mover.reheat):
+        refusal = run(table, [DAY]).failed[DAY]
+        assert (refusal.gate, refusal.remedy[:26]) == ("registered", "Do not restart the server,")
+        assert refusal.reason.endswith(f": r1 has {DAY}_0_0_0, r2 has {DAY}_0_0_0")
 
 
 def test_table_that_was_made_again(table: ReplicatedTable, check: Check) -> None:

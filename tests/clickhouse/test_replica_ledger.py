@@ -130,6 +130,7 @@ def test_enter_move_restart_and_stay(
 def test_what_is_not_entered_and_what_is_let_go(
     start: Callable[..., tuple[ClickHouseCluster, ReplicatedTable, Modules]],
     hot: Ensemble,
+    cold: Ensemble,
     connect: Callable[[str], KazooClient],
 ) -> None:
     """A stock server has not the sign; SELECT 1 stands for one in what has nothing to do with it."""
@@ -155,6 +156,13 @@ def test_what_is_not_entered_and_what_is_let_go(
     assert [each["after"] for each in young["replicas"]] == ["ready"]
 
     name, other = sorted(table.replicas)
+    inherited = connect(cold.connect_string)
+    inherited.create(f"{table.path}/replicas/{other}/parts/20180101_0_0_0", makepath=True)
+    (refused,) = modules.call(modules.ledger(1, **any_server))
+    assert refused["failed"]
+    part = f"neither in hot nor on its disk, replica {other} of {table.path}: 20180101_0_0_0."
+    assert part in refused["msg"]
+    inherited.delete(table.path, recursive=True)
     modules.call(modules.ledger(1, **any_server))
     is_active = f"{table.path}/replicas/{other}/is_active"
     client = connect(hot.connect_string)

@@ -81,6 +81,18 @@ MUTANTS = (
         ("gates/test_servers.py::test_what_is_detached_is_told_of_the_replicas_that_can_tell",),
     ),
     Mutant(
+        "a server whose part is not registered is to be stopped",
+        _SERVERS,
+        "if not all(is_covered(name, registered) for name in names):",
+        "if not names:",
+        (
+            (
+                "gates/test_servers.py::test_a_server_with_parts_that_are_not_registered_is_not_to_b"
+                "e_stopped[COLD]"
+            ),
+        ),
+    ),
+    Mutant(
         "what is on one server only is all that is active",
         _SERVERS,
         "        for replica in shard.replicas:\n            with _naming(replica):\n                active",

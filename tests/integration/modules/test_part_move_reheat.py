@@ -168,7 +168,7 @@ def test_shard_path_that_cannot_be_read_does_not_keep_the_others(pair: Pair, tab
     result = pair.call("part_move", shard_paths=[table.path, odd.path, visits.path], **BACK)
 
     assert result["failed"]
-    assert result["msg"].startswith(f"{odd.path} cannot be read: {znode}: ")
+    assert result["msg"].startswith(f"{odd.path} cannot be read: {znode} in the cold ensemble: ")
     assert placed(result["moved"]) == [(table.path, each) for each in (FIRST, SECOND, THIRD)]
     assert result["counts"]["not_reached"] == 0
     assert pair.trees_below(odd.path) == before

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from ..errors import PartMoveError
+from ..formats.names import is_covered, parse_part_name
 from ..formats.payload import hash_is, parse_payload
 from ..shard.facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts
 from ..tree.ports import ActivePart, ReplicaProbe
@@ -113,7 +114,9 @@ class AskServers:
                 registered = partition.hot.get(replica.name, ())
                 reason = _difference(partition, registered, active[partition.partition_id])
                 if reason is not None:
-                    found.setdefault(partition.partition_id, _mismatch(replica, reason, partition))
+                    on_disk = active[partition.partition_id]
+                    way_out = _way_out(replica, partition, on_disk, shard.metadata.format_version)
+                    found.setdefault(partition.partition_id, _mismatch(replica, reason, way_out))
         return found
 
     def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
@@ -175,20 +178,33 @@ def server_silent(error: PartMoveError) -> Refusal:
     return Refusal(GateName.ACTIVE_ON_DISK, error.message, error.remedy)
 
 
-def _mismatch(replica: ReplicaFacts, reason: str, partition: PartitionFacts) -> Refusal:
-    # CHECK TABLE would detach a cold part, and no server can fetch one.
-    if partition.is_cold:
-        way_out = (
-            "stop the server, copy the folder of the part from another replica to its own, and start it;"
-            " where no server has the partition, as it was dropped, set State to HOT with partition_state"
-        )
-    elif partition.only_in_cold:
-        way_out = "do not CHECK or restart it: set State to COLD with partition_state, and bring it back"
-    else:
-        way_out = "let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
+def _mismatch(replica: ReplicaFacts, reason: str, way_out: str) -> Refusal:
     return Refusal(
         GateName.ACTIVE_ON_DISK, f"replica {replica.name} {reason}", f"Run again; if it stays so, {way_out}"
     )
+
+
+def _way_out(
+    replica: ReplicaFacts, partition: PartitionFacts, active: Sequence[ActivePart], format_version: int
+) -> str:
+    ensembles = (partition.hot, partition.cold)
+    registered = [part.name for found in ensembles for part in found.get(replica.name, ())]
+    names = [parse_part_name(part.name, format_version, "system.parts") for part in active]
+    # A restart or CHECK TABLE would set aside what is not registered, so this comes before any other way.
+    if not all(is_covered(name, registered) for name in names):
+        return (
+            "do not restart the server nor CHECK the table: partition_audit_info tells what of it is not"
+            " registered, and part_repair registers it"
+        )
+    # CHECK TABLE would detach a cold part, and no server can fetch one.
+    if partition.is_cold:
+        return (
+            "stop the server, copy the folder of the part from another replica to its own, and start it;"
+            " where no server has the partition, as it was dropped, set State to HOT with partition_state"
+        )
+    if partition.only_in_cold:
+        return "do not CHECK or restart it: set State to COLD with partition_state, and bring it back"
+    return "let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
 
 
 def _difference(

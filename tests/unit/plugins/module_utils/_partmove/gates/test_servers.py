@@ -38,6 +38,10 @@ from support.memory.probe import SimulatedProbe
 CHECK_TABLE = (
     "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
 )
+AUDIT = (
+    "Run again; if it stays so, do not restart the server nor CHECK the table: partition_audit_info tells"
+    " what of it is not registered, and part_repair registers it"
+)
 COPY_FOLDER = (
     "Run again; if it stays so, stop the server, copy the folder of the part from another replica to its own,"
     " and start it; where no server has the partition, as it was dropped, set State to HOT with"
@@ -114,7 +118,7 @@ def test_parts_that_are_not_as_registered_are_told_by_partition(bench: Bench, di
         DAY: Refusal(
             GateName.ACTIVE_ON_DISK,
             f"replica r2 has ['{DAY}_0_0_1'] active while ['{PART}'] is registered",
-            CHECK_TABLE,
+            AUDIT,
         )
     }
 
@@ -138,6 +142,24 @@ def test_a_cold_part_is_not_to_be_checked(bench: Bench, disks: Disks) -> None:
     bench.servers.disk["r2"].discard(PART)
     create(f"block_numbers/{DAY}/State", b"COLD")(bench)
     assert refusals(bench, disks)[DAY].remedy == COPY_FOLDER
+
+
+@pytest.mark.parametrize("state", [b"HOT", b"COLD"])
+def test_a_server_with_parts_that_are_not_registered_is_not_to_be_stopped(
+    bench: Bench, disks: Disks, state: bytes
+) -> None:
+    """Neither while the partition is hot nor while it is cold for the other replica."""
+    create(f"block_numbers/{DAY}/State", state)(bench)
+    bench.hot.delete(bench.part("r2"))
+    assert refusals(bench, disks)[DAY] == Refusal(
+        GateName.ACTIVE_ON_DISK, f"replica r2 has ['{PART}'] active while [] is registered", AUDIT
+    )
+
+
+def test_a_part_that_was_merged_on_disk_is_registered_by_what_it_became(bench: Bench, disks: Disks) -> None:
+    create(f"replicas/r2/parts/{DAY}_0_1_1", bench.hot.get(bench.part("r2"))[0])(bench)
+    bench.hot.delete(bench.part("r2"))
+    assert refusals(bench, disks)[DAY].remedy == CHECK_TABLE
 
 
 def hash_of(bench: Bench, part: str = PART) -> str:
