@@ -16,10 +16,11 @@ from kazoo.client import KazooClient
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from support.servers.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
 from support.servers.kazoo_client import connected
+from support.servers.leftovers.ground import Ground
 from support.servers.moving import Mover, open_stores
 from support.servers.proxy import ZooKeeperProxy
 from support.servers.registered import Registry
-from support.servers.replicated import BY_DAY, Definition, ReplicatedTable, TableMaker
+from support.servers.replicated import BY_DAY, WITHOUT_MERGES, Definition, ReplicatedTable, TableMaker
 from support.servers.watch import Watch
 from support.servers.zookeeper import Ensemble
 
@@ -124,3 +125,22 @@ def watch(hot_ensemble: Ensemble, cold_ensemble: Ensemble) -> Callable[[Replicat
         return Watch(hot_ensemble.connect_string, members, table.path, parts)
 
     return make
+
+
+@pytest.fixture
+def ground(
+    request: pytest.FixtureRequest,
+    make_table: TableMaker,
+    mover: Mover,
+    registry: Registry,
+    hot_ensemble: Ensemble,
+    cold_ensemble: Ensemble,
+) -> Ground:
+    """A table for the scene that the test has among its parameters, if it has one."""
+    params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    scene = params.get("scene")
+    table = make_table(WITHOUT_MERGES if scene is None else scene.definition)
+    table.fill(["2019-12-01"])
+    table.fill(["2019-12-02"], rows=30)
+    table.settle()
+    return Ground(table, mover, registry, (hot_ensemble.connect_string, cold_ensemble.connect_string))
