@@ -16,11 +16,11 @@ from kazoo.client import KazooClient
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from support.servers.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
 from support.servers.kazoo_client import connected
-from support.servers.leftovers.ground import Ground
+from support.servers.leftovers.ground import Ground, filled
 from support.servers.moving import Mover, open_stores
 from support.servers.proxy import ZooKeeperProxy
 from support.servers.registered import Registry
-from support.servers.replicated import BY_DAY, WITHOUT_MERGES, Definition, ReplicatedTable, TableMaker
+from support.servers.replicated import BY_DAY, Definition, ReplicatedTable, TableMaker
 from support.servers.watch import Watch
 from support.servers.zookeeper import Ensemble
 
@@ -128,19 +128,17 @@ def watch(hot_ensemble: Ensemble, cold_ensemble: Ensemble) -> Callable[[Replicat
 
 
 @pytest.fixture
-def ground(
-    request: pytest.FixtureRequest,
+def make_ground(
     make_table: TableMaker,
-    mover: Mover,
+    stores: tuple[ZnodeStore, ZnodeStore],
     registry: Registry,
     hot_ensemble: Ensemble,
     cold_ensemble: Ensemble,
-) -> Ground:
-    """A table for the scene that the test has among its parameters, if it has one."""
-    params = request.node.callspec.params if hasattr(request.node, "callspec") else {}
-    scene = params.get("scene")
-    table = make_table(WITHOUT_MERGES if scene is None else scene.definition)
-    table.fill(["2019-12-01"])
-    table.fill(["2019-12-02"], rows=30)
-    table.settle()
-    return Ground(table, mover, registry, (hot_ensemble.connect_string, cold_ensemble.connect_string))
+) -> Callable[[Definition], Ground]:
+    """Return a function that makes a ground for a scene."""
+
+    def make(definition: Definition) -> Ground:
+        hosts = hot_ensemble.connect_string, cold_ensemble.connect_string
+        return Ground(filled(make_table(definition)), Mover(*stores), registry, hosts)
+
+    return make

@@ -154,12 +154,11 @@ def _by_state(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict
         if in_cold_only:
             return _verdict(Kind.HALF_COLD, in_cold_only)
         return _hot(partition, replica, has_copies=any(each.cold for each in replicas))
-    if in_cold_only:
+    if in_cold_only and replica.cold:
         # What a replica lacks altogether was told of that one before.
-        return _cold(
-            partition, replica, is_even=len({_names(each.cold) for each in replicas if each.cold}) == 1
-        )
-    return Verdict(Kind.EMPTY_MARKED_COLD if partition.is_cold else Kind.EMPTY)
+        is_even = len({_names(each.cold) for each in replicas if each.cold}) == 1
+        return _cold(partition, replica, is_even=is_even)
+    return Verdict(Kind.EMPTY_MARKED_COLD if partition.is_cold and not in_cold_only else Kind.EMPTY)
 
 
 def _hot(partition: PartitionEvidence, replica: ReplicaEvidence, *, has_copies: bool) -> Verdict:

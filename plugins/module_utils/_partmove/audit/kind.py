@@ -181,5 +181,8 @@ _TOLD = {
     Kind.EMPTY: _Told("it has no part any more", ""),
 }
 
-_RESTART_UNSAFE = frozenset({Kind.UNREGISTERED, Kind.REGISTERED_FOR_ANOTHER, Kind.COLD_UNKNOWN})
+_RESTART_UNSAFE = frozenset(
+    # A server that finds a name that no part has among those of its parts does not start.
+    {Kind.UNREGISTERED, Kind.REGISTERED_FOR_ANOTHER, Kind.COLD_UNKNOWN, Kind.UNREADABLE}
+)
 _RANKS = {kind: rank for rank, kind in enumerate(Kind)}

@@ -42,9 +42,17 @@ def both(kind: Kind) -> dict[str, Kind]:
     return {"r1": kind, "r2": kind}
 
 
+def filled(table: ReplicatedTable) -> ReplicatedTable:
+    """Insert three rows into one partition of the table and thirty into another, as one part each."""
+    table.fill(["2019-12-01"])
+    table.fill(["2019-12-02"], rows=30)
+    table.settle()
+    return table
+
+
 @dataclass(frozen=True)
 class Ground:
-    """A table with one part in each of two partitions on r1 and r2, which are three and thirty rows.
+    """A table on r1 and r2, filled by `filled`.
 
     mover: moves the table; its ``endpoints`` tell where a replica is asked that a scene adds.
     hosts: of hot and cold, each as host:port separated by commas.

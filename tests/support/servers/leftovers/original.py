@@ -35,7 +35,9 @@ def stopped_before_the_copy(ground: Ground) -> None:
 
 def stopped_during_the_copy(ground: Ground) -> None:
     """It had copied the parts of r1, and none of r2."""
-    ground.separate(DAY, until=Step.COPY, after=_znodes_before_r2(ground), batch=1)
+    ground.registry.cold.ensure_path(ground.table.path)
+    replicas_and_what_they_have, parts_of_r1 = 1 + 2 * 5, 2 * 3
+    ground.separate(DAY, until=Step.COPY, after=replicas_and_what_they_have + parts_of_r1, batch=1)
     assert ground.registry.of(ground.table, DAY).cold.keys() == {"r1"}
 
 
@@ -152,14 +154,6 @@ def _deny_parts_of(ground: Ground, replica: str) -> None:
     path = f"{ground.table.path}/replicas/{replica}"
     ground.registry.cold.ensure_path(path)
     ground.registry.cold.create(f"{path}/parts", b"", [make_acl("world", "anyone", read=True)])
-
-
-def _znodes_before_r2(ground: Ground) -> int:
-    """How many znodes are copied before the first part of r2, where nothing of the table is in cold."""
-    down_to_table = ground.table.path.count("/")
-    replicas_and_what_they_have = 1 + 2 * 5
-    parts_of_r1 = 2 * 3
-    return down_to_table + replicas_and_what_they_have + parts_of_r1
 
 
 _FOREIGN = {DAY: both(Kind.FOREIGN), OTHER: both(Kind.FOREIGN)}

@@ -16,6 +16,7 @@ from support.servers.killed_move import Job, run_killed
 from support.servers.leftovers.ground import DAY, OTHER, PART, Ground, Scene, both
 from support.servers.replicated import BY_DAY, WITHOUT_MERGES, Definition, wait_for
 
+SOMETHING_ELSE = "replicas/r1/parts/backup"
 _WITH_ID_NO_KEY = Definition(clauses=WITHOUT_MERGES.clauses.replace("ORDER BY id", "ORDER BY day"))
 LATER = 700.0
 """Seconds after which no server can need the copies any more."""
@@ -164,7 +165,7 @@ def not_registered_in_cold_for_one_replica(ground: Ground) -> None:
 def something_else_among_the_parts(ground: Ground) -> None:
     """By hand."""
     ground.move(DAY)
-    ground.registry.cold.create(f"{ground.table.path}/replicas/r1/parts/backup", b"")
+    ground.registry.cold.create(f"{ground.table.path}/{SOMETHING_ELSE}", b"")
 
 
 def _add_r3(ground: Ground) -> None:
