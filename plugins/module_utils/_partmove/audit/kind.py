@@ -94,7 +94,8 @@ _TOLD = {
     ),
     Kind.UNREADABLE: _Told(
         "a znode among the parts has a name or data that no part has",
-        f"{_REPAIR}, which keeps a copy of the znode, where it is in cold; in hot find out what wrote it",
+        f"Do not restart the server. {_REPAIR}, which keeps a copy of the znode, where it is in cold; in hot"
+        " find out what wrote it",
     ),
     Kind.SET_ASIDE: _Told(
         "registered parts are not active, and the server has them in its folder detached",
