@@ -16,6 +16,7 @@ from kazoo.client import KazooClient
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from support.servers.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
 from support.servers.kazoo_client import connected
+from support.servers.leftovers.ground import Ground, filled
 from support.servers.moving import Mover, open_stores
 from support.servers.proxy import ZooKeeperProxy
 from support.servers.registered import Registry
@@ -122,5 +123,22 @@ def watch(hot_ensemble: Ensemble, cold_ensemble: Ensemble) -> Callable[[Replicat
         parts = {name: table.active_parts(number) for number, name in enumerate(table.replicas)}
         members = [member.address for member in cold_ensemble.members]
         return Watch(hot_ensemble.connect_string, members, table.path, parts)
+
+    return make
+
+
+@pytest.fixture
+def make_ground(
+    make_table: TableMaker,
+    stores: tuple[ZnodeStore, ZnodeStore],
+    registry: Registry,
+    hot_ensemble: Ensemble,
+    cold_ensemble: Ensemble,
+) -> Callable[[Definition], Ground]:
+    """Return a function that makes a ground for a scene."""
+
+    def make(definition: Definition) -> Ground:
+        hosts = hot_ensemble.connect_string, cold_ensemble.connect_string
+        return Ground(filled(make_table(definition)), Mover(*stores), registry, hosts)
 
     return make

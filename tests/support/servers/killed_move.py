@@ -26,7 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_co
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from support.memory.moves import ANY
-from support.servers.moving import Before, ObservedStore, make_later_world, open_stores
+from support.servers.moving import Before, ObservedStore, make_later_world, open_stores, switches
 
 SESSION_SECONDS = 5.0
 """How long the lock of a killed move stays."""
@@ -40,6 +40,7 @@ class Job:
     hot, cold: host:port separated by commas.
     endpoints: host:port of the HTTP interface by replica; without any no server is asked.
     operations: how many operations on the ensembles may be carried out.
+    before_switch: whether none is from the switch on, however few there were.
     to_hot: whether it is the way back.
     seconds_ahead: see FastClock.
     """
@@ -49,7 +50,8 @@ class Job:
     path: str
     partitions: Sequence[str]
     endpoints: Mapping[str, str]
-    operations: int
+    operations: int = sys.maxsize
+    before_switch: bool = False
     to_hot: bool = False
     seconds_ahead: float = 0.0
 
@@ -91,8 +93,8 @@ def main() -> None:
     job = Job(**json.load(sys.stdin))
     numbers = count()
 
-    def die(_operation: str, _multis: Sequence[Multi]) -> None:
-        if next(numbers) == job.operations:
+    def die(_operation: str, multis: Sequence[Multi]) -> None:
+        if next(numbers) == job.operations or (job.before_switch and switches(multis)):
             os.kill(os.getpid(), signal.SIGKILL)
 
     carry_out(job, die)

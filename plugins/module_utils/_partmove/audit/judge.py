@@ -117,13 +117,15 @@ def _unlike_disk(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Ver
     return Verdict(Kind.UNLIKE_DISK, tuple(sorted(unlike))) if unlike else None
 
 
-def _of_others(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
-    """Parts in cold that are not those of this table, or that nobody says to be."""
-    if not replica.cold or partition.owner is Owner.OURS:
+def _of_others(partition: PartitionEvidence, _replica: ReplicaEvidence) -> Verdict | None:
+    """Parts in cold that are not those of this table, or that nobody says to be; of any of its replicas."""
+    replicas = [each for each in partition.replicas if each.is_in_hot]
+    found = [part for each in replicas for part in each.cold]
+    if not found or partition.owner is Owner.OURS:
         return None
-    if partition.owner is Owner.FORMER and not only_cold(replica):
-        return _verdict(Kind.FORMER_TABLE, replica.cold)
-    return _verdict(Kind.FOREIGN, replica.cold)
+    if partition.owner is Owner.FORMER and not any(only_cold(each) for each in replicas):
+        return _verdict(Kind.FORMER_TABLE, found)
+    return _verdict(Kind.FOREIGN, found)
 
 
 def _differing(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
@@ -152,9 +154,11 @@ def _by_state(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict
         if in_cold_only:
             return _verdict(Kind.HALF_COLD, in_cold_only)
         return _hot(partition, replica, has_copies=any(each.cold for each in replicas))
-    if in_cold_only:
-        return _cold(partition, replica, is_even=len({_names(each.cold) for each in replicas}) == 1)
-    return Verdict(Kind.EMPTY_MARKED_COLD if partition.is_cold else Kind.EMPTY)
+    if in_cold_only and replica.cold:
+        # What a replica lacks altogether was told of that one before.
+        is_even = len({_names(each.cold) for each in replicas if each.cold}) == 1
+        return _cold(partition, replica, is_even=is_even)
+    return Verdict(Kind.EMPTY_MARKED_COLD if partition.is_cold and not in_cold_only else Kind.EMPTY)
 
 
 def _hot(partition: PartitionEvidence, replica: ReplicaEvidence, *, has_copies: bool) -> Verdict:

@@ -94,7 +94,8 @@ _TOLD = {
     ),
     Kind.UNREADABLE: _Told(
         "a znode among the parts has a name or data that no part has",
-        f"{_REPAIR}, which keeps a copy of the znode, where it is in cold; in hot find out what wrote it",
+        f"Do not restart the server. {_REPAIR}, which keeps a copy of the znode, where it is in cold; in hot"
+        " find out what wrote it",
     ),
     Kind.SET_ASIDE: _Told(
         "registered parts are not active, and the server has them in its folder detached",
@@ -181,5 +182,8 @@ _TOLD = {
     Kind.EMPTY: _Told("it has no part any more", ""),
 }
 
-_RESTART_UNSAFE = frozenset({Kind.UNREGISTERED, Kind.REGISTERED_FOR_ANOTHER, Kind.COLD_UNKNOWN})
+_RESTART_UNSAFE = frozenset(
+    # A server that finds a name that no part has among those of its parts does not start.
+    {Kind.UNREGISTERED, Kind.REGISTERED_FOR_ANOTHER, Kind.COLD_UNKNOWN, Kind.UNREADABLE}
+)
 _RANKS = {kind: rank for rank, kind in enumerate(Kind)}

@@ -1,0 +1,132 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an audit says of real tables, each in a state that was brought about the way it really is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audit import ShardAudit
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import EnsembleOptions
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
+from support.servers.leftovers import original, ours, servers
+from support.servers.leftovers.ground import (
+    DAY,
+    OTHER,
+    PART,
+    Ground,
+    Scene,
+    TellingDisks,
+    both,
+    kinds_of,
+)
+from support.servers.moving import switches
+from support.servers.replicated import WITHOUT_MERGES, Definition, wait_for
+
+pytestmark = [
+    pytest.mark.clickhouse,
+    pytest.mark.patched,
+    pytest.mark.long(minutes=2),
+    pytest.mark.usefixtures("healthy"),
+]
+
+Maker = Callable[[Definition], Ground]
+
+SCENES = (*ours.SCENES, *original.SCENES, *servers.SCENES)
+
+
+@pytest.fixture
+def ground(make_ground: Maker) -> Ground:
+    return make_ground(WITHOUT_MERGES)
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=str)
+def test_the_kind_of_every_partition_of_every_replica(make_ground: Maker, scene: Scene) -> None:
+    ground = make_ground(scene.definition)
+    scene.make(ground)
+    found: list[ShardAudit] = []
+
+    def audit_writes_nothing() -> bool:
+        before = ground.dump()
+        found[:] = [ground.audit()]
+        return ground.dump() == before
+
+    # Where a server wrote something meanwhile, nobody can tell.
+    wait_for(audit_writes_nothing)
+    assert kinds_of(found[0]) == scene.kinds
+
+
+def test_every_kind_is_made_that_servers_leave_as_it_is() -> None:
+    made = {
+        kind for scene in SCENES for of_partition in scene.kinds.values() for kind in of_partition.values()
+    }
+    assert set(Kind) - made == {
+        # Servers of this version do not tell what they have detached; a test below asks their disks.
+        Kind.SET_ASIDE,
+        # Nor do they tell the hashes of their parts.
+        Kind.UNLIKE_DISK,
+        # Servers fetch the part at once, and it has no registration until they have it.
+        Kind.NOT_ON_DISK,
+        # Takes another ensemble; there are tests of that below and in test_audit_ensembles.py.
+        Kind.COLD_UNKNOWN,
+    }
+
+
+def test_servers_that_tell_what_they_have_detached(ground: Ground) -> None:
+    ours.unreadable_while_cold(ground)
+    telling = ground.reader(TellingDisks(ground.table, ground.probe()))
+    assert kinds_of(ground.audit(telling))[DAY] == {"r1": Kind.COLD, "r2": Kind.SET_ASIDE}
+
+
+def test_what_was_detached_on_purpose_is_not_set_aside(ground: Ground) -> None:
+    ours.detached_while_cold(ground)
+    telling = ground.reader(TellingDisks(ground.table, ground.probe()))
+    assert kinds_of(ground.audit(telling))[DAY] == both(Kind.EMPTY_MARKED_COLD)
+
+
+def test_what_a_run_is_in_the_middle_of_is_not_judged(ground: Ground) -> None:
+    found: list[ShardAudit] = []
+
+    def look(_operation: str, multis: Sequence[Multi]) -> None:
+        if switches(multis):
+            found.append(ground.audit())
+
+    ground.mover.before_hot = look
+    ground.move(DAY)
+
+    assert [kinds_of(each) for each in found] == [{DAY: both(Kind.NOT_JUDGED), OTHER: both(Kind.HOT)}]
+    reasons = {row.verdict.reason for row in found[0].rows if row.partition == DAY}
+    assert len(reasons) == 1
+    assert reasons.pop().startswith("a run works on the table: a test")
+
+
+def test_data_that_no_part_has_is_found_where_all_content_is_compared(ground: Ground) -> None:
+    ground.move(DAY)
+    path = f"{ground.table.path}/replicas/r1/parts/{PART}"
+    ground.registry.cold.set(f"{path}/checksums", b"checksums format version: 99\n")
+    cold = {DAY: both(Kind.COLD), OTHER: both(Kind.HOT)}
+    assert kinds_of(ground.audit()) == cold
+
+    found = ground.audit(compare_all=True)
+
+    assert kinds_of(found) == {**cold, DAY: {"r1": Kind.UNREADABLE, "r2": Kind.COLD}}
+    assert [row.verdict.parts for row in found.rows if row.verdict.kind is Kind.UNREADABLE] == [(path,)]
+
+
+def test_a_cold_ensemble_that_is_another_one(ground: Ground) -> None:
+    ground.move(DAY)
+    chroot = f"{ground.table.path}-empty"
+    ground.registry.cold.ensure_path(chroot)
+    hosts = tuple(ground.hosts[1].split(","))
+    another = connect(EnsembleOptions("cold", hosts, chroot))
+    try:
+        found = ground.audit(ground.reader(cold=another))
+    finally:
+        another.close()
+    assert kinds_of(found) == {DAY: both(Kind.COLD_UNKNOWN), OTHER: both(Kind.HOT)}

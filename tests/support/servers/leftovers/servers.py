@@ -1,0 +1,77 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Scenes in which servers are stopped, or lose their session with cold."""
+
+from __future__ import annotations
+
+import shutil
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from support.servers.clickhouse import ZooKeeperSource
+from support.servers.leftovers.ground import DAY, OTHER, PART, Ground, Scene, both
+from support.servers.proxy import ZooKeeperProxy
+
+
+def dropped_after_the_session_with_cold_was_lost(ground: Ground) -> None:
+    """Servers do not renew it, and what they could not remove stays."""
+    _drop_without_cold(ground, (0, 1))
+    assert ground.registry.of(ground.table, DAY) == ({}, {"r1": [PART], "r2": [PART]})
+
+
+def dropped_after_one_session_with_cold_was_lost(ground: Ground) -> None:
+    """The other server removed its own."""
+    _drop_without_cold(ground, (1,))
+    assert ground.registry.of(ground.table, DAY) == ({}, {"r2": [PART]})
+
+
+def lost_from_one_disk(ground: Ground) -> None:
+    """While it was cold."""
+    ground.move(DAY)
+    second = ground.table.servers[1]
+    second.stop()
+    shutil.rmtree(ground.table.folder(1) / PART)
+    second.start()
+
+
+def lost_from_both_disks(ground: Ground) -> None:
+    """While it was cold."""
+    ground.move(DAY)
+    for number, server in enumerate(ground.table.servers):
+        server.stop()
+        shutil.rmtree(ground.table.folder(number) / PART)
+        server.start()
+
+
+def stopped(ground: Ground) -> None:
+    """One of the servers, with one partition cold."""
+    ground.move(DAY)
+    ground.table.servers[1].stop()
+
+
+def _drop_without_cold(ground: Ground, servers: tuple[int, ...]) -> None:
+    """Drop the partition after some of the servers lost their session with cold."""
+    with ZooKeeperProxy(ground.hosts[1].split(",")[0]) as proxy:
+        for number in servers:
+            ground.table.servers[number].restart_patched(ZooKeeperSource(proxy.address))
+        ground.table.settle()
+        ground.move(DAY)
+        # ClickHouse gives a session up as soon as its connection breaks.
+        proxy.disconnect()
+        ground.execute(f"ALTER TABLE {{}} DROP PARTITION {DAY}")
+
+
+_HOT = both(Kind.HOT)
+_SILENT = {"r1": Kind.HOT, "r2": Kind.NOT_JUDGED}
+
+SCENES = (
+    Scene(dropped_after_the_session_with_cold_was_lost, {DAY: both(Kind.GHOST), OTHER: _HOT}),
+    Scene(
+        dropped_after_one_session_with_cold_was_lost,
+        {DAY: {"r1": Kind.EMPTY, "r2": Kind.GHOST}, OTHER: _HOT},
+    ),
+    Scene(lost_from_one_disk, {DAY: {"r1": Kind.COLD, "r2": Kind.LACKS_DATA}, OTHER: _HOT}),
+    Scene(lost_from_both_disks, {DAY: both(Kind.GHOST), OTHER: _HOT}),
+    Scene(stopped, {DAY: {"r1": Kind.COLD, "r2": Kind.NOT_JUDGED}, OTHER: _SILENT}),
+)
