@@ -53,6 +53,8 @@ def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = 
         verdicts: _Verdicts = _verdicts(first)
         wanted = frozenset(verdicts) if compare_all else _unsound(verdicts)
         if wanted:
+            if any(each.kind in _MAY_PASS for found in verdicts.values() for each in found.values()):
+                reader.wait(_SECONDS_BETWEEN_LOOKS)
             second = _after(first, _look(reader, shard_path, content_of=wanted))
             verdicts = _in_both(verdicts, _verdicts(second), wanted)
     except (BoundElsewhere, FormatError) as error:
@@ -62,6 +64,10 @@ def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = 
 
 _Verdicts = Mapping[str, Mapping[str, Verdict]]
 """Partition id → replica → verdict."""
+
+_MAY_PASS = frozenset({Kind.UNREGISTERED, Kind.REGISTERED_FOR_ANOTHER, Kind.NOT_ON_DISK})
+"""Kinds that a server passes through while it inserts, fetches or drops parts."""
+_SECONDS_BETWEEN_LOOKS = 1.0
 
 _OF_CONTENT = frozenset({Kind.UNREADABLE, Kind.UNLIKE_DISK, Kind.COPIES_DIFFER})
 """Kinds that only a look at content finds, which is the second one."""

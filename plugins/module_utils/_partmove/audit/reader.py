@@ -106,6 +106,10 @@ class EvidenceReader:
             lock="" if lock is None else lock.data.decode(errors="replace"),
         )
 
+    def wait(self, seconds: float) -> None:
+        """Let servers end what they are at work on."""
+        self._clock.sleep(seconds)
+
     def read_left_in_cold(self, shard_path: str) -> ShardEvidence | None:
         """What cold has of a table that hot has not; None where it has nothing, or has it for another hot.
 

@@ -235,6 +235,28 @@ def test_what_a_restart_sets_aside_is_told_beside_a_run(bench: Bench, disks: Sim
     assert kinds(bench, disks) == both(Kind.UNREGISTERED)
 
 
+def test_a_server_gets_a_second_to_end_its_drop(bench: Bench, disks: SimulatedDisks) -> None:
+    """It takes parts from its disk first, and from ZooKeeper then."""
+    (first, second), began = (bench.part(each) for each in ("r1", "r2")), bench.clock.now()
+    for names in bench.servers.disk.values():
+        names.discard(PART)
+
+    def end_the_drop(_paths: object) -> None:
+        if bench.clock.now() >= began + 1 and bench.hot.exists(first):
+            bench.hot.delete(first)
+            bench.hot.delete(second)
+
+    bench.hot_store.listing = end_the_drop
+    assert kinds(bench, disks) == both(Kind.EMPTY)
+
+
+def test_where_nothing_may_pass_nobody_waits(bench: Bench, disks: SimulatedDisks) -> None:
+    dropped(bench)
+    began = bench.clock.now()
+    assert kinds(bench, disks) == both(Kind.DROPPED)
+    assert bench.clock.now() - began < 1
+
+
 # --- content -----------------------------------------------------------------------------------
 
 
