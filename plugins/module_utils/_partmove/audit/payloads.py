@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..formats.layout import ShardLayout
@@ -15,6 +16,9 @@ from ..formats.payload import hash_is, parse_payload, payload_problem
 from ..shard.facts import RegisteredPart
 from ..shard.parts import read_parts
 from ..tree.ports import ZnodeReader
+from .evidence import ReplicaEvidence
+
+_PARTS_OF_A_BATCH = 2000
 
 
 class ContentProblems(NamedTuple):
@@ -26,6 +30,47 @@ class ContentProblems(NamedTuple):
     """Names of parts that are active with another hash than is registered."""
     unreadable: tuple[str, ...]
     """Paths of znodes whose data is not understood."""
+
+
+def with_content(
+    hot: ZnodeReader, cold: ZnodeReader, layout: ShardLayout, evidence: Sequence[ReplicaEvidence]
+) -> Iterator[ReplicaEvidence]:
+    """The evidence of one replica, each of another partition, with what is wrong with the content."""
+    for some in _batches(evidence):
+        problems = content_problems(
+            [
+                (hot, [part for each in some for part in each.hot]),
+                (cold, [part for each in some for part in each.cold]),
+            ],
+            layout,
+            some[0].name,
+            {name: shown for each in some for name, shown in each.hashes.items()},
+        )
+        for each in some:
+            own = {part.text for part in (*each.hot, *each.cold)}
+            yield replace(
+                each,
+                differing=problems.differing & own,
+                unlike_disk=problems.unlike_disk & own,
+                unreadable=(
+                    *each.unreadable,
+                    *(path for path in problems.unreadable if path.rpartition("/")[2] in own),
+                ),
+            )
+
+
+def _batches(evidence: Sequence[ReplicaEvidence]) -> Iterator[list[ReplicaEvidence]]:
+    """Partitions with enough parts for a batch of requests, and few enough to fit in memory."""
+    some: list[ReplicaEvidence] = []
+    parts = 0
+    for each in evidence:
+        some.append(each)
+        parts += len(each.hot) + len(each.cold)
+        if parts >= _PARTS_OF_A_BATCH:
+            yield some
+            some, parts = [], 0
+    if some:
+        yield some
 
 
 def content_problems(

@@ -10,12 +10,14 @@ it became. Hot is read before cold, because a move takes parts from hot to cold.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..aligned import aligned
 from ..binding.binding import Binding, read_binding_of_any_cold
+from ..binding.marker import parse_marker
 from ..errors import NoSuchTable, PartMoveError
 from ..formats.layout import ShardLayout
 from ..formats.table_metadata import parse_table_metadata
@@ -25,7 +27,7 @@ from ..tree.ports import Clock, ZnodeReader, ZnodeStore
 from ..tree.znodes import Znode
 from .evidence import DiskParts, Disks, Owner, PartitionEvidence, ReplicaEvidence
 from .names import Names, PartitionNames, listed_names, taken_apart
-from .payloads import content_problems
+from .payloads import with_content
 
 NO_PARTITION = ""
 """Stands for the partition of what is not the name of a part."""
@@ -100,9 +102,37 @@ class EvidenceReader:
             layout=layout,
             binding=binding,
             owner=owner,
-            partitions=self._with_content(found, self._partitions(found, binding, owner), content_of),
+            partitions=self._with_content(layout, self._partitions(found, binding, owner), content_of),
             lock="" if lock is None else lock.data.decode(errors="replace"),
         )
+
+    def wait(self, seconds: float) -> None:
+        """Let servers end what they are at work on."""
+        self._clock.sleep(seconds)
+
+    def read_left_in_cold(self, shard_path: str) -> ShardEvidence | None:
+        """What cold has of a table that hot has not; None where it has nothing, or has it for another hot.
+
+        Raises as `read` does, but for NoSuchTable.
+        """
+        layout = ShardLayout(shard_path)
+        self._cold.sync(layout.path)
+        cold = listed_names(self._cold, layout, None)
+        if not (cold.unreadable or any(cold.parts.values())) or self._is_of_another_hot(layout):
+            return None
+        binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
+        states: dict[str, Znode | None] = dict.fromkeys(sorted(set[str]().union(*cold.parts.values())))
+        found = _Found(layout, {}, Names({}, {}), cold, states)
+        partitions = self._partitions(found, binding, Owner.FORMER)
+        return ShardEvidence(layout, binding, Owner.FORMER, partitions, lock="")
+
+    def _is_of_another_hot(self, layout: ShardLayout) -> bool:
+        """Whether cold says that it has the shard path for another path of a hot ensemble."""
+        znode = self._cold.read([layout.path])[0]
+        marker = None if znode is None else parse_marker(znode)
+        if marker is None or marker.side is None:
+            return False
+        return marker.side.path != f"{self._hot.chroot}{layout.path}"
 
     def _format_version(self, layout: ShardLayout) -> int:
         metadata = self._hot.read([layout.metadata])[0]
@@ -159,25 +189,23 @@ class EvidenceReader:
         return {NO_PARTITION: odd, **partitions} if odd is not None else partitions
 
     def _with_content(
-        self, found: _Found, partitions: dict[str, PartitionEvidence], wanted: Collection[str]
+        self, layout: ShardLayout, partitions: dict[str, PartitionEvidence], wanted: Collection[str]
     ) -> dict[str, PartitionEvidence]:
-        for each in sorted(partitions.keys() & set(wanted) - {NO_PARTITION}):
-            partition = partitions[each]
-            compared = tuple(self._with_problems(found, replica) for replica in partition.replicas)
-            partitions[each] = replace(partition, replicas=compared)
+        chosen = sorted(partitions.keys() & set(wanted) - {NO_PARTITION})
+        by_replica: defaultdict[str, dict[str, ReplicaEvidence]] = defaultdict(dict)
+        for each in chosen:
+            for replica in partitions[each].replicas:
+                by_replica[replica.name][each] = replica
+        compared: defaultdict[str, list[ReplicaEvidence]] = defaultdict(list)
+        for _name, found in sorted(by_replica.items()):
+            evidence = list(found.values())
+            for each, replica in aligned(
+                list(found), list(with_content(self._hot, self._cold, layout, evidence))
+            ):
+                compared[each].append(replica)
+        for each, replicas in compared.items():
+            partitions[each] = replace(partitions[each], replicas=tuple(replicas))
         return partitions
-
-    def _with_problems(self, found: _Found, replica: ReplicaEvidence) -> ReplicaEvidence:
-        known = found.replicas.get(replica.name)
-        hashes = {} if known is None or known.disk is None else known.disk.active
-        ensembles = [(self._hot, replica.hot), (self._cold, replica.cold)]
-        problems = content_problems(ensembles, found.layout, replica.name, hashes)
-        return replace(
-            replica,
-            differing=problems.differing,
-            unlike_disk=problems.unlike_disk,
-            unreadable=(*replica.unreadable, *problems.unreadable),
-        )
 
 
 def _replica_evidence(found: _Found, partition_id: str) -> list[ReplicaEvidence]:

@@ -10,9 +10,8 @@ where nothing is left to repair, or to a kind that says what is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 
 import pytest
 
@@ -25,26 +24,25 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.na
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.case import Options
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import REMEDIES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, Outcome
+from support.memory.acts import Act, and_catch_up
 from support.memory.bench import DAY, LOCK
 from support.memory.drifted import Drifted
 from support.memory.drifts import DRIFTS, Drift
-from support.memory.interleaving import Died, Lost, Script, WatchedStore
+from support.memory.interleaving import Action, Died, Lost, Script, WatchedStore
 from support.memory.memory import MemoryStore
 from support.memory.statements import Statements
 from support.memory.violation import Violation
 
-Act = Callable[[Statements], object]
-
 ACTS: dict[str, Act] = {
     "insert": lambda servers: servers.insert(DAY),
-    "insert and fetch": lambda servers: (servers.insert(DAY), servers.catch_up()),
-    "merge": lambda servers: (servers.assign_merge(DAY), servers.catch_up()),
+    "insert and fetch": and_catch_up(lambda servers: servers.insert(DAY)),
+    "merge": and_catch_up(lambda servers: servers.assign_merge(DAY)),
     "drop": lambda servers: servers.drop(DAY),
     "mutate": lambda servers: servers.mutate(DAY),
     "restart a server": lambda servers: servers.restart(),
     "stop a server": lambda servers: servers.stop(),
-    "alter": lambda servers: (servers.alter(), servers.catch_up()),
-    "add a replica": lambda servers: (servers.add_replica(), servers.catch_up()),
+    "alter": and_catch_up(lambda servers: servers.alter()),
+    "add a replica": and_catch_up(lambda servers: servers.add_replica()),
 }
 STRIDE = 7
 """Acts of servers are tried at every so manieth operation."""
@@ -112,6 +110,13 @@ def trace_of(name: str) -> tuple[str, ...]:
     return tuple(script.trace)
 
 
+def _doing(act: Act, servers: Statements) -> Action:
+    def do() -> None:
+        act(servers)
+
+    return do
+
+
 def expire(drifted: Drifted) -> None:
     """End the session of a run that is gone."""
     if drifted.bench.hot.exists(LOCK) is not None:
@@ -161,7 +166,7 @@ def test_a_server_that_acts(name: str, act: str) -> None:
     for number in range(0, len(trace_of(name)), STRIDE):
         drifted, script = drift.made(), Script()
         servers = drifted.bench.servers
-        script.actions[number] = partial(ACTS[act], servers)
+        script.actions[number] = _doing(ACTS[act], servers)
         with suppress(PartMoveError):
             repair(drifted, drift, script)
         servers.catch_up()
