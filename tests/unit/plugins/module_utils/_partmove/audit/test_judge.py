@@ -71,7 +71,7 @@ UNREGISTERED = [
         "registered for the other replica in cold",
         partition(replica(disk=A), replica("r2", cold=A, disk=A), state="COLD"),
         (Kind.REGISTERED_FOR_ANOTHER, A),
-        Kind.UNEVEN,
+        Kind.COLD,
     ),
     Case(
         "one part registered for the other replica, and one nowhere",
@@ -109,7 +109,7 @@ MISSING = [
         "a replica that was added while the partition was cold",
         partition(replica(), replica("r2", cold=A, disk=A), state="COLD"),
         (Kind.LACKS_DATA, A),
-        Kind.UNEVEN,
+        Kind.COLD,
     ),
     Case(
         "a replica that has yet to fetch a hot partition",

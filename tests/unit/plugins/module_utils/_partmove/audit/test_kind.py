@@ -30,7 +30,12 @@ def test_what_is_sound_and_what_is_drift() -> None:
 
 def test_what_a_restart_sets_aside_is_drift_and_comes_first() -> None:
     unsafe = {kind for kind in Kind if kind.restart_unsafe}
-    assert unsafe == {Kind.UNREGISTERED, Kind.REGISTERED_FOR_ANOTHER, Kind.COLD_UNKNOWN}
+    assert unsafe == {
+        Kind.UNREGISTERED,
+        Kind.REGISTERED_FOR_ANOTHER,
+        Kind.COLD_UNKNOWN,
+        Kind.UNREADABLE,
+    }
     assert all(kind.is_drift and kind.rank < Kind.FOREIGN.rank for kind in unsafe)
 
 
