@@ -131,7 +131,9 @@ def _of_others(partition: PartitionEvidence, _replica: ReplicaEvidence) -> Verdi
     found = [part for each in replicas for part in each.cold]
     if not found or partition.owner is Owner.OURS:
         return None
-    if partition.owner is Owner.FORMER and not any(only_cold(each) for each in replicas):
+    # What differs from what hot registers was made of another table, or of the part as it was before.
+    is_former = partition.owner is Owner.FORMER or any(each.differing for each in replicas)
+    if is_former and not any(only_cold(each) for each in replicas):
         return _verdict(Kind.FORMER_TABLE, found)
     return _verdict(Kind.FOREIGN, found)
 

@@ -191,6 +191,6 @@ SCENES = (
     ),
     Scene(marked_a_dropped_partition, {DAY: both(Kind.EMPTY_MARKED_COLD), OTHER: both(Kind.FOREIGN)}),
     Scene(went_on_beside_ours, {DAY: both(Kind.HOT_MARKED_COLD), OTHER: both(Kind.COPIES_LEFT)}),
-    Scene(ran_before_the_table_was_made_again, {DAY: both(Kind.FOREIGN), OTHER: both(Kind.DROPPED)}),
+    Scene(ran_before_the_table_was_made_again, {DAY: both(Kind.FORMER_TABLE), OTHER: both(Kind.DROPPED)}),
     Scene(met_a_replica_that_had_yet_to_merge, {DAY: both(Kind.UNEVEN), OTHER: both(Kind.COPIES_LEFT)}),
 )
