@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from mutants import (
+    audit,
     binding,
     formats,
     gates_partition,
@@ -52,6 +53,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *gates_servers.MUTANTS,
     *ledger.MUTANTS,
     *ledger_guard.MUTANTS,
+    *audit.MUTANTS,
     *health.MUTANTS,
     *tree.MUTANTS,
     *formats.MUTANTS,

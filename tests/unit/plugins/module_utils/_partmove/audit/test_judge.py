@@ -163,6 +163,12 @@ OTHERS = [
     one("copies nobody needs", Kind.COPIES_LEFT, state="HOT", hot=A, cold=A, disk=A),
     one("empty, marked cold", Kind.EMPTY_MARKED_COLD, "", state="COLD"),
     Case(
+        "nobody's copies for one of two replicas",
+        partition(replica(hot=A, disk=A), replica("r2", hot=A, cold=A, disk=A), owner=Owner.NOBODY),
+        (Kind.FOREIGN, A),
+        (Kind.FOREIGN, A),
+    ),
+    Case(
         "different cold parts",
         partition(replica(cold=A, disk=A), replica("r2", cold=B, disk=B), state="COLD"),
         (Kind.UNEVEN, A),

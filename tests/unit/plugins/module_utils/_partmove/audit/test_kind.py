@@ -33,8 +33,8 @@ def test_what_a_restart_sets_aside_is_drift_and_comes_first() -> None:
     assert unsafe == {
         Kind.UNREGISTERED,
         Kind.REGISTERED_FOR_ANOTHER,
-        Kind.COLD_UNKNOWN,
         Kind.UNREADABLE,
+        Kind.COLD_UNKNOWN,
     }
     assert all(kind.is_drift and kind.rank < Kind.FOREIGN.rank for kind in unsafe)
 

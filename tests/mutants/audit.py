@@ -1,0 +1,58 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of what an audit tells after two looks, and of whose parts."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_AUDIT = "audit/audit.py"
+_EVIDENCE = "audit/evidence.py"
+_READER = "audit/reader.py"
+
+MUTANTS = (
+    Mutant(
+        "what only the second look finds is told",
+        _AUDIT,
+        "return before if before.kind.is_sound and after.kind not in _OF_CONTENT else after",
+        "return after",
+        ("audit/test_audit.py::test_drift_that_comes_after_the_first_look_is_not_told",),
+    ),
+    Mutant(
+        "content that is wrong is told only where names are",
+        _AUDIT,
+        "return before if before.kind.is_sound and after.kind not in _OF_CONTENT else after",
+        "return before if before.kind.is_sound else after",
+        ("audit/test_audit.py::test_content_of_what_is_sound_is_compared_on_request",),
+    ),
+    Mutant(
+        "a part that is inserted in a look is missing",
+        _EVIDENCE,
+        "return [part for part in found if self.before is None or part.text in self.before.missing]",
+        "return found",
+        ("audit/test_audit.py::test_an_insert_in_each_look_is_no_drift",),
+    ),
+    Mutant(
+        "a part that is dropped in a look is registered nowhere",
+        _EVIDENCE,
+        "return [part for part in found if self.before is None or part.text in self.before.unregistered]",
+        "return found",
+        ("audit/test_audit.py::test_a_drop_in_each_look_is_no_drift",),
+    ),
+    Mutant(
+        "a run hides what a restart sets aside",
+        _AUDIT,
+        "if not verdict.kind.is_drift or verdict.restart_unsafe:",
+        "if not verdict.kind.is_drift:",
+        ("audit/test_audit.py::test_what_a_restart_sets_aside_is_told_beside_a_run",),
+    ),
+    Mutant(
+        "what another hot ensemble has in cold is a dropped table's",
+        _READER,
+        "if not (cold.unreadable or any(cold.parts.values())) or self._is_of_another_hot(layout):",
+        "if not (cold.unreadable or any(cold.parts.values())):",
+        ("audit/test_reader.py::test_what_another_hot_ensemble_has_there_is_not_ours",),
+    ),
+)
