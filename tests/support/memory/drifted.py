@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audit import audit_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
@@ -32,7 +32,8 @@ from support.memory.probe import SimulatedProbe
 class Drifted:
     """A bench whose servers are asked.
 
-    saved: what repairs kept, in order. done: what they did, in words.
+    saved: what repairs kept, in order. done: what they did, in words. announced: what they told before, a
+    list a multi.
     """
 
     def __init__(self) -> None:
@@ -40,6 +41,7 @@ class Drifted:
         self.disks = SimulatedDisks(self.bench.servers)
         self.saved: list[SavedZnode] = []
         self.done: list[str] = []
+        self.announced: list[list[str]] = []
 
     def kinds(self, partition: str = DAY) -> dict[str, Kind]:
         """What the partition is for each replica."""
@@ -54,8 +56,8 @@ class Drifted:
     ) -> RepairReport:
         """Repair the partitions of a kind."""
         bench = self.bench
-        hot = SavingStore(bench.hot_store, "hot", self._save, self.done)
-        cold = SavingStore(bench.cold_store, "cold", self._save, self.done)
+        hot = SavingStore(bench.hot_store, "hot", self._save, self._announce, self.done)
+        cold = SavingStore(bench.cold_store, "cold", self._save, self._announce, self.done)
         world = RepairWorld(
             hot,
             cold,
@@ -64,12 +66,16 @@ class Drifted:
             bench.world.leases,
             AskServers(SimulatedProbe(bench.servers)),
             self.disks,
+            "/backups/one",
         )
         return repair_shard(world, PATH, kind, options or Options(), only=only)
 
     def header(self, kind: Kind) -> BackupHeader:
         """The first line of a backup of a repair of the table."""
         return BackupHeader("2026-11-22T00:00:00.000Z", PATH, 1, kind.value)
+
+    def _announce(self, multis: Sequence[Sequence[str]]) -> None:
+        self.announced += [list(each) for each in multis]
 
     def _save(self, ensemble: str, znodes: Iterable[Znode]) -> None:
         self.saved += [SavedZnode.of(ensemble, each) for each in znodes]

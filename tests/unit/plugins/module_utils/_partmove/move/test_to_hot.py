@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
@@ -18,6 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import (
     MovedPartition,
     ShardReport,
@@ -307,8 +308,8 @@ def test_an_answer_that_is_never_found_out() -> None:
 
 def test_a_journal_that_cannot_be_written_hides_nothing() -> None:
     class Full:
-        def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
-            if rows:
+        def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
+            if event is Event.REHEATED:
                 raise PartMoveError("no space left")
 
     bench, report = cold_bench(), ShardReport(PATH)
