@@ -71,7 +71,11 @@ class Pair:
             [sys.executable, "-m", "benchmark.measured_move"],
             input=json.dumps(self._module_arguments(table)),
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                "XDG_STATE_HOME": str(self.hot.folder.parent),
+            },
             text=True,
             check=True,
         )

@@ -12,6 +12,20 @@ _SWITCH = "move/switch.py"
 
 MUTANTS = (
     Mutant(
+        "the journal is told after the switch",
+        _SWITCH,
+        "        self._announce([look.partitions[each] for each, _ops in groups])\n"
+        "        return collided + self._commit(checks, groups, result)\n",
+        "        collided += self._commit(checks, groups, result)\n"
+        "        self._announce([look.partitions[each] for each, _ops in groups])\n"
+        "        return collided\n",
+        (
+            "move/test_run.py::test_what_is_about_to_be_switched_is_in_the_journal_before_it_is",
+            "move/test_run.py::test_what_cannot_be_told_before_is_not_switched",
+            "move/test_to_hot.py::test_what_is_about_to_be_brought_back_is_in_the_journal_before_it_is",
+        ),
+    ),
+    Mutant(
         "the switch does not check what was read first",
         _SWITCH,
         "checks = (*look.shard.fence, *judgement.checks)",
