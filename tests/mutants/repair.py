@@ -37,7 +37,11 @@ MUTANTS = (
         "what is deleted is kept afterwards",
         _SAVING,
         "        if kept:\n            self._save(self._ensemble, kept)\n"
+        "        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in multis]\n"
+        "        self._announce([words for words in told if words])\n"
         "        outcomes = self._store.commit(multis)\n",
+        "        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in multis]\n"
+        "        self._announce([words for words in told if words])\n"
         "        outcomes = self._store.commit(multis)\n"
         "        if kept:\n            self._save(self._ensemble, kept)\n",
         ("repair/test_saving.py::test_what_cannot_be_kept_is_not_done",),

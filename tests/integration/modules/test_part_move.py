@@ -209,7 +209,7 @@ def test_journal_that_cannot_be_written_is_refused_before_anything_moves(pair: P
     assert result["failed"]
     assert result["msg"] == (
         f"The journal {path} cannot be written: No such file or directory."
-        " Give as journal a path in a folder that exists and that this user may write to, or an empty text for"
-        " no journal."
+        " Give as journal a path in a folder that exists and that this user may write to, or an empty text"
+        " for no journal."
     )
     assert table.state(FIRST) is None
