@@ -28,10 +28,21 @@ _CHUNK_BYTES = 1024 * 1024
 
 
 def default_path() -> Path:
-    """The journal of the user that this runs as, in the folder for states as the XDG specification has it."""
+    """The journal of the user that this runs as, in the folder for states as the XDG specification has it.
+
+    Raises PartMoveError where the user has no home folder.
+    """
     folder = Path(os.environ.get("XDG_STATE_HOME", ""))
     # The specification lets a relative path count as none.
-    return (folder if folder.is_absolute() else Path("~/.local/state").expanduser()) / _PLACE
+    if folder.is_absolute():
+        return folder / _PLACE
+    try:
+        return Path("~/.local/state").expanduser() / _PLACE
+    except RuntimeError as error:
+        raise PartMoveError(
+            f"User {_user()} has no home folder, in which the journal is kept by default",
+            remedy="Set XDG_STATE_HOME or HOME, or give the path of the journal",
+        ) from error
 
 
 class NullJournal:

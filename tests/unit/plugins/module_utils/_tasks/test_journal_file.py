@@ -175,6 +175,16 @@ def test_the_default_is_in_the_folder_for_states(tmp_path: Path, monkeypatch: py
     again.close()
 
 
+def test_a_user_without_a_home_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(_path: Path) -> Path:
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "expanduser", unknown)
+    with pytest.raises(PartMoveError, match="has no home folder"):
+        default_path()
+
+
 def test_a_journal_that_nobody_wants() -> None:
     journal = open_journal("", ManualClock())
     assert isinstance(journal, NullJournal)

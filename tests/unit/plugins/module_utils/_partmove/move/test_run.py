@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     EnsembleError,
     EnsembleUnreachable,
@@ -127,8 +128,7 @@ def test_what_is_reported_and_recorded() -> None:
     fields = {"shard_path": PATH, "parts": 2, "znodes": 6, "bytes": 248}
     states = [bench.hot.get(f"{PATH}/block_numbers/{each}/State")[1] for each in (DAY, OTHER)]
     assert bench.journal.of(Event.MOVED) == [
-        {**fields, "partition": each, "zxid": state.mzxid}
-        for each, state in zip((DAY, OTHER), states, strict=True)
+        {**fields, "partition": each, "zxid": state.mzxid} for each, state in aligned((DAY, OTHER), states)
     ]
     assert states[0].mzxid > 0
 
