@@ -43,6 +43,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 terminalreporter.write_line(f"{report.nodeid}: {value}")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let modules keep their journals elsewhere than this user does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def hot_ensemble(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ensemble]:
     """A standalone server, shared by all tests; use `hot`, which puts it right after each test."""

@@ -39,6 +39,7 @@ author:
 extends_documentation_fragment:
   - olap.partmove.ensembles
   - olap.partmove.clickhouse_server.replicas
+  - olap.partmove.journal
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
 attributes:
@@ -117,12 +118,6 @@ options:
       - Dangerous. A part that is damaged on disk cannot be fetched again once it is cold.
     type: bool
     default: false
-  journal:
-    description:
-      - File to append a record of what was moved to, a JSON object a line. Each is on disk before the run
-        goes on.
-      - It is for people. Running again does not need it.
-    type: path
   max_listed:
     description: How many partitions each list of the result may have. The counts are always complete.
     type: int
@@ -132,6 +127,7 @@ options:
     type: path
 seealso:
   - module: olap.partmove.part_info
+  - module: olap.partmove.journal_info
   - module: olap.partmove.partition_state
   - module: olap.partmove.replica_ledger
 """

@@ -30,6 +30,7 @@ author:
 extends_documentation_fragment:
   - olap.partmove.ensembles
   - olap.partmove.clickhouse_server.replicas
+  - olap.partmove.journal
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
 attributes:
@@ -101,9 +102,6 @@ options:
         removes what is registered for no other replica.
     type: bool
     default: false
-  journal:
-    description: A file that a line of JSON is appended to for each partition that was repaired.
-    type: path
   clickhouse:
     required: true
     type: dict
@@ -111,6 +109,7 @@ seealso:
   - module: olap.partmove.partition_audit_info
   - module: olap.partmove.part_restore
   - module: olap.partmove.part_move
+  - module: olap.partmove.journal_info
 """
 
 EXAMPLES = r"""

@@ -20,6 +20,7 @@ author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
   - olap.partmove.ensembles
+  - olap.partmove.journal
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
 attributes:
@@ -37,6 +38,7 @@ options:
 seealso:
   - module: olap.partmove.part_repair
   - module: olap.partmove.partition_audit_info
+  - module: olap.partmove.journal_info
 """
 
 EXAMPLES = r"""
@@ -86,6 +88,7 @@ def main() -> None:
             "coordination_root": argspec.COORDINATION_ROOT,
             "lock_wait": argspec.LOCK_WAIT,
             "backup": {"type": "path", "required": True},
+            "journal": {"type": "path"},
         },
         supports_check_mode=True,
     )

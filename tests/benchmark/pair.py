@@ -69,7 +69,7 @@ class Pair:
         Raises:
             RuntimeError: not every part went from hot to cold.
         """
-        answer = _measured("measured_move", self._module_arguments(table))
+        answer = _measured("measured_move", self._module_arguments(table), self.hot.folder.parent)
         phases = {name: PhaseTime(**phase) for name, phase in answer.pop("phases").items()}
         expected = len(REPLICAS) * len(table.options.partitions)
         found = [_registered(client, table) for client in (self.hot_client, self.cold_client)]
@@ -94,7 +94,7 @@ class Pair:
             "on_disk": [name for each in table.options.partitions for name in table.part_names(each)],
         }
         before = self._packets()
-        measured = AuditMeasurement(**_measured("measured_audit", arguments))
+        measured = AuditMeasurement(**_measured("measured_audit", arguments, self.hot.folder.parent))
         return replace(measured, requests=self._packets() - before)
 
     def _packets(self) -> int:
@@ -152,13 +152,17 @@ def running_pair(cold_members: int) -> Iterator[Pair]:
         yield Pair(hot, cold, hot_client, cold_client)
 
 
-def _measured(module: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What a module of this package measures in a process of its own."""
+def _measured(module: str, arguments: Mapping[str, Any], state_home: Path) -> dict[str, Any]:
+    """What a module of this package measures in a process of its own, whose journal is below a folder."""
     done = subprocess.run(
         [sys.executable, "-m", f"benchmark.{module}"],
         input=json.dumps(arguments),
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "XDG_STATE_HOME": str(state_home),
+        },
         text=True,
         check=True,
     )

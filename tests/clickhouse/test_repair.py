@@ -125,8 +125,8 @@ class Patient:
         later = make_later_world(mover.hot, mover.cold, LATER)
         probe = self.ground.probe()
         world = RepairWorld(
-            SavingStore(mover.hot, "hot", save, done),
-            SavingStore(mover.cold, "cold", save, done),
+            SavingStore(mover.hot, "hot", save, lambda _multis: None, done),
+            SavingStore(mover.cold, "cold", save, lambda _multis: None, done),
             later.clock,
             later.journal,
             later.leases,

@@ -100,12 +100,14 @@ def test_every_module(
     results, output = call_modules(tmp_path, *calls, ANSIBLE_PYTHON_INTERPRETER=str(python))
 
     assert not [each["msg"] for each in results if each["failed"]]
-    health, entered, ledger, checked, moved, marked, looked, audited, edited = results
+    health, entered, ledger, checked, moved, marked, looked, audited, edited, journal = results
     assert table.path in [each["shard_path"] for each in health["replicas"]]
     assert [each["after"] for each in entered["replicas"]] == ["ready"]
     assert ledger["ready"]
     assert (checked["moved"], checked["diff"]) == (moved["moved"], moved["diff"])
     assert moved["counts"]["moved"] == 1
+    told = [each["event"] for each in journal["events"] if each.get("partition") == FIRST]
+    assert told == ["switching", "moved"]
     assert [each["changed"] for each in (moved, marked, edited)] == [True, True, True]
     assert [(each["location"], each["state"]) for each in looked["partitions"]] == [
         ("cold", "COLD"),
@@ -136,6 +138,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("part_info", ensembles | {"shard_paths": [table.path]}),
         Call("partition_audit_info", ensembles | {"shard_paths": [table.path]} | asked),
         Call("clickhouse_config", {"path": str(config), "nodes": [{"host": "c1"}], "style": "inline"}),
+        Call("journal_info", {}),
     )
 
 
@@ -157,6 +160,7 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("part_info", {"hot": somewhere, "root": "/"}),
         Call("partition_audit_info", {**both, "root": "/", "clickhouse": {}}),
         Call("clickhouse_config", {"nodes": [{"host": "c1"}]}),
+        Call("journal_info", {}),
     )
     assert {call.module for call in calls} == MODULES
 

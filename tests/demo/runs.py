@@ -160,4 +160,5 @@ class Runs:
             "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
             "LC_ALL": "C.UTF-8",
             "TMPDIR": str(self._scratch),
+            "XDG_STATE_HOME": str(self._scratch / "state"),
         }

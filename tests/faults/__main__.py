@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import shutil
 import sys
 import tempfile
@@ -36,6 +37,8 @@ def main() -> int:
     logging.basicConfig(filename=arguments.logs / "clients.log", level=logging.WARNING)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="faults-") as folder, running_field(Path(folder)) as field:
+        # Where modules keep their journals.
+        os.environ["XDG_STATE_HOME"] = folder
         campaign = Campaign(field, arguments.seed, _say)
         try:
             requests = arguments.requests or campaign.requests()

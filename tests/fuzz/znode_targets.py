@@ -47,6 +47,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.ta
     columns_have_ttl,
     parse_table_metadata,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import (
+    Event,
+    encoded_lines,
+    parse_line,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import (
     ColdEnsemble,
     LedgerEntry,
@@ -66,6 +71,19 @@ from support.memory.synthetic import LEGACY, MINIMALISTIC, definition
 
 from .target import Target, Unfit
 
+_SWITCHING = {
+    "shard_path": "/a",
+    "partition": "all",
+    "state": "COLD",
+    "state_before": "",
+    "state_version": 0,
+    "parts": [{"part": "all_0_0_0", "digest": "0" * 64, "replicas": ["r1"]}],
+}
+_ENDED = {"counts": {"moved": 1}, "error": ""}
+_JOURNAL = [
+    *encoded_lines("2026-11-22T06:45:00.000Z", "0" * 32, Event.SWITCHING, [_SWITCHING]),
+    *encoded_lines("2026-11-22T06:45:00.000Z", "0" * 32, Event.ENDED, [_ENDED]),
+]
 _HEAD = b"format version: 4\ncreate_time: 2026-11-21 00:23:24\nsource replica: r1\nblock_id: \n"
 _BODIES = (
     b"get\n20191201_0_0_0\nquorum: 2\n",
@@ -155,6 +173,7 @@ def _own_targets() -> list[Target]:
         _target("ledger entry", [_LEDGER.encode()], lambda data: parse_entry(_znode(data))),
         _target("plan file", [_plan()], _read_plan),
         _target("list of partitions", [items], _items),
+        _target("line of a journal", _JOURNAL, lambda data: parse_line(data, "here")),
         _target("connection settings", [json.dumps(_SETTINGS).encode()], _settings),
         _target("duration", [b"36h", b"7d", b"90"], lambda data: parse_duration(_text(data), "min_age")),
     ]

@@ -12,6 +12,20 @@ _SWITCH = "move/switch.py"
 
 MUTANTS = (
     Mutant(
+        "the journal is told after the switch",
+        _SWITCH,
+        "        self._announce([look.partitions[each] for each, _ops in groups])\n"
+        "        return collided + self._commit(checks, groups, result)\n",
+        "        collided += self._commit(checks, groups, result)\n"
+        "        self._announce([look.partitions[each] for each, _ops in groups])\n"
+        "        return collided\n",
+        (
+            "move/test_run.py::test_what_is_about_to_be_switched_is_in_the_journal_before_it_is",
+            "move/test_run.py::test_what_cannot_be_told_before_is_not_switched",
+            "move/test_to_hot.py::test_what_is_about_to_be_brought_back_is_in_the_journal_before_it_is",
+        ),
+    ),
+    Mutant(
         "the switch does not check what was read first",
         _SWITCH,
         "checks = (*look.shard.fence, *judgement.checks)",
@@ -56,15 +70,15 @@ MUTANTS = (
     Mutant(
         "a switch whose answer was lost was applied",
         _SWITCH,
-        "applied = [state is not None and state.data == wanted for state in states]",
-        "applied = [state is not None for state in states]",
+        "            if state is not None and state.data == wanted\n",
+        "            if state is not None\n",
         ("move/test_switch_lost.py::test_a_switch_that_was_not_applied_is_made_again",),
     ),
     Mutant(
         "a switch whose answer was lost was not applied",
         _SWITCH,
-        "applied = [state is not None and state.data == wanted for state in states]",
-        "applied = [state is None and not wanted for state in states]",
+        "            if state is not None and state.data == wanted\n",
+        "            if state is not None and not wanted\n",
         ("move/test_switch_lost.py::test_a_late_insert_is_found_although_the_answer_was_lost",),
     ),
     Mutant(
@@ -84,10 +98,8 @@ MUTANTS = (
     Mutant(
         "what was switched is forgotten when the lease is lost",
         _SWITCH,
-        "        result.switched.update(written.committed)\n        collided",
-        "        written.raise_problem()\n"
-        "        result.switched.update(written.committed)\n"
-        "        collided",
+        "        result.switched.update(written.committed)\n",
+        "        written.raise_problem()\n        result.switched.update(written.committed)\n",
         ("move/test_switch.py::test_a_refusal_is_told_after_all_outcomes_are_known[no permission]",),
     ),
     Mutant(

@@ -13,6 +13,13 @@ _OPERATIONS = "move/operations.py"
 
 MUTANTS = (
     Mutant(
+        "a switch that was undone is not told",
+        _TO_COLD,
+        "            undone = {each: report.deferred[each] for each in moved & report.deferred.keys()}\n",
+        "            undone: dict[str, Refusal] = {}\n",
+        ("move/test_events.py::test_a_switch_that_is_undone_is_told",),
+    ),
+    Mutant(
         "the entries of the ledger are not checked by the switch",
         _TO_COLD,
         "refuse_partitions(look.shard, partitions, now, options=self._options), ready.checks)",

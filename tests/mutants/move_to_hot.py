@@ -50,9 +50,9 @@ MUTANTS = (
     Mutant(
         "parts that hot has replaced come back",
         _TO_HOT,
-        "return returning_to_hot(partition.only_in_cold, state)",
-        "return returning_to_hot([each for each in partition.cold_parts if each.name.text "
-        "not in partition.names.hot[each.replica]], state)",
+        "        return partition.only_in_cold\n",
+        "        return [each for each in partition.cold_parts if each.name.text "
+        "not in partition.names.hot[each.replica]]\n",
         ("move/test_to_hot.py::test_a_part_that_hot_has_replaced_does_not_come_back",),
     ),
     Mutant(

@@ -37,10 +37,32 @@ MUTANTS = (
         "what is deleted is kept afterwards",
         _SAVING,
         "        if kept:\n            self._save(self._ensemble, kept)\n"
+        "        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in multis]\n"
+        "        self._announce([words for words in told if words])\n"
         "        outcomes = self._store.commit(multis)\n",
+        "        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in multis]\n"
+        "        self._announce([words for words in told if words])\n"
         "        outcomes = self._store.commit(multis)\n"
         "        if kept:\n            self._save(self._ensemble, kept)\n",
         ("repair/test_saving.py::test_what_cannot_be_kept_is_not_done",),
+    ),
+    Mutant(
+        "what a repair writes is told after it was written",
+        _SAVING,
+        "        self._announce([words for words in told if words])\n"
+        "        outcomes = self._store.commit(multis)\n",
+        "        outcomes = self._store.commit(multis)\n"
+        "        self._announce([words for words in told if words])\n",
+        ("repair/test_saving.py::test_what_cannot_be_told_is_not_done",),
+    ),
+    Mutant(
+        "a repair is told after it was done",
+        _RUN,
+        "    world.journal.record(Event.REPAIRING, (_repairing(row, world.backup) for row in rows))\n"
+        "    report.left.update(REMEDIES[kind](case))\n",
+        "    report.left.update(REMEDIES[kind](case))\n"
+        "    world.journal.record(Event.REPAIRING, (_repairing(row, world.backup) for row in rows))\n",
+        ("repair/test_run.py::test_a_repair_is_in_the_journal_before_and_after",),
     ),
     Mutant(
         "another table at the path gets what the former one had",

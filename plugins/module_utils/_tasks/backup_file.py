@@ -19,10 +19,14 @@ from .._partmove.tree.znodes import Znode
 
 
 class BackupFile:
-    """A file in a folder, made when the first znode is saved. ``path`` is empty until then."""
+    """A file in a folder, made when the first znode is saved.
+
+    path: of the file, empty until it is made. planned: the path that it will have.
+    """
 
     def __init__(self, folder: str, header: BackupHeader) -> None:
         self.path = ""
+        self.planned = str(Path(folder) / _name_of(header))
         self._folder = Path(folder)
         self._header = header
         self._file: BinaryIO | None = None
@@ -50,13 +54,9 @@ class BackupFile:
                 self._file.close()
 
     def _opened(self) -> BinaryIO:
-        header = self._header
-        stamp = header.time.replace(":", "")
-        name = f"{stamp}-{header.kind}-{quote(header.shard_path, safe='')}.jsonl"
-        path = self._folder / name[:_LONGEST]
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        descriptor = os.open(self.planned, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         file = os.fdopen(descriptor, "wb")
-        self.path = str(path)
+        self.path = self.planned
         folder = os.open(self._folder, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -66,6 +66,11 @@ class BackupFile:
 
 
 _LONGEST = 250
+
+
+def _name_of(header: BackupHeader) -> str:
+    stamp = header.time.replace(":", "")
+    return f"{stamp}-{header.kind}-{quote(header.shard_path, safe='')}.jsonl"[:_LONGEST]
 
 
 def read_backup(path: str) -> tuple[BackupHeader, list[SavedZnode]]:

@@ -18,6 +18,7 @@ from .._partmove.gates.readiness import AssumePatched, Readiness
 from .._partmove.lease.two_ensembles import check_invisible, check_unlike
 from .._partmove.ledger.entry import ColdEnsemble
 from .._partmove.ledger.ledger import Ledger, LedgerReadiness
+from .._partmove.move.events import record_refusals
 from .._partmove.move.report import ShardReport
 from .._partmove.move.run import World
 from .._partmove.move.to_cold import move_shard
@@ -26,6 +27,7 @@ from .._partmove.plan.file import PlanRow, group_rows, read_plan, rows_from_list
 from .._partmove.shard.inventory import check_tables
 from .._partmove.text import parse_duration
 from .._partmove.tree.ports import ZnodeStore
+from .journal_file import told_run
 from .part_move_result import MoveTally
 from .resources import LockOptions, Resources, SystemClock, server_check
 
@@ -62,8 +64,8 @@ class MovePartitions:
         self._check_mode = resources.check_mode
         shard_paths, self._tally.expected = self._work.survey()
         hot, cold = resources.open_pair()
+        journal = resources.open_journal()
         self._check(hot, cold, shard_paths)
-        journal = resources.open_journal(self._params["journal"])
         world = World(
             hot,
             cold,
@@ -73,17 +75,15 @@ class MovePartitions:
             self._readiness(hot, cold),
             self._servers,
         )
-        journal.record("started", [self._work.event(shard_paths, self._tally.expected)])
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
         progress = resources.open_progress()
-        try:
+        work = self._work.event(shard_paths, self._tally.expected)
+        with told_run(journal, "part_move", (hot, cold), work, lambda: self.result()["counts"]):
             for shard_path, partitions in self._work.by_shard_path():
                 self._carry_out(world, shard_path, partitions)
                 resources.forget_writes()
                 progress.tell(f"{self._tally.summary(self._check_mode)}, done with {shard_path}")
-        finally:
-            journal.record("ended", [self.result()["counts"]])
 
     def _check(self, hot: ZnodeStore, cold: ZnodeStore, shard_paths: Sequence[str]) -> None:
         """Refuse what would go wrong later, before anything is written."""
@@ -112,6 +112,7 @@ class MovePartitions:
                 reheat_shard(world, shard_path, partitions, report)
         finally:
             self._tally.add(report)
+            record_refusals(world.journal, report)
 
     def _find(self, world: World, shard_path: str) -> list[str]:
         """Without partitions to defer, one odd table must not keep the others from coming back."""
@@ -152,7 +153,7 @@ class _Work:
             partitions += len(ids or ())
         return shard_paths, partitions
 
-    def event(self, shard_paths: Sequence[str], partitions: int) -> dict[str, str | int]:
+    def event(self, shard_paths: Sequence[str], partitions: int) -> dict[str, object]:
         """What a journal keeps of it. Nobody knows yet how many partitions whole shard paths have."""
         known = {} if self._shard_paths else {"partitions": partitions}
         return {"state": self._state.value, "work": self.name, "shard_paths": len(shard_paths), **known}

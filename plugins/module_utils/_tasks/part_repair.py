@@ -14,6 +14,7 @@ from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.formats.names import check_partition_id
 from .._partmove.gates.servers import AskServers
+from .._partmove.journal.events import Event
 from .._partmove.lease.two_ensembles import check_unlike
 from .._partmove.repair.backup import BackupHeader
 from .._partmove.repair.case import Options, RepairWorld
@@ -21,9 +22,10 @@ from .._partmove.repair.run import REMEDIES, RepairReport, repair_shard
 from .._partmove.repair.saving import SavingStore
 from .._partmove.shard.fence import no_table
 from .._partmove.text import format_time, parse_duration
-from .._partmove.tree.ports import ZnodeStore
+from .._partmove.tree.ports import Journal, ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .backup_file import BackupFile, read_backup
+from .journal_file import told_run
 from .resources import LockOptions, Resources, probe_of
 
 
@@ -80,6 +82,7 @@ class RepairParts:
         """Repair what is of the kind."""
         self._check_mode = resources.check_mode
         hot, cold = resources.open_pair()
+        journal = resources.open_journal()
         check_unlike(hot, cold, self._layout.path)
         shard = hot.read([self._layout.path])[0]
         if shard is None:
@@ -89,39 +92,36 @@ class RepairParts:
         self._backup = resources.open_backup(self._params["backup"], header)
         probe = probe_of(self._params["clickhouse"])
         world = RepairWorld(
-            self._saving(hot, "hot"),
-            self._saving(cold, "cold"),
+            self._saving(hot, "hot", journal),
+            self._saving(cold, "cold", journal),
             resources.clock,
-            resources.open_journal(self._params["journal"]),
+            journal,
             self._locks.keeper("part_repair", hot, cold, resources.clock),
             AskServers(probe),
             probe,
+            "" if self._backup is None else self._backup.planned,
         )
-        self._report = repair_shard(world, self._layout.path, self._kind, self._options, only=self._only)
-        self._tell(world)
+        work = {"work": f"{self._kind.value} of {self._layout.path}", "shard_paths": 1}
+        with told_run(journal, "part_repair", (hot, cold), work, self._counts):
+            self._report = repair_shard(world, self._layout.path, self._kind, self._options, only=self._only)
 
-    def _saving(self, store: ZnodeStore, name: str) -> SavingStore:
-        return SavingStore(store, name, self._save, self._done)
+    def _saving(self, store: ZnodeStore, name: str, journal: Journal) -> SavingStore:
+        def announce(multis: Sequence[Sequence[str]]) -> None:
+            rows = ({"shard_path": self._layout.path, "operations": list(each)} for each in multis)
+            journal.record(Event.WRITING, rows)
+
+        return SavingStore(store, name, self._save, announce, self._done)
 
     def _save(self, ensemble: str, znodes: Sequence[Znode]) -> None:
         if self._backup is not None:
             self._backup.save(ensemble, znodes)
 
-    def _tell(self, world: RepairWorld) -> None:
-        """Let the journal know what was repaired."""
-        rows = [] if self._report is None else self._report.repaired
-        world.journal.record(
-            "repaired",
-            [
-                {
-                    "shard_path": row.shard_path,
-                    "partition": row.partition,
-                    "replica": row.replica,
-                    "kind": row.verdict.kind.value,
-                }
-                for row in rows
-            ],
-        )
+    def _counts(self) -> dict[str, int]:
+        """How many partitions were repaired, and how many left."""
+        report = self._report
+        if report is None:
+            return {}
+        return {"repaired": len({row.partition for row in report.repaired}), "left": len(report.left)}
 
     def _message(self, repaired: int, left: int) -> str:
         would = "would be " if self._check_mode else ""

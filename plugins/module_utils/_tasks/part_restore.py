@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._partmove.journal.events import Event
 from .._partmove.lease.two_ensembles import check_unlike
 from .._partmove.repair.restore import Restored, restore
 from .backup_file import read_backup
+from .journal_file import told_run
 from .resources import LockOptions, Resources
 
 
@@ -22,7 +24,8 @@ class RestoreParts:
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
-        self._header, self._saved = read_backup(params["backup"])
+        self._backup: str = params["backup"]
+        self._header, self._saved = read_backup(self._backup)
         self._locks = LockOptions.of(params)
         self._done = Restored()
 
@@ -44,6 +47,19 @@ class RestoreParts:
     def run(self, resources: Resources) -> None:
         """Put the znodes back."""
         hot, cold = resources.open_pair()
-        check_unlike(hot, cold, self._header.shard_path)
+        journal = resources.open_journal()
+        path = self._header.shard_path
+        check_unlike(hot, cold, path)
         leases = self._locks.keeper("part_restore", hot, cold, resources.clock)
-        restore(hot, cold, leases, self._header, self._saved, self._done)
+        work = {"work": self._backup, "shard_paths": 1}
+        with told_run(journal, "part_restore", (hot, cold), work, self._counts):
+            rows = [{"shard_path": path, "backup": self._backup, "znodes": len(self._saved)}]
+            journal.record(Event.RESTORING, rows)
+            try:
+                restore(hot, cold, leases, self._header, self._saved, self._done)
+            finally:
+                journal.record(Event.RESTORED, [{"shard_path": path, **self._counts()}])
+
+    def _counts(self) -> dict[str, int]:
+        done = self._done
+        return {"created": len(done.created), "set_back": len(done.set_back), "unchanged": done.unchanged}

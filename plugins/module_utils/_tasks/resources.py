@@ -6,13 +6,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
-from datetime import datetime, timezone
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -27,10 +25,11 @@ from .._partmove.lease.two_ensembles import check_distinct
 from .._partmove.repair.backup import BackupHeader
 from .._partmove.text import parse_duration
 from .._partmove.tree.overlay import OverlayStore
-from .._partmove.tree.ports import Clock, ZnodeStore
+from .._partmove.tree.ports import Clock, Journal, ZnodeStore
 from .._zookeeper.settings import options_of
 from .._zookeeper.store import connect
 from .backup_file import BackupFile
+from .journal_file import FileJournal, NullJournal, open_journal
 
 _SECONDS_BETWEEN_LINES = 2.0
 
@@ -45,47 +44,6 @@ class SystemClock:
     def sleep(self, seconds: float) -> None:
         """Do nothing for so many seconds."""
         time.sleep(seconds)
-
-
-class NullJournal:
-    """Implements Journal where nobody wants one."""
-
-    def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
-        """Forget what was done."""
-
-
-class FileJournal:
-    """Implements Journal: appends one JSON object a line, with the time, the event and its fields."""
-
-    def __init__(self, path: str) -> None:
-        """Open the file, making it if need be; raises PartMoveError when that cannot be."""
-        self._path = path
-        try:
-            self._file = Path(path).open("ab")  # noqa: SIM115 - close closes it
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
-        """Append a line for each row; all are on disk when this returns, or PartMoveError is raised."""
-        when = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-        lines = [json.dumps({"time": when, "event": event, **row}, ensure_ascii=False) + "\n" for row in rows]
-        try:
-            self._file.write("".join(lines).encode())
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def close(self) -> None:
-        """Close the file; what was recorded is on disk already, and of what was not `record` has told."""
-        with suppress(OSError):
-            self._file.close()
-
-    def _unwritable(self, error: OSError) -> PartMoveError:
-        return PartMoveError(
-            f"The journal {self._path} cannot be written: {error.strerror}",
-            remedy="Give a path in a folder that exists and that this user may write to",
-        )
 
 
 class ProgressFile:
@@ -158,12 +116,11 @@ class Resources:
         self._stack.callback(backup.close)
         return backup
 
-    def open_journal(self, path: str | None) -> FileJournal | NullJournal:
-        """The journal at the path; none in check mode, which does nothing that could be told."""
-        if path is None or self.check_mode:
-            return NullJournal()
-        journal = FileJournal(path)
-        self._stack.callback(journal.close)
+    def open_journal(self) -> Journal:
+        """The journal that the option ``journal`` asks for; none in check mode, which does nothing."""
+        journal = NullJournal() if self.check_mode else open_journal(self._params["journal"], self.clock)
+        if isinstance(journal, FileJournal):
+            self._stack.callback(journal.close)
         return journal
 
 

@@ -230,7 +230,7 @@ class MultiWrite(Request):
         while True:
             kind, done, _error = _HEADER.unpack_from(packet, offset)
             if kind != _ERROR or done:
-                return Committed()
+                return Committed(_zxid_of(packet, offset))
             (code,) = _INT.unpack_from(packet, offset + _HEADER.size)
             # The operations before the one that failed have code 0, those after it "inconsistency".
             if code:
@@ -310,6 +310,20 @@ def _take_data(path: str, packet: bytes, offset: int) -> tuple[Znode, int]:
     end = begin + max(size, 0)
     stat = Stat._make(_STAT.unpack_from(packet, end))
     return Znode(path, packet[begin:end], stat), end + _STAT.size
+
+
+def _zxid_of(packet: bytes, offset: int) -> int:
+    """The transaction of a multi that was applied, from the first stat in its results; 0 if there is none."""
+    while True:
+        kind, done, _error = _HEADER.unpack_from(packet, offset)
+        offset += _HEADER.size
+        if done:
+            return 0
+        if kind == _SET_DATA:
+            return int(Stat._make(_STAT.unpack_from(packet, offset)).mzxid)
+        if kind == _CREATE:
+            (size,) = _INT.unpack_from(packet, offset)
+            offset += _INT.size + size
 
 
 def _take_children(_path: str, packet: bytes, offset: int) -> tuple[tuple[str, ...], int]:

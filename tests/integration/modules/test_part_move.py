@@ -14,6 +14,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
+from support.ansible.calls import Call, run_modules
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.synthetic import MINIMALISTIC
 from support.memory.tables import Table, TableOptions, build_table, days
@@ -152,8 +153,35 @@ def test_plan_is_carried_out_and_rows_for_the_other_state_are_told(pair: Pair, t
     assert result["other_state"] == [{"shard_path": table.path, "partition": SECOND, "state": "HOT"}]
     assert table.state(SECOND) is None
     events = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert [event["event"] for event in events] == ["started", "moved", "moved", "ended"]
-    assert [event.get("partition") for event in events] == [None, FIRST, THIRD, None]
+    steps = ["switching", "moved"]
+    assert [event["event"] for event in events] == ["started", *steps, *steps, "ended"]
+    assert [event.get("partition") for event in events] == [None, FIRST, FIRST, THIRD, THIRD, None]
+    assert {event["run"] for event in events} == {events[0]["run"]}
+    told = pair.hot.get(f"{table.path}/block_numbers/{FIRST}/State")[1].mzxid
+    assert events[2]["zxid"] == told
+
+
+def test_journal_is_kept_and_read_by_default(
+    pair: Pair, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(pair.folder / "state"))
+    pair.call("part_move", partitions=partitions_of(table, FIRST), journal="", **ASSUMED)
+    path = pair.folder / "state" / "olap.partmove" / "journal.jsonl"
+    assert not path.exists()
+    pair.call("part_move", partitions=partitions_of(table, SECOND, "20190199"), **ASSUMED)
+
+    (told,) = run_modules(Call("journal_info", {"shard_path": table.path}))
+
+    assert told["path"] == str(path)
+    assert [(each["event"], each["partition"]) for each in told["events"]] == [
+        ("switching", SECOND),
+        ("moved", SECOND),
+        ("deferred", "20190199"),
+    ]
+    (run,) = told["runs"]
+    assert (run["outcome"], run["counts"]["moved"]) == ("completed", 1)
+    assert run["started"]["hot"] == ",".join(pair.options["hot"]["hosts"])
+    assert not told["changed"]
 
 
 def test_journal_is_not_touched_in_check_mode(pair: Pair, table: Table) -> None:
@@ -181,6 +209,7 @@ def test_journal_that_cannot_be_written_is_refused_before_anything_moves(pair: P
     assert result["failed"]
     assert result["msg"] == (
         f"The journal {path} cannot be written: No such file or directory."
-        " Give a path in a folder that exists and that this user may write to."
+        " Give as journal a path in a folder that exists and that this user may write to, or an empty text"
+        " for no journal."
     )
     assert table.state(FIRST) is None

@@ -99,7 +99,9 @@ def test_signal_ends_the_way_back_too(pair: Pair, table: Table, second: Table) -
     assert {each["shard_path"] for each in result["moved"]} == {table.path}
     assert result["counts"]["moved"] == 3
     assert second.state(FIRST) == b"COLD"
-    assert json.loads(journal.read_text().splitlines()[-1])["event"] == "ended"
+    ended = json.loads(journal.read_text().splitlines()[-1])
+    assert ended["event"] == "ended"
+    assert ended["error"].startswith("The run was stopped by SIGTERM. ")
 
 
 def sessions_of(hot: Ensemble) -> set[str]:

@@ -28,7 +28,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
 )
 from support.memory.client import MemoryClient
 from support.memory.memory import LEADER, ManualClock, MemoryEnsemble, MemoryStore
-from support.memory.moves import ANY, make_world
+from support.memory.moves import ANY, ListJournal, make_world
 from support.memory.statements import Statements
 from support.memory.tables import TableOptions, build_table
 
@@ -105,6 +105,13 @@ class Bench:
         other.hot_store, other.cold_store = HookedStore(self.hot_ensemble), HookedStore(self.cold_ensemble)
         other.world = make_world(other.hot_store, other.cold_store, self.clock, lock_wait=3.0)
         return other
+
+    @property
+    def journal(self) -> ListJournal:
+        """The journal of the runs."""
+        journal = self.world.journal
+        assert isinstance(journal, ListJournal)
+        return journal
 
     def move(self, *partitions: str) -> ShardReport:
         """Move partitions, DAY if none is named."""

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audit import audit_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
@@ -34,7 +34,8 @@ from support.memory.probe import SimulatedProbe
 class Drifted:
     """A bench whose servers are asked.
 
-    saved: what repairs kept, in order. done: what they did, in words.
+    saved: what repairs kept, in order. done: what they did, in words. announced: what they told before, a
+    list a multi.
     """
 
     def __init__(self) -> None:
@@ -42,6 +43,7 @@ class Drifted:
         self.disks = SimulatedDisks(self.bench.servers)
         self.saved: list[SavedZnode] = []
         self.done: list[str] = []
+        self.announced: list[list[str]] = []
 
     def kinds(self, partition: str = DAY) -> dict[str, Kind]:
         """What the partition is for each replica."""
@@ -69,19 +71,23 @@ class Drifted:
         """Repair the partitions of a kind by a process that has these sessions."""
         clock = self.bench.clock
         world = RepairWorld(
-            SavingStore(hot, "hot", self._save, self.done),
-            SavingStore(cold, "cold", self._save, self.done),
+            SavingStore(hot, "hot", self._save, self._announce, self.done),
+            SavingStore(cold, "cold", self._save, self._announce, self.done),
             clock,
             self.bench.world.journal,
             make_world(hot, cold, clock, lock_wait=3.0).leases,
             AskServers(SimulatedProbe(self.bench.servers)),
             self.disks,
+            "/backups/one",
         )
         return repair_shard(world, PATH, kind, options, only=only)
 
     def header(self, kind: Kind) -> BackupHeader:
         """The first line of a backup of a repair of the table."""
         return BackupHeader("2026-11-22T00:00:00.000Z", PATH, 1, kind.value)
+
+    def _announce(self, multis: Sequence[Sequence[str]]) -> None:
+        self.announced += [list(each) for each in multis]
 
     def _save(self, ensemble: str, znodes: Iterable[Znode]) -> None:
         self.saved += [SavedZnode.of(ensemble, each) for each in znodes]

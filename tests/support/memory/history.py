@@ -77,7 +77,7 @@ class History:
                 return Rejected(index, rejection.reason, 0)
         for path, version in transaction.written():
             self._versions.setdefault(path, []).append(version)
-        return Committed()
+        return Committed(self.last)
 
     def replace_stat(self, path: str, **fields: Any) -> None:
         """Let the last version of a znode that is there have another stat."""

@@ -6,13 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.readiness import AssumePatched
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
     AskServers,
     AssumeActive,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import (
+    RECORDS,
+    Event,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
@@ -27,14 +32,18 @@ ANY = GateOptions(min_age=0.0, max_parts=1)
 
 
 class ListJournal:
-    """Implements Journal; keeps the events."""
+    """Implements Journal; keeps the events. What a journal may not have fails the test."""
 
     def __init__(self) -> None:
-        self.events: list[tuple[str, dict[str, str | int]]] = []
+        self.events: list[tuple[Event, dict[str, Any]]] = []
 
-    def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
+    def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
         """Keep the event with each row."""
-        self.events.extend((event, dict(row)) for row in rows)
+        self.events.extend((event, RECORDS[event].read(dict(row), event.value)) for row in rows)
+
+    def of(self, *events: Event) -> list[dict[str, Any]]:
+        """Return the rows of some events, in order."""
+        return [row for event, row in self.events if event in events]
 
 
 def make_world(

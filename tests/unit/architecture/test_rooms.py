@@ -32,6 +32,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("errors", "aligned"),
     ("text", "rollout"),
     ("records", "envelope"),
+    ("journal",),
     ("tree", "formats"),
     ("binding",),
     ("shard", "lease"),

@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol
 from ..formats.state import State
 from ..gates.gate import Refusal
 from ..gates.judge import Judgement
-from ..shard.facts import PartitionFacts, ShardFacts
+from ..journal.events import Event
+from ..shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 from ..shard.location import Location
 from ..shard.reader import Look
 from ..tree.znodes import Op, Znode
@@ -50,7 +51,7 @@ class Refusals(NamedTuple):
 class Direction(Protocol):
     """One direction of a run over one shard path; it lives as long as the run, over all its leases."""
 
-    event: str
+    event: Event
     """What a journal calls a partition that was switched."""
     state: State
     """The State of a partition that was switched; one that was not has another."""
@@ -79,6 +80,9 @@ class Direction(Protocol):
 
     def ops(self, partition: PartitionFacts, state: Znode) -> list[Op]:
         """What switches the partition; ``state`` is its marker."""
+
+    def parts(self, partition: PartitionFacts) -> Sequence[RegisteredPart]:
+        """The parts that go over when the partition is switched."""
 
     def row(self, partition: PartitionFacts) -> MovedPartition:
         """What to record of a partition that was switched and was like this before."""

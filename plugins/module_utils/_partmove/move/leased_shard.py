@@ -38,6 +38,8 @@ class Written(NamedTuple):
     """The answer was lost: they may have been applied or not."""
     problem: PartMoveError | None
     """Why trying again cannot help: the lease is lost, or the ensemble does not let us write."""
+    zxids: dict[str, int]
+    """Key → transaction, as `Committed` has it, of what was committed."""
 
     def is_whole(self) -> bool:
         """Whether all was applied for sure. Raises the problem, if there is one."""
@@ -87,13 +89,14 @@ class LeasedEnsemble:
         Every multi carries the lease and the checks. Raises nothing but GroupTooLarge, so that what was
         applied is known in any case; ask the answer for its problem.
         """
-        written = Written([], [], [], None)
+        written = Written([], [], [], None, {})
         batches = pack((*self._lease_checks, *checks), groups)
         outcomes = self.store.commit([batch.multi for batch in batches])
         for batch, outcome in aligned(batches, outcomes):
             keys = [str(key) for key in batch.keys]
             if isinstance(outcome, Committed):
                 written.committed.extend(keys)
+                written.zxids.update(dict.fromkeys(keys, outcome.zxid))
             elif isinstance(outcome, Rejected):
                 written.rejected.extend(keys)
                 if written.problem is None:

@@ -38,14 +38,15 @@ class MovedPartition(NamedTuple):
         """The row of a partition whose parts are registered in hot again."""
         return cls._of(partition_id, (State.COLD.value, State.HOT.value), returned)
 
-    def event(self, shard_path: str) -> dict[str, str | int]:
-        """What a journal keeps of it."""
+    def event(self, shard_path: str, zxid: int) -> dict[str, object]:
+        """What a journal keeps of it; ``zxid`` is the transaction that did it."""
         return {
             "shard_path": shard_path,
             "partition": self.partition,
             "parts": self.parts,
             "znodes": self.znodes,
             "bytes": self.data_bytes,
+            "zxid": zxid,
         }
 
     @classmethod

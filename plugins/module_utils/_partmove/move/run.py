@@ -38,12 +38,14 @@ from ..gates.gate import Refusal
 from ..gates.names import GateName
 from ..gates.readiness import Readiness
 from ..gates.servers import ServerCheck, server_silent
+from ..journal.events import Event
 from ..lease.lease import LeaseKeeper
 from ..shard.facts import PartitionFacts, RegisteredNames, ShardFacts
 from ..shard.location import Location, locate
 from ..shard.reader import Look, ShardReader
 from ..tree.ports import Clock, Journal, ZnodeStore
 from .direction import Direction, Stage
+from .events import switching
 from .leased_shard import LeasedShard
 from .nowhere import look_nowhere
 from .report import ShardReport
@@ -234,7 +236,7 @@ class ShardRun:
     def _switch(self, leased: LeasedShard, prepared: Mapping[str, PartitionFacts]) -> list[str]:
         """Switch those that are prepared; returns those that changed in between."""
         result = SwitchResult()
-        switch = Switch(leased, self._world.clock, self._direction)
+        switch = Switch(leased, self._world.clock, self._direction, self._announce)
         try:
             for _group in switch.groups(prepared, result):
                 self._record(prepared, result)
@@ -247,6 +249,12 @@ class ShardRun:
             self._record(prepared, result)
         self._defer(leased, result.refused)
         return sorted(result.changed)
+
+    def _announce(self, partitions: Sequence[PartitionFacts]) -> None:
+        """Let the journal have on disk what is about to be switched."""
+        path, state = self._layout.path, self._direction.state.value
+        rows = (switching(path, each, self._direction.parts(each), state) for each in partitions)
+        self._world.journal.record(Event.SWITCHING, rows)
 
     def _look_after(self, leased: LeasedShard) -> None:
         """Look at what was switched; what is not looked at when the run ends is told as failed."""
@@ -264,7 +272,8 @@ class ShardRun:
         self._told.update(each.partition_id for each in partitions)
         self._report.moved.update({row.partition: row for row in rows})
         self._switched.update({each.partition_id: each for each in partitions})
-        self._world.journal.record(self._direction.event, [row.event(self._layout.path) for row in rows])
+        told = (row.event(self._layout.path, result.zxids[row.partition]) for row in rows)
+        self._world.journal.record(self._direction.event, told)
 
     def _defer(
         self, leased: LeasedShard, refused: Mapping[str, Refusal], with_copies: Sequence[str] | None = None

@@ -18,10 +18,10 @@ direction asks for, so it cannot be applied to anything but what the gates saw.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
 
+from ..aligned import aligned
 from ..formats.state import State
 from ..gates.gate import Refusal
 from ..gates.names import GateName
@@ -48,17 +48,29 @@ class SwitchResult:
     refused: dict[str, Refusal] = field(default_factory=dict)
     unclear: set[str] = field(default_factory=set)
     """Those whose answer was lost, where an error came before it was found out what became of them."""
+    zxids: dict[str, int] = field(default_factory=dict, compare=False)
+    """Partition id → transaction that switched it; 0 where nothing tells."""
 
 
 class Switch:
-    """Switches prepared partitions of one shard path under one lease, in one direction."""
+    """Switches prepared partitions of one shard path under one lease, in one direction.
 
-    def __init__(self, leased: LeasedShard, clock: Clock, direction: Direction) -> None:
+    ``announce`` is told what is about to be switched, as it is right before, and may raise: then nothing is.
+    """
+
+    def __init__(
+        self,
+        leased: LeasedShard,
+        clock: Clock,
+        direction: Direction,
+        announce: Callable[[Sequence[PartitionFacts]], None],
+    ) -> None:
         self._leased = leased
         self._hot = leased.hot
         self._layout = leased.layout
         self._clock = clock
         self._direction = direction
+        self._announce = announce
 
     def groups(self, prepared: Mapping[str, PartitionFacts], result: SwitchResult) -> Iterator[None]:
         """Switch in groups; a group that collides with the table's own work is tried again in smaller ones.
@@ -122,6 +134,7 @@ class Switch:
                     result.refused[each] = _too_large(ops, direction.refusals.too_large)
         self._create_markers(unmarked)
         collided = [partition.partition_id for partition in unmarked]
+        self._announce([look.partitions[each] for each, _ops in groups])
         return collided + self._commit(checks, groups, result)
 
     def _commit(
@@ -129,6 +142,7 @@ class Switch:
     ) -> list[str]:
         written = self._hot.commit(groups, checks)
         result.switched.update(written.committed)
+        result.zxids.update(written.zxids)
         collided = written.rejected
         if written.unknown:
             result.unclear.update(written.unknown)
@@ -144,9 +158,14 @@ class Switch:
         store.sync(self._layout.path)
         states = store.read([self._layout.state(each) for each in unclear])
         wanted = self._direction.state.data
-        applied = [state is not None and state.data == wanted for state in states]
-        result.switched.update(compress(unclear, applied))
-        return list(compress(unclear, (not each for each in applied)))
+        applied = {
+            each: state.stat.mzxid
+            for each, state in aligned(unclear, states)
+            if state is not None and state.data == wanted
+        }
+        result.switched.update(applied)
+        result.zxids.update(applied)
+        return [each for each in unclear if each not in applied]
 
 
 def _too_busy(attempts: int) -> Refusal:

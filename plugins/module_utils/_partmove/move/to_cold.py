@@ -14,7 +14,8 @@ from ..formats.state import State
 from ..gates.gate import GateOptions, Refusal
 from ..gates.judge import Judgement, refuse_partitions, refuse_shard
 from ..gates.names import GateName
-from ..shard.facts import PartitionFacts, ShardFacts
+from ..journal.events import Event
+from ..shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 from ..shard.location import Location, never_was_cold
 from ..shard.reader import Look
 from ..tree.znodes import Op, Znode
@@ -23,6 +24,7 @@ from .bind import bind
 from .compare import compare_copies
 from .copies import ColdCopies
 from .direction import Refusals, Stage
+from .events import refused
 from .leased_shard import LeasedShard
 from .operations import leaving_hot
 from .report import MovedPartition, ShardReport
@@ -49,7 +51,7 @@ def move_shard(
 class ToCold:
     """Implements Direction: hot gives up partitions of which cold has verified copies."""
 
-    event = "moved"
+    event = Event.MOVED
     state = State.COLD
     needs_cold = False
     stages: Mapping[Location, Stage] = {
@@ -126,7 +128,11 @@ class ToCold:
 
     def ops(self, partition: PartitionFacts, state: Znode) -> list[Op]:
         """State first, then every part of every replica."""
-        return leaving_hot(partition.hot_parts, state)
+        return leaving_hot(self.parts(partition), state)
+
+    def parts(self, partition: PartitionFacts) -> Sequence[RegisteredPart]:
+        """All that hot has."""
+        return partition.hot_parts
 
     def row(self, partition: PartitionFacts) -> MovedPartition:
         """The parts that hot had."""
@@ -162,4 +168,9 @@ class ToCold:
         report: ShardReport,
     ) -> None:
         """Undo the switch of what got a part or a replica meanwhile, and look at the disks."""
-        Aftermath(leased, self._world.servers).check(switched, detached_before, report)
+        moved = set(report.moved)
+        try:
+            Aftermath(leased, self._world.servers).check(switched, detached_before, report)
+        finally:
+            undone = {each: report.deferred[each] for each in moved & report.deferred.keys()}
+            self._world.journal.record(Event.UNDONE, refused(leased.layout.path, undone))

@@ -28,7 +28,8 @@ from ..formats.state import State
 from ..gates.gate import Refusal
 from ..gates.judge import REHEAT_GATES, STRAY_COPIES, Judgement, refuse_partitions, refuse_shard
 from ..gates.names import GateName
-from ..shard.facts import PartitionFacts, ShardFacts
+from ..journal.events import Event
+from ..shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 from ..shard.location import Location
 from ..shard.reader import Look, ShardReader
 from ..tree.znodes import Op, Znode
@@ -74,7 +75,7 @@ def reheat_shard(
 class ToHot:
     """Implements Direction: hot registers again what only cold has. Cold keeps it for now."""
 
-    event = "reheated"
+    event = Event.REHEATED
     state = State.HOT
     # A DROP PARTITION that was carried out since takes the copies away, and they must not come back.
     needs_cold = True
@@ -145,7 +146,11 @@ class ToHot:
 
     def ops(self, partition: PartitionFacts, state: Znode) -> list[Op]:
         """Every part that hot has to have again, then State."""
-        return returning_to_hot(partition.only_in_cold, state)
+        return returning_to_hot(self.parts(partition), state)
+
+    def parts(self, partition: PartitionFacts) -> Sequence[RegisteredPart]:
+        """What cold alone has."""
+        return partition.only_in_cold
 
     def row(self, partition: PartitionFacts) -> MovedPartition:
         """The parts that hot has again."""
@@ -171,7 +176,7 @@ class ToHot:
         gone, behind = ColdCopies(leased, own).remove_unneeded(passed)
         report.copies_removed.update(gone)
         rows = [{"shard_path": leased.layout.path, "partition": each} for each in sorted(gone)]
-        self._world.journal.record("copies_removed", rows)
+        self._world.journal.record(Event.COPIES_REMOVED, rows)
         kept = {each: behind.get(each, _copies_changed()) for each in passed if each not in gone}
         report.deferred.update(refused | kept)
 

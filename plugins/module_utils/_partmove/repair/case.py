@@ -49,6 +49,8 @@ class RepairWorld(NamedTuple):
     leases: LeaseKeeper
     servers: ServerCheck
     disks: Disks
+    backup: str = ""
+    """The file that keeps what is deleted or changed; empty where nothing is."""
 
     def for_moves(self) -> World:
         """What the way back and the like work with; no partition becomes cold by a repair."""

@@ -20,6 +20,8 @@ from ..audit.judge import Verdict
 from ..audit.kind import Kind
 from ..errors import PartMoveError
 from ..formats.layout import ShardLayout
+from ..journal.events import Event
+from ..tree.ports import Journal
 from .by_copies import adopt, rewrite
 from .by_registration import register
 from .by_removal import remove_ghosts, remove_registrations, remove_unreadable
@@ -87,16 +89,43 @@ def repair_shard(
         report.left.update(dict.fromkeys(before, left))
         return report
     case = Case(world, ShardLayout(shard_path), kind, _verdicts(before), options)
+    rows = [row for found in before.values() for row in found]
+    world.journal.record(Event.REPAIRING, (_repairing(row, world.backup) for row in rows))
     report.left.update(REMEDIES[kind](case))
     after = _of_kind(_audited(world, shard_path), kind, before.keys())
-    for partition, rows in sorted(before.items()):
+    for partition, found in sorted(before.items()):
         if partition in report.left:
             continue
         if partition in after:
             report.left[partition] = Left(_STILL, kind.way_out)
         else:
-            report.repaired += rows
+            report.repaired += found
+    _record(world.journal, report, kind)
     return report
+
+
+def _repairing(row: Row, backup: str) -> dict[str, object]:
+    return {**_event(row), "parts": list(row.verdict.parts), "backup": backup}
+
+
+def _event(row: Row) -> dict[str, object]:
+    """What a journal keeps of a finding."""
+    return {
+        "shard_path": row.shard_path,
+        "partition": row.partition,
+        "replica": row.replica,
+        "kind": row.verdict.kind.value,
+    }
+
+
+def _record(journal: Journal, report: RepairReport, kind: Kind) -> None:
+    """Let the journal know what became of it."""
+    journal.record(Event.REPAIRED, map(_event, report.repaired))
+    left = (
+        {"shard_path": report.shard_path, "partition": each, "kind": kind.value, "reason": why.reason}
+        for each, why in sorted(report.left.items())
+    )
+    journal.record(Event.LEFT, left)
 
 
 def _audited(world: RepairWorld, shard_path: str) -> ShardAudit:

@@ -15,14 +15,23 @@ from ..tree.znodes import Committed, Create, Delete, Multi, Op, Outcome, SetData
 Save = Callable[[str, Sequence[Znode]], None]
 """Keeps the znodes of an ensemble, ``hot`` or ``cold``; what it does not raise for is on disk."""
 
+Announce = Callable[[Sequence[Sequence[str]]], None]
+"""Is told what multis are about to write, in words; what it does not raise for is on disk."""
+
 
 class SavingStore:
-    """Implements ZnodeStore over another one. ``done`` has what was applied, in words, in order."""
+    """Implements ZnodeStore over another one. ``done`` has what was applied, in words, in order.
 
-    def __init__(self, store: ZnodeStore, ensemble: str, save: Save, done: list[str]) -> None:
+    ``announce`` is told, for each multi that is about to be sent, what it writes.
+    """
+
+    def __init__(
+        self, store: ZnodeStore, ensemble: str, save: Save, announce: Announce, done: list[str]
+    ) -> None:
         self._store = store
         self._ensemble = ensemble
         self._save = save
+        self._announce = announce
         self._done = done
 
     @property
@@ -70,7 +79,7 @@ class SavingStore:
         """Keep what the multis delete or change, then send them.
 
         Each operation names the version that it is for, and what is kept has that version, so what is kept
-        is what goes. Raises what ``save`` raises, with nothing sent.
+        is what goes. Raises what ``save`` and ``announce`` raise, with nothing sent.
         """
         versions = {
             op.path: op.version for multi in multis for op in multi if isinstance(op, (Delete, SetData))
@@ -84,10 +93,12 @@ class SavingStore:
         ]
         if kept:
             self._save(self._ensemble, kept)
+        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in multis]
+        self._announce([words for words in told if words])
         outcomes = self._store.commit(multis)
-        for multi, outcome in aligned(multis, outcomes):
+        for words, outcome in aligned(told, outcomes):
             if isinstance(outcome, Committed):
-                self._done.extend(_told(self._ensemble, op) for op in multi if _changes(op))
+                self._done.extend(words)
         return outcomes
 
 

@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from ..journal.events import Event
 from .znodes import Multi, Outcome, Znode
 
 
@@ -77,10 +78,13 @@ class Clock(Protocol):
 
 
 class Journal(Protocol):
-    """A record for people of what a run did. Nothing depends on it: the truth is in the two ensembles."""
+    """A record for people of what a run does. Nothing depends on it: the truth is in the two ensembles."""
 
-    def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
-        """Append the event once for each row of fields; all of them are on disk when this returns."""
+    def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
+        """Append the event once for each row of fields; all of them are on disk when this returns.
+
+        Raises PartMoveError where they cannot be. Where nobody wants a journal, no row is asked for.
+        """
 
 
 class ActivePart(NamedTuple):

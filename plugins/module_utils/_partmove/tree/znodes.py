@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, Union
 
@@ -81,8 +82,12 @@ class Reason(Enum):
     OTHER = "other"
 
 
-class Committed(NamedTuple):
+@dataclass(frozen=True)
+class Committed:
     """The multi was applied, with all its operations."""
+
+    zxid: int = field(default=0, compare=False)
+    """Its transaction; 0 where nothing tells, as of a multi that set no data."""
 
 
 class Rejected(NamedTuple):

@@ -6,11 +6,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from contextlib import ExitStack
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +20,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
     SameEnsemble,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file import (
     FileJournal,
-    LockOptions,
     NullJournal,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import (
+    LockOptions,
     ProgressFile,
     Resources,
     SystemClock,
@@ -44,47 +45,25 @@ def test_the_clock_is_that_of_the_system() -> None:
     assert before + 0.01 <= SystemClock().now() <= time.time()
 
 
-def test_a_journal_has_a_line_for_each_row(tmp_path: Path) -> None:
+def test_check_mode_keeps_no_journal(tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    path.write_text("earlier\n")
-    journal = FileJournal(str(path))
-    journal.record("moved", [{"partition": "ü"}, {"partition": "b", "parts": 2}])
-    journal.record("nothing", [])
-    journal.close()
-    earlier, *lines = path.read_text().splitlines()
-    entries = [json.loads(line) for line in lines]
-    assert earlier == "earlier"
-    assert "ü" in lines[0]
-    assert {datetime.fromisoformat(entry.pop("time")).utcoffset() for entry in entries} != {None}
-    assert entries == [
-        {"event": "moved", "partition": "ü"},
-        {"event": "moved", "partition": "b", "parts": 2},
-    ]
-
-
-def test_a_journal_that_cannot_be_written_is_told_by_its_path(tmp_path: Path) -> None:
-    with pytest.raises(PartMoveError, match=f"^The journal {tmp_path} cannot be written: Is a directory"):
-        FileJournal(str(tmp_path))
+    params = {"journal": str(path)}
+    with ExitStack() as stack:
+        assert isinstance(Resources(params, stack, check_mode=True).open_journal(), NullJournal)
+        assert not path.exists()
+        assert isinstance(Resources(params, stack, check_mode=False).open_journal(), FileJournal)
+        assert isinstance(Resources({"journal": ""}, stack, check_mode=False).open_journal(), NullJournal)
 
 
 def test_a_journal_on_a_full_disk_is_told_in_a_sentence_and_closed() -> None:
     def run() -> None:
         with ExitStack() as stack:
-            journal = Resources({}, stack, check_mode=False).open_journal("/dev/full")
-            journal.record("moved", [{"partition": "a"}])
+            journal = Resources({"journal": "/dev/full"}, stack, check_mode=False).open_journal()
+            journal.record(Event.COPIES_REMOVED, [{"shard_path": "/t", "partition": "a"}])
 
     with pytest.raises(PartMoveError) as refusal:
         run()
     assert refusal.value.message == "The journal /dev/full cannot be written: No space left on device"
-
-
-def test_check_mode_keeps_no_journal(tmp_path: Path) -> None:
-    path = str(tmp_path / "journal")
-    with ExitStack() as stack:
-        NullJournal().record("moved", [{"partition": "a"}])
-        assert isinstance(Resources({}, stack, check_mode=True).open_journal(path), NullJournal)
-        assert isinstance(Resources({}, stack, check_mode=False).open_journal(None), NullJournal)
-        assert isinstance(Resources({}, stack, check_mode=False).open_journal(path), FileJournal)
 
 
 def test_progress_is_told_no_more_often_than_it_can_be_read(tmp_path: Path) -> None:

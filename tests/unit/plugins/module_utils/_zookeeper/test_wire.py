@@ -189,6 +189,23 @@ def test_the_operation_that_failed_is_the_first_with_a_code_of_its_own() -> None
     assert request.decode(Answer(end, 0)) == Committed()
 
 
+def test_the_transaction_of_a_multi_is_that_of_the_data_it_set() -> None:
+    """Beside checks and deletions, which answer nothing, and a creation, which answers a path."""
+    request = MultiWrite(b"", lambda: True)
+    request.serialize()
+    stat = struct.pack("!qqqqiiiqiiq", 1, 77, *[0] * 9)
+    results = (
+        (13, b""),
+        (2, b""),
+        (1, struct.pack("!i", 2) + b"/a"),
+        (5, stat),
+    )
+    packet = b"".join(struct.pack("!iBi", kind, 0, 0) + result for kind, result in results)
+    end = struct.pack("!iBi", -1, 1, -1)
+    outcomes = [request.decode(Answer(each, 0)) for each in (packet + end, packet[:33] + end)]
+    assert [getattr(outcome, "zxid", None) for outcome in outcomes] == [77, 0]
+
+
 def test_a_multi_that_may_not_be_sent_becomes_an_empty_one() -> None:
     empty = MultiEncoder("", authenticated=False).encode(())
     request = MultiWrite(MultiEncoder("", authenticated=False).encode((Delete("/a", 0),)), lambda: False)

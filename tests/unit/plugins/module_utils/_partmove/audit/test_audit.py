@@ -89,7 +89,7 @@ def half_deleted(bench: Bench) -> None:
 
 def only_copied_by_another(bench: Bench) -> None:
     for path in (R1, R2):
-        create_cold(path, MINIMALISTIC)(bench)
+        create_cold(path, bench.hot.get(f"{PATH}/{path}")[0])(bench)
 
 
 def left_by_a_former_table(bench: Bench) -> None:

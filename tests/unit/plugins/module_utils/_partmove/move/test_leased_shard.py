@@ -105,7 +105,7 @@ def test_a_run_that_was_paused_writes_nothing(bench: Bench, leased: LeasedShard,
 
 def test_a_collision_is_no_problem_and_nothing_whole(leased: LeasedShard) -> None:
     written = leased.hot.commit([("one", [SetData(f"{PATH}/log", b"", 77)])])
-    assert written == Written([], ["one"], [], None)
+    assert written == Written([], ["one"], [], None, {})
     assert not written.is_whole()
 
 
@@ -118,7 +118,7 @@ def test_a_check_that_fails_rejects_all_groups_of_the_multi(leased: LeasedShard)
 def test_an_answer_that_is_lost_is_unknown(bench: Bench, leased: LeasedShard) -> None:
     bench.hot_store.loses = lambda _multi: True
     written = leased.hot.commit([("one", [Create(ONE, b"")])])
-    assert written == Written([], [], ["one"], None)
+    assert written == Written([], [], ["one"], None, {})
     assert not written.is_whole()
 
 

@@ -31,12 +31,13 @@ def test_what_is_said_of_a_partition_is_over_all_its_replicas() -> None:
 
     assert to_cold == MovedPartition(DAY, "", "COLD", 2, 6, size)
     assert MovedPartition.to_hot(DAY, facts.hot_parts) == MovedPartition(DAY, "COLD", "HOT", 2, 6, size)
-    assert to_cold.event(PATH) == {
+    assert to_cold.event(PATH, 17) == {
         "shard_path": PATH,
         "partition": DAY,
         "parts": 2,
         "znodes": 6,
         "bytes": size,
+        "zxid": 17,
     }
 
 

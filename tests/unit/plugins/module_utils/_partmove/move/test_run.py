@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     EnsembleError,
     EnsembleUnreachable,
@@ -18,6 +20,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import (
+    Event,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.events import (
+    digest_of,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import (
     MovedPartition,
     ShardReport,
@@ -30,6 +38,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     SetData,
 )
 from support.memory.arrange import Arrange, create, create_cold, entry, mark
+from support.memory.behind import lose_answer
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
 from support.memory.moves import make_world
 from support.memory.tables import TableOptions
@@ -88,8 +97,9 @@ def test_what_became_of_a_switch_is_not_known() -> None:
 
 def test_a_journal_that_cannot_be_written_hides_nothing() -> None:
     class Full:
-        def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
-            raise PartMoveError("no space left")
+        def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
+            if event is Event.MOVED:
+                raise PartMoveError("no space left")
 
     bench, report = Bench(), ShardReport(PATH)
     bench.world = bench.world._replace(journal=Full())
@@ -116,11 +126,70 @@ def test_what_is_reported_and_recorded() -> None:
     assert report == ShardReport(PATH, moved=expected)
     assert list(report.moved) == [DAY, OTHER]
     fields = {"shard_path": PATH, "parts": 2, "znodes": 6, "bytes": 248}
-    journal = bench.world.journal
-    assert getattr(journal, "events", None) == [
-        ("moved", fields | {"partition": DAY}),
-        ("moved", fields | {"partition": OTHER}),
+    states = [bench.hot.get(f"{PATH}/block_numbers/{each}/State")[1] for each in (DAY, OTHER)]
+    assert bench.journal.of(Event.MOVED) == [
+        {**fields, "partition": each, "zxid": state.mzxid} for each, state in aligned((DAY, OTHER), states)
     ]
+    assert states[0].mzxid > 0
+
+
+def test_what_is_about_to_be_switched_is_in_the_journal_before_it_is() -> None:
+    bench = Bench(TableOptions(partitions=(DAY, OTHER), legacy=True))
+    create(f"block_numbers/{OTHER}/State", b"HOT")(bench)
+    told: list[list[dict[str, Any]]] = []
+    bench.before_switch(lambda: told.append(bench.journal.of(Event.SWITCHING)))
+    parts = {
+        each: [
+            {
+                "part": f"{each}_0_0_0",
+                "digest": digest_of(bench.reader().look([each]).partitions[each].hot_parts[0].payload),
+                "replicas": ["r1", "r2"],
+            }
+        ]
+        for each in (DAY, OTHER)
+    }
+
+    bench.move(DAY, OTHER)
+
+    common = {"shard_path": PATH, "state": "COLD", "state_before": "HOT", "state_version": 0}
+    assert told == [[{**common, "partition": each, "parts": parts[each]} for each in (DAY, OTHER)]]
+
+
+def test_what_cannot_be_told_before_is_not_switched() -> None:
+    class Full:
+        def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
+            if event is Event.SWITCHING:
+                raise PartMoveError("no space left")
+
+    bench, report = Bench(), ShardReport(PATH)
+    bench.world = bench.world._replace(journal=Full())
+
+    with pytest.raises(PartMoveError, match="no space left"):
+        move_shard(bench.world, PATH, [DAY], bench.options, report)
+
+    assert (report.moved, report.failed) == ({}, {})
+    assert bench.hot.exists(bench.part()) is not None
+
+
+def test_a_switch_that_is_tried_again_is_told_again() -> None:
+    bench = Bench()
+    bench.before_switch(lambda: bench.hot.set(f"{PATH}/log", b""))
+
+    assert bench.move().moved.keys() == {DAY}
+
+    told = [event for event, row in bench.journal.events if row.get("partition") == DAY]
+    assert told == [Event.SWITCHING, Event.SWITCHING, Event.MOVED]
+
+
+def test_the_transaction_of_a_switch_of_which_the_answer_was_lost() -> None:
+    bench = Bench()
+    switch = SetData(f"{PATH}/block_numbers/{DAY}/State", b"COLD", 0)
+    lose_answer(bench.hot_store, bench.hot_ensemble, lambda multi: switch in multi)
+
+    bench.move()
+
+    state = bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[1]
+    assert [row["zxid"] for row in bench.journal.of(Event.MOVED)] == [state.mzxid]
 
 
 def test_a_run_with_nothing_to_do_writes_nothing() -> None:

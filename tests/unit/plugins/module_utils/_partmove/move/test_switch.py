@@ -46,13 +46,14 @@ class Switching:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.multis: list[Multi] = []
+        self.announced: list[PartitionFacts] = []
         bench.hot_store.before = self._note
         self.lease = bench.world.leases.acquire(PATH)
         layout = ShardLayout(PATH)
         self._reader = bench.reader()
         leased = LeasedShard(bench.hot_store, bench.cold_store, self._reader, layout, self.lease)
         direction = ToCold(bench.world, OPTIONS)
-        self._switch = Switch(leased, bench.clock, direction)
+        self._switch = Switch(leased, bench.clock, direction, self.announced.extend)
         self.prepared = self._read()
         self.multis.clear()
 

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pytest
 
@@ -18,6 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import (
     MovedPartition,
     ShardReport,
@@ -110,11 +111,28 @@ def test_what_is_recorded() -> None:
     later(bench, 600)
     bench.reheat(DAY)
 
+    state = bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[1]
     fields: dict[str, str | int] = {"shard_path": PATH, "partition": DAY}
-    assert getattr(bench.world.journal, "events", [])[2:] == [
-        ("reheated", fields | {"parts": 2, "znodes": 6, "bytes": 248}),
-        ("copies_removed", fields),
-    ]
+    *_moves, switching, reheated, removed = bench.journal.events
+    assert reheated == (
+        Event.REHEATED,
+        fields | {"parts": 2, "znodes": 6, "bytes": 248, "zxid": state.mzxid},
+    )
+    assert removed == (Event.COPIES_REMOVED, fields)
+    assert switching[0] is Event.SWITCHING
+    assert [(each["part"], each["replicas"]) for each in switching[1].pop("parts")] == [(PART, ["r1", "r2"])]
+    assert switching[1] == {**fields, "state": "HOT", "state_before": "COLD", "state_version": 1}
+
+
+def test_what_is_about_to_be_brought_back_is_in_the_journal_before_it_is() -> None:
+    bench = cold_bench()
+    told: list[int] = []
+    bench.before_switch(lambda: told.append(len(bench.journal.of(Event.SWITCHING))))
+    before = len(bench.journal.of(Event.SWITCHING))
+
+    bench.reheat(DAY)
+
+    assert told == [before + 1]
 
 
 def test_running_again() -> None:
@@ -307,8 +325,8 @@ def test_an_answer_that_is_never_found_out() -> None:
 
 def test_a_journal_that_cannot_be_written_hides_nothing() -> None:
     class Full:
-        def record(self, event: str, rows: Sequence[Mapping[str, str | int]]) -> None:
-            if rows:
+        def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
+            if event is Event.REHEATED:
                 raise PartMoveError("no space left")
 
     bench, report = cold_bench(), ShardReport(PATH)

@@ -62,11 +62,16 @@ def test_while_the_other_tool_may_be_at_work(drifted: Drifted) -> None:
     assert drifted.repair(Kind.FOREIGN, Options(quiet=0.0)).left == {}
 
 
+def differ_beside_what_is_cold(drifted: Drifted) -> None:
+    drifted.bench.cold.set(f"{PATH}/{PARTS[0]}", CHANGED)
+    delete(PARTS[1])(drifted.bench)
+
+
 @pytest.mark.parametrize(
     ("arrange", "reason"),
     [
         (
-            lambda drifted: drifted.bench.cold.set(f"{PATH}/{PARTS[0]}", CHANGED),
+            differ_beside_what_is_cold,
             f"copies of replica r1 differ from hot: {PART}",
         ),
         (

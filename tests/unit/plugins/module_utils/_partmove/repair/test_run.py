@@ -10,9 +10,12 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.case import Options
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import REMEDIES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete
 from support.memory.arrange import create
-from support.memory.bench import DAY, OTHER, PATH
+from support.memory.bench import DAY, OTHER, PART, PATH
 from support.memory.drifted import Drifted
 from support.memory.drifts import DRIFTS, Drift
 
@@ -31,6 +34,41 @@ def test_a_kind_is_repaired(drift: Drift) -> None:
     assert {row.partition for row in report.repaired} == {DAY}
     assert set(drifted.kinds().values()) == {drift.after}
     assert drifted.repair(drift.kind).repaired == []
+
+
+def test_a_repair_is_in_the_journal_before_and_after(drifted: Drifted) -> None:
+    DRIFTS["ghost"].arrange(drifted.bench)
+    bench = drifted.bench
+    before = len(bench.journal.events)
+    told: list[list[Event]] = []
+    bench.cold_store.before = lambda multi: (
+        told.append([event for event, _row in bench.journal.events[before:]])
+        if any(isinstance(op, Delete) and op.path.endswith(PART) for op in multi)
+        else None
+    )
+
+    drifted.repair(Kind.GHOST)
+
+    common = {"shard_path": PATH, "partition": DAY, "kind": "ghost"}
+    assert told[0] == [Event.REPAIRING, Event.REPAIRING]
+    assert bench.journal.events[before:] == [
+        *(
+            (Event.REPAIRING, {**common, "replica": each, "parts": [PART], "backup": "/backups/one"})
+            for each in ("r1", "r2")
+        ),
+        *((Event.REPAIRED, {**common, "replica": each}) for each in ("r1", "r2")),
+    ]
+    assert [words for multi in drifted.announced for words in multi] == drifted.done
+
+
+def test_what_is_left_is_in_the_journal(drifted: Drifted) -> None:
+    DRIFTS["copied by another"].arrange(drifted.bench)
+    report = drifted.repair(Kind.FOREIGN, Options(quiet=1e6))
+    assert drifted.bench.journal.of(Event.LEFT) == [
+        {"shard_path": PATH, "partition": each, "kind": "foreign", "reason": left.reason}
+        for each, left in report.left.items()
+    ]
+    assert report.left
 
 
 def test_kinds_whose_way_out_is_a_repair_are_repaired() -> None:

@@ -30,7 +30,12 @@ class Kept:
         self.inner.commit([(Create("/a", b"1"), Create("/b", b"2"))])
         self.kept: list[tuple[str, str, bytes]] = []
         self.done: list[str] = []
-        self.store = SavingStore(self.inner, "hot", self.save, self.done)
+        self.announced: list[list[str]] = []
+        self.store = SavingStore(self.inner, "hot", self.save, self.announce, self.done)
+
+    def announce(self, multis: Sequence[Sequence[str]]) -> None:
+        assert not self.done
+        self.announced += [list(each) for each in multis]
 
     def save(self, ensemble: str, znodes: Sequence[Znode]) -> None:
         assert all(self.inner.read([each.path])[0] == each for each in znodes)
@@ -44,6 +49,7 @@ def test_what_is_deleted_and_changed_is_kept() -> None:
     )
     assert kept.kept == [("hot", "/a", b"1"), ("hot", "/b", b"2")]
     assert kept.done == ["hot: set /a to 'new'", "hot: delete /b", "hot: create /c"]
+    assert kept.announced == [kept.done[:1], kept.done[1:]]
 
 
 def test_what_is_not_as_it_was_read_is_neither_kept_nor_done() -> None:
@@ -59,7 +65,20 @@ def test_what_cannot_be_kept_is_not_done() -> None:
     def full(_ensemble: str, _znodes: Sequence[Znode]) -> None:
         raise PartMoveError("No space left")
 
-    store = SavingStore(kept.inner, "hot", full, kept.done)
+    store = SavingStore(kept.inner, "hot", full, kept.announce, kept.done)
+    with pytest.raises(PartMoveError):
+        store.commit([(Delete("/a", 0),)])
+    assert kept.inner.read(["/a"])[0] is not None
+    assert kept.done == []
+
+
+def test_what_cannot_be_told_is_not_done() -> None:
+    kept = Kept()
+
+    def full(_multis: Sequence[Sequence[str]]) -> None:
+        raise PartMoveError("No space left")
+
+    store = SavingStore(kept.inner, "hot", kept.save, full, kept.done)
     with pytest.raises(PartMoveError):
         store.commit([(Delete("/a", 0),)])
     assert kept.inner.read(["/a"])[0] is not None
