@@ -30,9 +30,13 @@ def ensemble(*, required: bool = True) -> dict[str, Any]:
     }
 
 
-def clickhouse() -> dict[str, Any]:
+def clickhouse(*, required: bool = False) -> dict[str, Any]:
     """The option that says how to ask the ClickHouse servers of the replicas."""
-    return {"type": "dict", "options": {**_http(), "endpoints": {"type": "dict", "default": {}}}}
+    return {
+        "type": "dict",
+        "required": required,
+        "options": {**_http(), "endpoints": {"type": "dict", "default": {}}},
+    }
 
 
 def clickhouse_server() -> dict[str, Any]:

@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .._partmove.lease.two_ensembles import check_unlike
-from .._partmove.shard.inventory import find_shard_paths
+from .._partmove.shard.inventory import find_paths_in_cold, find_shard_paths
 from .._partmove.tree.ports import ZnodeReader, ZnodeStore
 
 
 def shard_paths_below(hot: ZnodeReader, root: str, coordination_root: str) -> Iterator[str]:
     """Every shard path below a znode of hot, without a look at what ZooKeeper and this collection keep."""
     return find_shard_paths(hot, root, without={"/zookeeper", coordination_root})
+
+
+def cold_paths_below(cold: ZnodeReader, root: str, coordination_root: str) -> Iterator[str]:
+    """Every path below a znode of cold at which it registers parts, also of tables that hot has not."""
+    return find_paths_in_cold(cold, root, without={"/zookeeper", coordination_root})
 
 
 def told_apart(hot: ZnodeStore, cold: ZnodeStore | None, shard_paths: Iterable[str]) -> Iterator[str]:

@@ -5,15 +5,18 @@
 """Audits a shard path: what is not as it should be is told only if it is so in two looks.
 
 Servers insert, merge and drop while they are looked at. One look goes by names; of the partitions that are
-not sound then a second one also compares content.
+not sound then a second one also compares content, and concludes something only from those parts that were
+not where they should be in the first look either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
-from ..errors import BoundElsewhere, FormatError
+from ..errors import BoundElsewhere, FormatError, NoSuchTable
+from .evidence import PartitionEvidence
 from .judge import Verdict, judge
 from .kind import Kind
 from .reader import EvidenceReader, ShardEvidence
@@ -42,16 +45,16 @@ class ShardAudit(NamedTuple):
 def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = False) -> ShardAudit:
     """Look once, and at what is not sound once more; with ``compare_all`` compare all content.
 
-    Raises NoSuchTable, EnsembleError and kin.
+    A shard path that hot does not have is audited for what cold has of it. Raises NoSuchTable where neither
+    has anything, EnsembleError and kin.
     """
     try:
-        first = reader.read(shard_path)
-        verdicts = _verdicts(first)
-        wanted = verdicts.keys() if compare_all else _unsound(verdicts)
+        first = _look(reader, shard_path)
+        verdicts: _Verdicts = _verdicts(first)
+        wanted = frozenset(verdicts) if compare_all else _unsound(verdicts)
         if wanted:
-            second = reader.read(shard_path, content_of=wanted)
-            again = {each: found for each, found in _verdicts(second).items() if each in wanted}
-            verdicts = {**verdicts, **_in_both(verdicts, again, compare_all=compare_all)}
+            second = _after(first, _look(reader, shard_path, content_of=wanted))
+            verdicts = _in_both(verdicts, _verdicts(second), wanted)
     except (BoundElsewhere, FormatError) as error:
         return ShardAudit(shard_path, (), str(error))
     return ShardAudit(shard_path, tuple(_rows(shard_path, verdicts)))
@@ -59,6 +62,37 @@ def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = 
 
 _Verdicts = Mapping[str, Mapping[str, Verdict]]
 """Partition id → replica → verdict."""
+
+_OF_CONTENT = frozenset({Kind.UNREADABLE, Kind.UNLIKE_DISK, Kind.COPIES_DIFFER})
+"""Kinds that only a look at content finds, which is the second one."""
+
+
+def _look(reader: EvidenceReader, shard_path: str, content_of: Collection[str] = ()) -> ShardEvidence:
+    try:
+        return reader.read(shard_path, content_of=content_of)
+    except NoSuchTable:
+        left = reader.read_left_in_cold(shard_path)
+        if left is None:
+            raise
+        return left
+
+
+def _after(first: ShardEvidence, second: ShardEvidence) -> ShardEvidence:
+    """The second look, for which a part counts as missing only if it was in doubt in the first one too."""
+    before = {
+        (partition.partition_id, replica.name): replica.in_doubt
+        for partition in first.partitions.values()
+        for replica in partition.replicas
+    }
+
+    def after(partition: PartitionEvidence) -> PartitionEvidence:
+        replicas = tuple(
+            replace(each, seen_before=before.get((partition.partition_id, each.name), frozenset()))
+            for each in partition.replicas
+        )
+        return replace(partition, replicas=replicas)
+
+    return replace(second, partitions={name: after(each) for name, each in second.partitions.items()})
 
 
 def _verdicts(shard: ShardEvidence) -> dict[str, dict[str, Verdict]]:
@@ -74,7 +108,7 @@ def _verdicts(shard: ShardEvidence) -> dict[str, dict[str, Verdict]]:
 
 def _under_lock(verdict: Verdict, reason: str) -> Verdict:
     """What a run is in the middle of is not drift; what a restart would set aside is told in any case."""
-    if not verdict.kind.is_drift or verdict.kind.restart_unsafe:
+    if not verdict.kind.is_drift or verdict.restart_unsafe:
         return verdict
     return Verdict(Kind.NOT_JUDGED, verdict.parts, reason)
 
@@ -85,17 +119,26 @@ def _unsound(verdicts: _Verdicts) -> frozenset[str]:
     )
 
 
-def _in_both(first: _Verdicts, second: _Verdicts, *, compare_all: bool) -> dict[str, dict[str, Verdict]]:
-    """What the second look says, but where the first one found it sound."""
-    return {
+def _in_both(first: _Verdicts, second: _Verdicts, wanted: Collection[str]) -> _Verdicts:
+    """The verdicts of the first look, in place of those on the partitions wanted what both looks say.
+
+    A partition, or a replica, that only one of them found is left out unless it is sound.
+    """
+    again = {
         each: {
-            name: before
-            if not compare_all and (before := first[each].get(name)) is not None and before.kind.is_sound
-            else verdict
-            for name, verdict in found.items()
+            name: settled
+            for name, verdict in second.get(each, {}).items()
+            if (settled := _settled(first[each].get(name), verdict)) is not None
         }
-        for each, found in second.items()
+        for each in wanted
     }
+    return {**first, **again}
+
+
+def _settled(before: Verdict | None, after: Verdict) -> Verdict | None:
+    if before is None:
+        return None if after.kind.is_drift else after
+    return before if before.kind.is_sound and after.kind not in _OF_CONTENT else after
 
 
 def _rows(shard_path: str, verdicts: _Verdicts) -> Iterable[Row]:

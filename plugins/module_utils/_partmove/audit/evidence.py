@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from ..formats.names import PartName
+from ..formats.names import PartName, not_covered
 from ..formats.state import is_cold
 from ..tree.znodes import Znode
 
@@ -57,6 +57,8 @@ class ReplicaEvidence:
     differing: names that both ensembles register, with other bytes.
     unlike_disk: registered names that are active with another hash.
     unreadable: paths of znodes whose name no part has, or whose data is not understood.
+    seen_before: names that an earlier look found `in_doubt`; None where this is the first look. Other parts
+        came or went while this look was at work, and nothing is concluded from them.
     """
 
     name: str
@@ -71,6 +73,19 @@ class ReplicaEvidence:
     unreadable: tuple[str, ...] = ()
     hashes: Mapping[str, str | None] = field(default_factory=dict)
     """Name of each active part → hash of all its files; None where the server does not tell."""
+    seen_before: frozenset[str] | None = None
+
+    @property
+    def in_doubt(self) -> frozenset[str]:
+        """Names that are on disk and registered nowhere, or the other way round, in this look alone."""
+        active, registered = self.active or (), (*self.hot, *self.cold)
+        return frozenset(
+            part.text for part in (*not_covered(active, registered), *not_covered(registered, active))
+        )
+
+    def counts(self, part: PartName) -> bool:
+        """Whether something may be concluded from where the part is not."""
+        return self.seen_before is None or part.text in self.seen_before
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from ..formats.names import PartName, is_covered
+from ..formats.names import PartName, is_covered, not_covered
 from .evidence import Owner, PartitionEvidence, ReplicaEvidence
 from .kind import Kind
 
@@ -23,11 +23,18 @@ class Verdict(NamedTuple):
 
     parts: names of the parts that it is so for, sorted; or paths, of what cannot be read.
     reason: why it could not be judged; else empty.
+    blocks_start: whether both ensembles register a part that is not on disk; a table does not start with it.
     """
 
     kind: Kind
     parts: tuple[str, ...] = ()
     reason: str = ""
+    blocks_start: bool = False
+
+    @property
+    def restart_unsafe(self) -> bool:
+        """Whether a restart of the replica's server would set parts aside, or leave it without the table."""
+        return self.kind.restart_unsafe or self.blocks_start
 
 
 Rule = Callable[[PartitionEvidence, ReplicaEvidence], "Verdict | None"]
@@ -40,7 +47,7 @@ def judge(partition: PartitionEvidence) -> dict[str, Verdict]:
 
 def only_cold(replica: ReplicaEvidence) -> list[PartName]:
     """Parts that cold registers, and that hot neither registers nor has merged or mutated."""
-    return [part for part in replica.cold if not is_covered(part, replica.hot)]
+    return not_covered(replica.cold, replica.hot)
 
 
 def _judge_replica(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict:
@@ -65,7 +72,7 @@ def _silent(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict 
 
 def _unregistered(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     registered = (*replica.hot, *replica.cold)
-    found = [part for part in replica.active or () if not is_covered(part, registered)]
+    found = list(filter(replica.counts, not_covered(replica.active or (), registered)))
     if not found:
         return None
     if partition.is_cold and not partition.cold_is_known:
@@ -77,15 +84,20 @@ def _unregistered(partition: PartitionEvidence, replica: ReplicaEvidence) -> Ver
 
 def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     """What is registered and not active."""
-    active = replica.active or ()
-    missing = [part for part in only_cold(replica) if not is_covered(part, active)]
-    missing_hot = [part for part in replica.hot if not is_covered(part, active)]
+    missing, missing_hot = _missing(replica, only_cold(replica)), _missing(replica, replica.hot)
     aside = [part for part in (*missing, *missing_hot) if _is_detached(replica, part)]
+    blocks_start = any(part in replica.cold for part in missing_hot)
     if aside:
-        return _verdict(Kind.SET_ASIDE, aside)
+        return _verdict(Kind.SET_ASIDE, aside)._replace(blocks_start=blocks_start)
     if missing:
-        return _only_registered(partition, replica, missing)
-    return _verdict(Kind.NOT_ON_DISK, missing_hot) if missing_hot else None
+        return _only_registered(partition, replica, missing)._replace(blocks_start=blocks_start)
+    if missing_hot:
+        return _verdict(Kind.NOT_ON_DISK, missing_hot)._replace(blocks_start=blocks_start)
+    return None
+
+
+def _missing(replica: ReplicaEvidence, parts: Iterable[PartName]) -> list[PartName]:
+    return list(filter(replica.counts, not_covered(parts, replica.active or ())))
 
 
 def _only_registered(
@@ -132,10 +144,10 @@ def _differing(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdi
 
 
 _RULES: tuple[Rule, ...] = (
+    _unregistered,
     _unreadable,
     _another_replica,
     _silent,
-    _unregistered,
     _not_on_disk,
     _without_data,
     _unlike_disk,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 from ..aligned import aligned
@@ -28,16 +29,27 @@ class Names(NamedTuple):
     """Replica → paths among its parts whose names no part has; a replica without such is no key."""
 
 
-def listed_names(reader: ZnodeReader, layout: ShardLayout, format_version: int) -> Names:
-    """The names in an ensemble, over all replicas that it has there."""
+def listed_names(reader: ZnodeReader, layout: ShardLayout, format_version: int | None) -> Names:
+    """The names in an ensemble, over all replicas that it has there.
+
+    Without a ``format_version``, of a table whose definition is gone, the names themselves tell it.
+    """
     replicas = [layout.replica(name) for name in reader.children([layout.replicas])[0] or ()]
+    listed = [names or () for names in reader.children([each.parts for each in replicas])]
+    version = _told_version(chain.from_iterable(listed)) if format_version is None else format_version
     parts: dict[str, PartitionNames] = {}
     unreadable: dict[str, tuple[str, ...]] = {}
-    for replica, names in aligned(replicas, reader.children([each.parts for each in replicas])):
-        parts[replica.name], odd = taken_apart(names or (), format_version, replica.parts)
+    for replica, names in aligned(replicas, listed):
+        parts[replica.name], odd = taken_apart(names, version, replica.parts)
         if odd:
             unreadable[replica.name] = tuple(f"{replica.parts}/{name}" for name in odd)
     return Names(parts, unreadable)
+
+
+def _told_version(names: Iterable[str]) -> int:
+    """0 where a name is none in data format version 1, and is one there; otherwise 1."""
+    odd = taken_apart(names, 1, "")[1]
+    return 0 if len(taken_apart(odd, 0, "")[1]) < len(odd) else 1
 
 
 def taken_apart(names: Iterable[str], format_version: int, where: str) -> tuple[PartitionNames, list[str]]:

@@ -104,6 +104,26 @@ class EvidenceReader:
             lock="" if lock is None else lock.data.decode(errors="replace"),
         )
 
+    def read_left_in_cold(self, shard_path: str) -> ShardEvidence | None:
+        """What cold has of a table that hot has not; None where it has nothing, or has it for another hot.
+
+        Raises as `read` does, but for NoSuchTable.
+        """
+        layout = ShardLayout(shard_path)
+        self._cold.sync(layout.path)
+        cold = listed_names(self._cold, layout, None)
+        binding = look_at_binding(self._hot, self._cold, self._root, layout)
+        side = None if binding.marker is None else binding.marker.side
+        if not (cold.unreadable or any(cold.parts.values())):
+            return None
+        if side is not None and side.path != binding.here.path:
+            return None
+        refuse_other_side(binding, layout)
+        states: dict[str, Znode | None] = dict.fromkeys(sorted(set[str]().union(*cold.parts.values())))
+        found = _Found(layout, {}, Names({}, {}), cold, states)
+        partitions = self._partitions(found, binding, Owner.FORMER)
+        return ShardEvidence(layout, binding, Owner.FORMER, partitions, lock="")
+
     def _format_version(self, layout: ShardLayout) -> int:
         metadata = self._hot.read([layout.metadata])[0]
         if metadata is None:

@@ -16,7 +16,7 @@ a longer text (``2019-1`` is the beginning of ``2019-12``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -153,6 +153,12 @@ def _not_a_part_name(text: str, format_version: int, where: str) -> FormatError:
 def is_covered(part: PartName, by: Iterable[PartName]) -> bool:
     """Whether one of the others is the part itself, or came of it by merges and mutations."""
     return any(each.covers(part) for each in by)
+
+
+def not_covered(parts: Iterable[PartName], by: Collection[PartName]) -> list[PartName]:
+    """Those of the parts that are neither among the others nor became one of them, in their order."""
+    same = {part.text for part in by}
+    return [part for part in parts if part.text not in same and not is_covered(part, by)]
 
 
 def uncovered(then: Iterable[str], now: Iterable[str], partition_id: str, where: str) -> list[str]:

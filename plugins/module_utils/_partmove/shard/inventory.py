@@ -10,7 +10,7 @@ that is merged away during the walk is left out, one that appears may or may not
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -62,20 +62,59 @@ def find_shard_paths(hot: ZnodeReader, root: str, *, without: Collection[str] = 
     Does not look below a shard path, nor at the subtrees in ``without``; holds the paths of one
     depth of the tree in memory. Raises EnsembleError when there is no such root.
     """
+    return _walk(hot, root, without, _are_shard_paths)
+
+
+def find_paths_in_cold(
+    cold: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES
+) -> Iterator[str]:
+    """Paths at and below ``root`` at which cold registers parts, in the order of `find_shard_paths`.
+
+    Cold has nothing of a table but its replicas and their parts. Where it has no such root there are none.
+    """
+    if cold.children([root])[0] is None:
+        return iter(())
+    return _walk(cold, root, without, _are_paths_in_cold)
+
+
+_Listed = tuple[str, tuple[str, ...]]
+"""A path and the names of its children."""
+_AreTables = Callable[[ZnodeReader, Sequence[_Listed]], Sequence[bool]]
+"""Of each of the paths, whether it is one of those that are looked for."""
+
+
+def _walk(reader: ZnodeReader, root: str, without: Collection[str], are_tables: _AreTables) -> Iterator[str]:
     level = [root]
     while level:
         below: list[str] = []
         for paths in _batches(level):
-            for path, names in aligned(paths, hot.children(paths)):
-                if names is None:
-                    if path == root:
-                        raise _no_root(hot, root)
-                elif is_shard_path(names):
+            found = [each for each in aligned(paths, reader.children(paths)) if each[1] is not None]
+            if not found and paths == [root]:
+                raise _no_root(reader, root)
+            listed = [(path, names or ()) for path, names in found]
+            for (path, names), is_table in aligned(listed, are_tables(reader, listed)):
+                if is_table:
                     yield path
                 else:
                     prefix = path.rstrip("/")
                     below.extend(f"{prefix}/{name}" for name in names)
         level = sorted(path for path in below if path not in without)
+
+
+def _are_shard_paths(_reader: ZnodeReader, listed: Sequence[_Listed]) -> Sequence[bool]:
+    return [is_shard_path(names) for _path, names in listed]
+
+
+def _are_paths_in_cold(cold: ZnodeReader, listed: Sequence[_Listed]) -> Sequence[bool]:
+    folders = [f"{path}/replicas" for path, names in listed if "replicas" in names and path != "/"]
+    replicas = aligned(folders, cold.children(folders))
+    each_replica = [f"{folder}/{name}" for folder, names in replicas for name in names or ()]
+    found = {
+        path.rpartition("/replicas/")[0]
+        for path, names in aligned(each_replica, cold.children(each_replica))
+        if "parts" in (names or ())
+    }
+    return [path in found for path, _names in listed]
 
 
 def count_parts(reader: ZnodeReader, shard_paths: Sequence[str]) -> list[int]:

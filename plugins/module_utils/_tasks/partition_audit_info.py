@@ -1,0 +1,103 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of partition_audit_info: says of every partition of every replica what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .._partmove.audit.audit import Row, ShardAudit, audit_shard
+from .._partmove.audit.evidence import Disks
+from .._partmove.audit.reader import EvidenceReader
+from .._partmove.audit.report import AuditReport
+from .._partmove.errors import NoSuchTable
+from .._partmove.formats.layout import ShardLayout
+from .._partmove.tree.ports import ZnodeReader
+from .resources import Resources, coordination_root, probe_of
+from .shard_paths import cold_paths_below, shard_paths_below, told_apart
+
+
+class AuditPartitions:
+    """Implements Task for partition_audit_info."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any], disks: Disks | None = None) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be.
+
+        ``disks`` tells what servers have on disk, in place of those that the options name.
+        """
+        self._root: str | None = params["root"]
+        self._shard_paths = sorted({ShardLayout(path).path for path in params["shard_paths"] or ()})
+        self._coordination_root = coordination_root(params)
+        self._with_sound = params["details"] == "all"
+        self._compare_all: bool = params["compare_content"]
+        self._disks = disks or probe_of(params["clickhouse"])
+        self._audits: list[ShardAudit] = []
+        self._is_whole = False
+        self._now = 0.0
+
+    def result(self) -> dict[str, Any]:
+        """What was found so far; metrics only once everything was looked at."""
+        report = AuditReport(self._audits)
+        return {
+            "changed": False,
+            "findings": [_finding(row) for row in (report.rows if self._with_sound else report.findings)],
+            "kinds": {kind.value: count for kind, count in report.kinds().items()},
+            "restart_unsafe": [each._asdict() for each in report.unsafe()],
+            "drifted": report.is_drifted,
+            "complete": self._is_whole and report.is_complete,
+            "unjudged": [
+                {"shard_path": each.shard_path, "reason": each.unjudged} for each in report.unjudged()
+            ],
+            "shard_paths": report.shard_paths,
+            "summary": report.summary(),
+            "metrics": report.metrics(self._now) if self._is_whole else "",
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Audit one shard path after the other."""
+        hot, cold = resources.open_pair()
+        reader = EvidenceReader(hot, cold, self._disks, resources.clock, self._coordination_root)
+        for shard_path in told_apart(hot, cold, self._paths(hot, cold)):
+            self._audit(reader, shard_path)
+        self._is_whole, self._now = True, resources.clock.now()
+
+    def _paths(self, hot: ZnodeReader, cold: ZnodeReader) -> Iterator[str]:
+        if self._root is None:
+            yield from self._shard_paths
+            return
+        seen = set()
+        for path in shard_paths_below(hot, self._root, self._coordination_root):
+            seen.add(path)
+            yield path
+        # A table that was made or moved meanwhile is audited as well.
+        for path in cold_paths_below(cold, self._root, self._coordination_root):
+            if path not in seen:
+                yield path
+
+    def _audit(self, reader: EvidenceReader, shard_path: str) -> None:
+        try:
+            self._audits.append(audit_shard(reader, shard_path, compare_all=self._compare_all))
+        except NoSuchTable:
+            if self._root is None:
+                raise
+            # The table was dropped after it was found below the root, or cold has nothing of it any more.
+
+
+def _finding(row: Row) -> dict[str, Any]:
+    verdict = row.verdict
+    return {
+        "shard_path": row.shard_path,
+        "partition": row.partition,
+        "replica": row.replica,
+        "kind": verdict.kind.value,
+        "means": verdict.kind.means,
+        "parts": list(verdict.parts),
+        "reason": verdict.reason,
+        "way_out": verdict.kind.way_out,
+        "restart_unsafe": verdict.restart_unsafe,
+    }
