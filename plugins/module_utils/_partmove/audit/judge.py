@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from ..formats.names import PartName, is_covered, not_covered
+from ..move.detached import part_of
 from .evidence import Owner, PartitionEvidence, ReplicaEvidence
 from .kind import Kind
 
@@ -199,7 +200,7 @@ def _has(replica: ReplicaEvidence, part: PartName) -> bool:
 
 def _is_detached(replica: ReplicaEvidence, part: PartName) -> bool:
     """Whether the folder has it, under its own name or with a reason before it (``ignored_…``)."""
-    return any(each == part.text or each.endswith(f"_{part.text}") for each in replica.detached or ())
+    return any(part.text in (each, part_of(each)) for each in replica.detached or ())
 
 
 def _verdict(kind: Kind, parts: Iterable[PartName]) -> Verdict:

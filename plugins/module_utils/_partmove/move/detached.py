@@ -30,7 +30,7 @@ def detached_since(
     failures: dict[str, Refusal] = {}
     try:
         for replica, name in _newly_detached(servers, shard, before):
-            partition_id = owners.get(name) or owners.get(_part_of(name))
+            partition_id = owners.get(name) or owners.get(part_of(name))
             if partition_id is not None:
                 failures.setdefault(partition_id, _detached(replica, name))
     except PartMoveError as error:
@@ -48,7 +48,7 @@ def _newly_detached(
             yield replica, name
 
 
-def _part_of(folder: str) -> str:
+def part_of(folder: str) -> str:
     """Name of the part in a detached folder named ``<reason>_<part>`` or ``<reason>_<part>_try<N>``."""
     match = _DETACHED.fullmatch(folder)
     return folder if match is None else match[1]
