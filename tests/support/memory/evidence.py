@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.evidence import (
+    Doubts,
     Owner,
     PartitionEvidence,
     ReplicaEvidence,
@@ -38,9 +39,12 @@ def replica(  # noqa: PLR0913 - each is a field of the evidence
     differing: str = "",
     unlike_disk: str = "",
     unreadable: str = "",
-    seen_before: str | None = None,
+    before: tuple[str, str] | None = None,
 ) -> ReplicaEvidence:
-    """One replica; without a ``disk`` its server is silent."""
+    """One replica; without a ``disk`` its server is silent.
+
+    ``before``: what was unregistered, and what was missing, in an earlier look.
+    """
     return ReplicaEvidence(
         name=name,
         is_in_hot=in_hot,
@@ -52,7 +56,7 @@ def replica(  # noqa: PLR0913 - each is a field of the evidence
         differing=frozenset(differing.split()),
         unlike_disk=frozenset(unlike_disk.split()),
         unreadable=tuple(unreadable.split()),
-        seen_before=None if seen_before is None else frozenset(seen_before.split()),
+        before=None if before is None else Doubts(*(frozenset(names.split()) for names in before)),
     )
 
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..errors import BoundElsewhere, FormatError, NoSuchTable
-from .evidence import PartitionEvidence
+from .evidence import Doubts, PartitionEvidence
 from .judge import Verdict, judge
 from .kind import Kind
 from .reader import EvidenceReader, ShardEvidence
@@ -78,16 +78,16 @@ def _look(reader: EvidenceReader, shard_path: str, content_of: Collection[str] =
 
 
 def _after(first: ShardEvidence, second: ShardEvidence) -> ShardEvidence:
-    """The second look, for which a part counts as missing only if it was in doubt in the first one too."""
+    """The second look, for which only the doubts of the first one count."""
     before = {
-        (partition.partition_id, replica.name): replica.in_doubt
+        (partition.partition_id, replica.name): replica.doubts
         for partition in first.partitions.values()
         for replica in partition.replicas
     }
 
     def after(partition: PartitionEvidence) -> PartitionEvidence:
         replicas = tuple(
-            replace(each, seen_before=before.get((partition.partition_id, each.name), frozenset()))
+            replace(each, before=before.get((partition.partition_id, each.name), Doubts()))
             for each in partition.replicas
         )
         return replace(partition, replicas=replicas)

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ..formats.names import PartName, not_covered
 from ..formats.state import is_cold
@@ -45,6 +45,13 @@ class Owner(Enum):
     """There is no marker: another tool, if anybody, put parts there."""
 
 
+class Doubts(NamedTuple):
+    """Names of parts of a replica that are on disk and registered nowhere, or registered and not on disk."""
+
+    unregistered: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True)
 class ReplicaEvidence:
     """One partition of one replica. Names of parts are those of this partition only.
@@ -57,8 +64,8 @@ class ReplicaEvidence:
     differing: names that both ensembles register, with other bytes.
     unlike_disk: registered names that are active with another hash.
     unreadable: paths of znodes whose name no part has, or whose data is not understood.
-    seen_before: names that an earlier look found `in_doubt`; None where this is the first look. Other parts
-        came or went while this look was at work, and nothing is concluded from them.
+    before: the doubts of an earlier look; None where this is the first one. Other parts came or went while
+        this look was at work, and nothing is concluded from where they are not.
     """
 
     name: str
@@ -73,19 +80,26 @@ class ReplicaEvidence:
     unreadable: tuple[str, ...] = ()
     hashes: Mapping[str, str | None] = field(default_factory=dict)
     """Name of each active part → hash of all its files; None where the server does not tell."""
-    seen_before: frozenset[str] | None = None
+    before: Doubts | None = None
 
     @property
-    def in_doubt(self) -> frozenset[str]:
-        """Names that are on disk and registered nowhere, or the other way round, in this look alone."""
+    def doubts(self) -> Doubts:
+        """What does not fit in this look alone."""
         active, registered = self.active or (), (*self.hot, *self.cold)
-        return frozenset(
-            part.text for part in (*not_covered(active, registered), *not_covered(registered, active))
+        return Doubts(
+            frozenset(part.text for part in not_covered(active, registered)),
+            frozenset(part.text for part in not_covered(registered, active)),
         )
 
-    def counts(self, part: PartName) -> bool:
-        """Whether something may be concluded from where the part is not."""
-        return self.seen_before is None or part.text in self.seen_before
+    def unregistered(self) -> list[PartName]:
+        """Parts on disk that neither ensemble registers."""
+        found = not_covered(self.active or (), (*self.hot, *self.cold))
+        return [part for part in found if self.before is None or part.text in self.before.unregistered]
+
+    def missing(self, parts: Iterable[PartName]) -> list[PartName]:
+        """Those of the registered parts that are not on disk."""
+        found = not_covered(parts, self.active or ())
+        return [part for part in found if self.before is None or part.text in self.before.missing]
 
 
 @dataclass(frozen=True)

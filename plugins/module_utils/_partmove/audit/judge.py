@@ -72,8 +72,7 @@ def _silent(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict 
 
 
 def _unregistered(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
-    registered = (*replica.hot, *replica.cold)
-    found = list(filter(replica.counts, not_covered(replica.active or (), registered)))
+    found = replica.unregistered()
     if not found:
         return None
     if partition.is_cold and not partition.cold_is_known:
@@ -85,7 +84,7 @@ def _unregistered(partition: PartitionEvidence, replica: ReplicaEvidence) -> Ver
 
 def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     """What is registered and not active."""
-    missing, missing_hot = _missing(replica, only_cold(replica)), _missing(replica, replica.hot)
+    missing, missing_hot = replica.missing(only_cold(replica)), replica.missing(replica.hot)
     aside = [part for part in (*missing, *missing_hot) if _is_detached(replica, part)]
     blocks_start = any(part in replica.cold for part in missing_hot)
     if aside:
@@ -95,10 +94,6 @@ def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verd
     if missing_hot:
         return _verdict(Kind.NOT_ON_DISK, missing_hot)._replace(blocks_start=blocks_start)
     return None
-
-
-def _missing(replica: ReplicaEvidence, parts: Iterable[PartName]) -> list[PartName]:
-    return list(filter(replica.counts, not_covered(parts, replica.active or ())))
 
 
 def _only_registered(

@@ -8,32 +8,42 @@ from __future__ import annotations
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.evidence import ReplicaEvidence
 from support.memory.evidence import AB, A, B, partition, parts, replica
 
 
 @pytest.mark.parametrize(
-    ("fields", "doubtful"),
+    ("evidence", "unregistered", "missing"),
     [
-        ({}, ""),
-        ({"hot": A, "disk": A}, ""),
-        ({"cold": A, "disk": A}, ""),
-        ({"hot": f"{A} {B}", "disk": AB}, AB),
-        ({"hot": AB, "disk": f"{A} {B}"}, AB),
-        ({"hot": f"{A} {B} {AB}", "disk": AB}, ""),
-        ({"disk": A}, A),
-        ({"cold": A}, A),
-        ({"hot": A, "disk": B}, f"{A} {B}"),
-        ({"hot": A, "disk": None}, A),
+        (replica(), "", ""),
+        (replica(hot=A, disk=A), "", ""),
+        (replica(cold=A, disk=A), "", ""),
+        (replica(hot=f"{A} {B}", disk=AB), AB, ""),
+        (replica(hot=AB, disk=f"{A} {B}"), "", AB),
+        (replica(hot=f"{A} {B} {AB}", disk=AB), "", ""),
+        (replica(disk=A), A, ""),
+        (replica(cold=A), "", A),
+        (replica(hot=A, disk=B), B, A),
+        (replica(hot=A, disk=None), "", A),
     ],
 )
-def test_what_is_in_doubt(fields: dict[str, str | None], doubtful: str) -> None:
-    assert replica(**fields).in_doubt == set(doubtful.split())  # type: ignore[arg-type]
+def test_what_does_not_fit(evidence: ReplicaEvidence, unregistered: str, missing: str) -> None:
+    assert evidence.doubts == (frozenset(unregistered.split()), frozenset(missing.split()))
+    assert evidence.unregistered() == list(parts(unregistered))
+    assert evidence.missing((*evidence.hot, *evidence.cold)) == list(parts(missing))
 
 
-@pytest.mark.parametrize(("seen_before", "counts"), [(None, True), ("", False), (B, False), (A, True)])
-def test_what_counts(seen_before: str | None, counts: bool) -> None:
-    (part,) = parts(A)
-    assert replica(seen_before=seen_before).counts(part) is counts
+@pytest.mark.parametrize(
+    ("before", "unregistered", "missing"),
+    [(("", ""), "", ""), ((A, B), "", ""), ((B, ""), B, ""), (("", A), "", A), ((B, A), B, A)],
+)
+def test_only_what_did_not_fit_before_counts(
+    before: tuple[str, str], unregistered: str, missing: str
+) -> None:
+    evidence = replica(hot=A, disk=B, before=before)
+    assert evidence.unregistered() == list(parts(unregistered))
+    assert evidence.missing(evidence.hot) == list(parts(missing))
+    assert evidence.doubts == (frozenset({B}), frozenset({A}))
 
 
 @pytest.mark.parametrize(("state", "cold"), [("", False), ("HOT", False), ("COLD", True), ("COLD\n", False)])

@@ -231,10 +231,11 @@ def test_what_must_not_be_restarted(evidence: ReplicaEvidence, unsafe: bool) -> 
 @pytest.mark.parametrize(
     ("evidence", "kind"),
     [
-        (replica(hot=A, disk=f"{A} {B}", seen_before=""), Kind.HOT),
-        (replica(hot=A, disk=f"{A} {B}", seen_before=B), Kind.UNREGISTERED),
-        (replica(hot=f"{A} {B}", disk=A, seen_before=A), Kind.HOT),
-        (replica(hot=f"{A} {B}", disk=A, seen_before=B), Kind.NOT_ON_DISK),
+        (replica(hot=A, disk=f"{A} {B}", before=("", B)), Kind.HOT),
+        (replica(hot=A, disk=f"{A} {B}", before=(B, "")), Kind.UNREGISTERED),
+        (replica(hot=f"{A} {B}", disk=A, before=(B, A)), Kind.HOT),
+        (replica(hot=f"{A} {B}", disk=A, before=("", B)), Kind.NOT_ON_DISK),
+        (replica(cold=A, before=("", A)), Kind.DROPPED),
     ],
 )
 def test_only_what_was_in_doubt_before_counts(evidence: ReplicaEvidence, kind: Kind) -> None:

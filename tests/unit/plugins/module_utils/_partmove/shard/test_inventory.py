@@ -20,6 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inve
     InventoryRow,
     check_tables,
     count_parts,
+    find_paths_in_cold,
     find_shard_paths,
     read_inventory,
 )
@@ -123,3 +124,23 @@ def test_tables_that_are_not_there_are_named(pair: Pair) -> None:
     assert refusal.value.message == (
         "There is no replicated table at /c/no_table, /c/1, /c/2 and 1 more in the hot ensemble"
     )
+
+
+def test_paths_at_which_cold_registers_parts(pair: Pair) -> None:
+    client = pair.cold_client
+    for path in (VISITS, HITS, "/other/t", "/partmove/t"):
+        SyntheticTable(client, path).add_part("r1", "201902_0_0_0")
+    client.ensure_path(f"{HITS}/replicas/r2/parts")
+    client.ensure_path("/clickhouse/replicas/r1")
+    client.ensure_path(f"{HITS}/below/replicas/r1/parts")
+    assert list(find_paths_in_cold(pair.cold, "/")) == ["/other/t", HITS, VISITS]
+    assert list(find_paths_in_cold(pair.cold, "/clickhouse")) == [HITS, VISITS]
+    assert list(find_paths_in_cold(pair.cold, HITS)) == [HITS]
+    assert list(find_paths_in_cold(pair.cold, "/", without={"/clickhouse", "/other"})) == ["/partmove/t"]
+    assert list(find_paths_in_cold(pair.cold, "/none")) == []
+
+
+def test_a_path_below_what_is_called_replicas_is_found_as_well(pair: Pair) -> None:
+    path = "/clickhouse/replicas/hits"
+    SyntheticTable(pair.cold_client, path).add_part("r1", "201902_0_0_0")
+    assert list(find_paths_in_cold(pair.cold, "/")) == [path]
