@@ -100,7 +100,7 @@ def test_every_module(
     results, output = call_modules(tmp_path, *calls, ANSIBLE_PYTHON_INTERPRETER=str(python))
 
     assert not [each["msg"] for each in results if each["failed"]]
-    health, entered, ledger, checked, moved, marked, looked, edited = results
+    health, entered, ledger, checked, moved, marked, looked, audited, edited = results
     assert table.path in [each["shard_path"] for each in health["replicas"]]
     assert [each["after"] for each in entered["replicas"]] == ["ready"]
     assert ledger["ready"]
@@ -111,6 +111,8 @@ def test_every_module(
         ("cold", "COLD"),
         ("hot", "HOT"),
     ]
+    assert (audited["drifted"], audited["complete"]) == (False, True)
+    assert audited["kinds"]["cold"] == audited["kinds"]["hot"] == 1
     assert "<cold_zookeeper>" in config.read_text()
     assert "Traceback" not in output
 
@@ -132,6 +134,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("part_move", ensembles | move),
         Call("partition_state", ensembles | mark),
         Call("part_info", ensembles | {"shard_paths": [table.path]}),
+        Call("partition_audit_info", ensembles | {"shard_paths": [table.path]} | asked),
         Call("clickhouse_config", {"path": str(config), "nodes": [{"host": "c1"}], "style": "inline"}),
     )
 
@@ -152,6 +155,7 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("part_move", {**both, "shard_paths": ["/t"]}),
         Call("partition_state", {**both, **marked}),
         Call("part_info", {"hot": somewhere, "root": "/"}),
+        Call("partition_audit_info", {**both, "root": "/", "clickhouse": {}}),
         Call("clickhouse_config", {"nodes": [{"host": "c1"}]}),
     )
     assert {call.module for call in calls} == MODULES

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .._partmove.audit.audit import Row, ShardAudit, audit_shard
@@ -41,22 +41,9 @@ class AuditPartitions:
         self._now = 0.0
 
     def result(self) -> dict[str, Any]:
-        """What was found so far; metrics only once everything was looked at."""
-        report = AuditReport(self._audits)
-        return {
-            "changed": False,
-            "findings": [_finding(row) for row in (report.rows if self._with_sound else report.findings)],
-            "kinds": {kind.value: count for kind, count in report.kinds().items()},
-            "restart_unsafe": [each._asdict() for each in report.unsafe()],
-            "drifted": report.is_drifted,
-            "complete": self._is_whole and report.is_complete,
-            "unjudged": [
-                {"shard_path": each.shard_path, "reason": each.unjudged} for each in report.unjudged()
-            ],
-            "shard_paths": report.shard_paths,
-            "summary": report.summary(),
-            "metrics": report.metrics(self._now) if self._is_whole else "",
-        }
+        """What was found so far; complete, and with metrics, only once everything was looked at."""
+        result = result_of(self._audits, self._now, with_sound=self._with_sound)
+        return result if self._is_whole else {**result, "complete": False, "metrics": ""}
 
     def run(self, resources: Resources) -> None:
         """Audit one shard path after the other."""
@@ -86,6 +73,23 @@ class AuditPartitions:
             if self._root is None:
                 raise
             # The table was dropped after it was found below the root, or cold has nothing of it any more.
+
+
+def result_of(audits: Sequence[ShardAudit], now: float, *, with_sound: bool = False) -> dict[str, Any]:
+    """The result of the module; ``now`` is the time of the audit in seconds since 1970."""
+    report = AuditReport(audits)
+    return {
+        "changed": False,
+        "findings": [_finding(row) for row in (report.rows if with_sound else report.findings)],
+        "kinds": {kind.value: count for kind, count in report.kinds().items()},
+        "restart_unsafe": [each._asdict() for each in report.unsafe()],
+        "drifted": report.is_drifted,
+        "complete": report.is_complete,
+        "unjudged": [{"shard_path": each.shard_path, "reason": each.unjudged} for each in report.unjudged()],
+        "shard_paths": report.shard_paths,
+        "summary": report.summary(),
+        "metrics": report.metrics(now),
+    }
 
 
 def _finding(row: Row) -> dict[str, Any]:

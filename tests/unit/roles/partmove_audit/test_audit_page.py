@@ -1,0 +1,151 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The page of an audit: what is on it, its colours, and how it is shown in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jinja2
+import pytest
+import yaml
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audit import Row, ShardAudit
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.judge import Verdict
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_audit_info import result_of
+from support.html_page import (
+    HOSTILE,
+    Page,
+    check_page,
+    check_same_elements,
+    low_contrasts,
+    palettes,
+)
+from support.servers.chromium import show
+
+ROLE = Path(__file__).resolve().parents[4] / "roles" / "partmove_audit"
+TEMPLATE = (ROLE / "templates" / "audit.html.j2").read_text(encoding="utf-8")
+VARIABLES = yaml.safe_load((ROLE / "vars" / "main.yml").read_text(encoding="utf-8"))
+MOST_ROWS = VARIABLES["partmove_audit__most_rows"]
+UNSAFE = "DO NOT RESTART these servers"
+
+
+def page_of(*audits: ShardAudit) -> str:
+    """The page as Ansible makes it, which escapes nothing by itself."""
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
+    return environment.from_string(TEMPLATE).render(
+        partmove_audit_result=result_of(audits, now=0.0),
+        partmove_audit__as_of="2026-11-22T07:00:00Z",
+        **VARIABLES,
+    )
+
+
+def audit(path: str, *rows: tuple[str, str, Verdict]) -> ShardAudit:
+    return ShardAudit(path, tuple(Row(path, *row) for row in rows))
+
+
+def every_kind(path: str) -> ShardAudit:
+    return audit(
+        path,
+        *(
+            (f"2019{number:02}", f"r{1 + number % 3}", Verdict(kind, (f"2019{number:02}_0_27_5",)))
+            for number, kind in enumerate(Kind, start=1)
+        ),
+    )
+
+
+def large(name: str = "") -> str:
+    """A page that has everything, with a name in all places that have names."""
+    parts = tuple(f"201912_{number}_{number}_0{name}" for number in range(9))
+    reason = f"ClickHouse at ch2.example:8123 cannot be reached: timed out{name}. Start it."
+    busy = audit(
+        f"/clickhouse/tables/01/visits{name}",
+        *(
+            (f"{number:06}", f"r1{name}", Verdict(Kind.NOT_JUDGED, (), reason))
+            for number in range(MOST_ROWS + 50)
+        ),
+        (f"201912{name}", f"r2{name}", Verdict(Kind.SET_ASIDE, parts, blocks_start=True)),
+        ("", "r2", Verdict(Kind.UNREADABLE, (f"/clickhouse/tables/01/visits/replicas/r2/parts/lock{name}",))),
+    )
+    unjudged = ShardAudit(f"/clickhouse/tables/02/hits{name}", (), f"Runs meet elsewhere{name}.")
+    return page_of(every_kind(f"/clickhouse/tables/01/hits{name}"), busy, unjudged)
+
+
+def test_page_needs_nothing_else_and_says_what_it_is() -> None:
+    for text in (large(), page_of()):
+        check_page(text)
+
+
+def test_names_are_text_whatever_is_in_them() -> None:
+    hostile = large(HOSTILE)
+    check_same_elements(hostile, large())
+    words = Page(hostile).words
+    for name in ("/clickhouse/tables/01/hits", "/clickhouse/tables/02/hits", "201912", "201912_0_0_0", "r2"):
+        assert f"{name}{HOSTILE}" in words
+    assert hostile.count("<script") == 0
+
+
+def test_every_kind_that_was_found_is_told_with_its_way_out() -> None:
+    text = " ".join(Page(large()).words)
+    for kind in Kind:
+        assert (f"{kind.means[1:]}." in text) is not kind.is_sound
+        assert kind.is_sound or f"{kind.way_out}." in text
+
+
+def test_what_must_not_be_restarted_comes_first() -> None:
+    words = Page(large()).words
+    place = words.index(UNSAFE)
+    assert place < words.index("Sound")
+    assert [each for each in words[place:] if each.startswith("r")][:2] == ["r2, r3", "r2"]
+
+
+def test_what_is_sound_has_no_findings_and_no_warning() -> None:
+    words = Page(page_of(audit("/t", ("2019", "r1", Verdict(Kind.COLD))))).words
+    assert "Registration, State and disks fit together." in " ".join(words)
+    assert UNSAFE not in words
+    assert Kind.COLD.value not in words
+
+
+@pytest.mark.parametrize(
+    ("audits", "head"),
+    [
+        ([audit("/t", ("1", "r1", Verdict(Kind.GHOST)))], "Drifted"),
+        ([audit("/t", ("1", "r1", Verdict(Kind.NOT_JUDGED, reason="away")))], "Incomplete"),
+        ([ShardAudit("/t", (), "elsewhere")], "Incomplete"),
+        ([], "Sound"),
+    ],
+)
+def test_what_it_is_all_in_all(audits: list[ShardAudit], head: str) -> None:
+    assert (
+        Page(page_of(*audits)).words[Page(page_of(*audits)).words.index("Audit of partitions") :][2] == head
+    )
+
+
+def test_page_stays_small() -> None:
+    text = large()
+    assert len(text.encode()) < 150_000
+    assert "52 more are in the result of the module." in text
+
+
+PALETTES = palettes(TEMPLATE)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_can_be_read(scheme: str) -> None:
+    assert low_contrasts(PALETTES[scheme]) == {}
+    assert len([name for name in PALETTES[scheme] if name.endswith("-text")]) == 4
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "height"), [(1280, 4200), (390, 7200)])
+def test_page_fits_into_its_window(tmp_path: Path, width: int, height: int, scheme: str) -> None:
+    """At the width of a laptop and of a phone; the screenshots stay in the folder of the test."""
+    page = tmp_path / "audit.html"
+    page.write_text(large(), encoding="utf-8")
+    shown = show(page, tmp_path, width=width, height=height, scheme=scheme)
+    assert (shown.inner_width, shown.console) == (width, [])
+    assert shown.scroll_width <= width
+    assert shown.background == PALETTES[scheme]["page"]
