@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ..aligned import aligned
 from ..binding.binding import Binding, read_binding_of_any_cold
+from ..binding.marker import parse_marker
 from ..errors import NoSuchTable, PartMoveError
 from ..formats.layout import ShardLayout
 from ..formats.table_metadata import parse_table_metadata
@@ -112,17 +113,21 @@ class EvidenceReader:
         layout = ShardLayout(shard_path)
         self._cold.sync(layout.path)
         cold = listed_names(self._cold, layout, None)
-        binding = look_at_binding(self._hot, self._cold, self._root, layout)
-        side = None if binding.marker is None else binding.marker.side
-        if not (cold.unreadable or any(cold.parts.values())):
+        if not (cold.unreadable or any(cold.parts.values())) or self._is_of_another_hot(layout):
             return None
-        if side is not None and side.path != binding.here.path:
-            return None
-        refuse_other_side(binding, layout)
+        binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
         states: dict[str, Znode | None] = dict.fromkeys(sorted(set[str]().union(*cold.parts.values())))
         found = _Found(layout, {}, Names({}, {}), cold, states)
         partitions = self._partitions(found, binding, Owner.FORMER)
         return ShardEvidence(layout, binding, Owner.FORMER, partitions, lock="")
+
+    def _is_of_another_hot(self, layout: ShardLayout) -> bool:
+        """Whether cold says that it has the shard path for another path of a hot ensemble."""
+        znode = self._cold.read([layout.path])[0]
+        marker = None if znode is None else parse_marker(znode)
+        if marker is None or marker.side is None:
+            return False
+        return marker.side.path != f"{self._hot.chroot}{layout.path}"
 
     def _format_version(self, layout: ShardLayout) -> int:
         metadata = self._hot.read([layout.metadata])[0]
