@@ -173,8 +173,8 @@ MUTANTS = (
     Mutant(
         "a part that is registered nowhere is sound",
         _JUDGE,
-        "    _unregistered,\n    _not_on_disk,\n",
-        "    _not_on_disk,\n",
+        "    _unregistered,\n    _unreadable,\n",
+        "    _unreadable,\n",
         ("audit/test_audit.py::test_kinds[lost_from_both-expected0]",),
     ),
     Mutant(

@@ -114,7 +114,7 @@ DISK_SYMPTOMS = (
         "A part that the cold ensemble has registered for the replica is not on its disk.",
         "system.parts, the folder detached, olap.partmove.part_info",
         "Do not restart, CHECK or OPTIMIZE the table; look for the part in the folder detached and on the"
-        " other replicas, and let an audit of the partition tell how it is put right",
+        " other replicas, and let partition_audit_info tell how it is put right",
         _cold_missing,
     ),
     Symptom(

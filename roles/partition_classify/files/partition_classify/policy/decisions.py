@@ -96,7 +96,9 @@ def _decisions() -> list[Decision]:
         Decision(
             only_in_cold & ~is_marked_cold,
             COLD,
-            F.lit("registered in the cold ensemble only, but its State is not COLD: audit it"),
+            F.lit(
+                "registered in the cold ensemble only, but its State is not COLD: see partition_audit_info"
+            ),
         ),
         Decision(F.col("is_pinned_hot"), HOT, F.lit("pinned hot")),
         Decision(only_in_cold, COLD, F.lit("cold already")),

@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 YOUNG = "changed less than 1 day ago"
 
-UNMARKED = "registered in the cold ensemble only, but its State is not COLD: audit it"
+UNMARKED = "registered in the cold ensemble only, but its State is not COLD: see partition_audit_info"
 
 QUEUED = "a merge or a mutation of its parts is queued"
 

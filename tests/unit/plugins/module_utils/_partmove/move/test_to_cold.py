@@ -142,7 +142,7 @@ BRING_BACK = "Give the servers with clickhouse, and bring it back with the state
 CHECK = (
     "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
 )
-GONE = "Find out what deleted them and repair the partition now, before a server restarts"
+GONE = "Find out what deleted them; run partition_audit_info and part_repair now, before a server restarts"
 LATE = "Run again once the partition gets no inserts any more and every replica has its parts"
 
 CASES = [
@@ -247,7 +247,7 @@ CASES = [
             )
         ),
         f"replica r2 detached unexpected_{PART}_try2 during the run",
-        "Audit the partition now and repair it before the server restarts",
+        "Run partition_audit_info on the shard path now, and do what it says before the server restarts",
         "failed",
     ),
     Case(
@@ -313,7 +313,7 @@ CASES = [
             lambda: create("log/log-0000000000", entry(f"drop\n{DAY}_0_9_999999999\n".encode()))(bench)
         ),
         f"it was switched, but entries for the partition wait: {LOG}, and the switch could not be undone",
-        "Audit the partition now and repair it before anything merges it",
+        "Run partition_audit_info on the shard path now, and part_repair before anything is merged",
         "failed",
     ),
     Case(

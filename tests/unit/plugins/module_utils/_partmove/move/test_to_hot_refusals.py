@@ -167,7 +167,7 @@ CASES = [
         "active_on_disk",
         with_probe(detach_during_the_run),
         f"replica r2 detached unexpected_{PART}_try2 during the run",
-        "Audit the partition now and repair it before the server restarts",
+        "Run partition_audit_info on the shard path now, and do what it says before the server restarts",
         "failed",
     ),
     Case(
