@@ -37,20 +37,34 @@ def test_look_check_move_and_look_again(
         "clickhouse": {"endpoints": endpoints},
     }
     look = Call("part_info", {**ensembles, "shard_paths": [table.path]})
+    audit = Call(
+        "partition_audit_info",
+        {
+            **ensembles,
+            "shard_paths": [table.path],
+            "clickhouse": {"endpoints": endpoints},
+            "compare_content": True,
+        },
+    )
     # With the servers mixed up, none has the replica that it is asked for.
     mixed = dict(zip(endpoints, reversed(endpoints.values()), strict=True))
 
     results, _output = call_modules(
         tmp_path,
+        audit,
         look,
         Call("part_move", {**move, "clickhouse": {"endpoints": mixed}}),
         Call("part_move", move, check_mode=True),
         Call("part_move", move),
         Call("part_move", move),
         look,
+        audit,
     )
 
-    before, refused, checked, moved, again, after = results
+    audited_before, before, refused, checked, moved, again, after, audited_after = results
+    for audited, kind in ((audited_before, "hot"), (audited_after, "cold")):
+        assert (audited["findings"], audited["complete"]) == ([], True)
+        assert audited["kinds"][kind] == 2 * len(endpoints)
     assert [entry["location"] for entry in before["partitions"]] == ["hot", "hot"]
     assert [each["gate"] for each in refused["deferred"]] == ["active_on_disk", "active_on_disk"]
     assert f"has 0 tables that are replica r1 of {table.path}" in refused["deferred"][0]["reason"]
