@@ -17,8 +17,8 @@ description:
     server that does not answer makes the partitions of its replica V(not_judged), and RV(complete) false.
   - Drift is told only where two looks see it, as servers go on inserting, merging and dropping meanwhile.
 notes:
-  - The kinds are listed in C(docs/audit.md). The playbook M(ignore:olap.partmove.audit) runs this module for
-    monitoring.
+  - The kinds are listed in C(docs/audit.md). The playbook C(olap.partmove.audit) runs this module for people
+    and for monitoring.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -60,7 +60,7 @@ options:
 seealso:
   - module: olap.partmove.part_info
   - module: olap.partmove.replica_info
-  - module: olap.partmove.part_move
+  - module: olap.partmove.part_repair
 """
 
 EXAMPLES = r"""
