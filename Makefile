@@ -98,7 +98,7 @@ explore: setup ## Explore faults while partitions move: STEPS=1000000, or play S
 	@PYTHONPATH=build/collections:tests $(BIN)/python -m explore
 
 .PHONY: bench
-bench: setup ## Measure the move and the classification on this machine
+bench: setup ## Measure the move, the audit and the classification on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
 
 # Else the first test that boots a host would build the tree of all hosts, and others would wait for it.

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Measures a move between real ensembles, beside it the way of one request at a time, and the classification.
+"""Measures a move between real ensembles, the way of one request at a time, audits, and the classification.
 
 Prints a summary and writes build/bench.json. For figures to keep, run it on a machine that does
 nothing else.
@@ -13,11 +13,13 @@ from __future__ import annotations
 import json
 import os
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmark.bench_classification import measure_classification
+from benchmark.measured_audit import AuditMeasurement
 from benchmark.measured_move import Measurement
 from benchmark.pair import HEAP, REPLICAS, Baseline, Pair, running_pair
 
@@ -54,7 +56,8 @@ def main() -> None:
 def measure_one_member(pair: Pair) -> dict[str, Any]:
     """Measure the move, the other way and the move of legacy parts; the cold ensemble has one member."""
     _warm_up(pair)
-    runs = [pair.measure(pair.build(f"move_{number}", PARTITIONS)) for number in range(RUNS)]
+    tables = [pair.build(f"move_{number}", PARTITIONS) for number in range(RUNS)]
+    runs = [pair.measure(table) for table in tables]
     move = sorted(runs, key=_rate)[RUNS // 2]
     _print_move(f"Move, the median of {RUNS} runs", move)
     baseline = pair.measure_baseline(pair.build("baseline", PARTITIONS), BASELINE_PARTITIONS)
@@ -62,11 +65,14 @@ def measure_one_member(pair: Pair) -> dict[str, Any]:
     _print_baseline(baseline, ratio)
     legacy = pair.measure(pair.build("legacy", PARTITIONS, legacy=True))
     _print_move("Move of legacy parts: 3 znodes a part", legacy)
+    audits = {name: pair.measure_audit(tables[0], content=name == "content") for name in ("names", "content")}
+    _print_audits(audits)
     return {
         "move": _as_json(move) | {"parts_per_second_of_runs": [_rate(each) for each in runs]},
         "baseline": _as_json(baseline),
         "ratio": ratio,
         "move_legacy": _as_json(legacy),
+        "audit": {name: _as_json(audit) for name, audit in audits.items()},
         "ensembles": {
             "zookeeper": pair.zookeeper_version,
             "hot_members": len(pair.hot.members),
@@ -89,11 +95,11 @@ def _warm_up(pair: Pair) -> None:
     pair.measure(pair.build("warm_up", WARM_UP_PARTITIONS))
 
 
-def _rate(measured: Measurement | Baseline) -> float:
+def _rate(measured: Measurement | Baseline | AuditMeasurement) -> float:
     return measured.parts / measured.seconds
 
 
-def _as_json(measured: Measurement | Baseline) -> dict[str, Any]:
+def _as_json(measured: Measurement | Baseline | AuditMeasurement) -> dict[str, Any]:
     return asdict(measured) | {"parts_per_second": _rate(measured)}
 
 
@@ -127,6 +133,16 @@ def _print_baseline(baseline: Baseline, ratio: float) -> None:
         f"  The move is {ratio:.1f} times as fast.",
         flush=True,
     )
+
+
+def _print_audits(audits: Mapping[str, AuditMeasurement]) -> None:
+    print("\nAudit of a table that is cold, without what ClickHouse takes to answer")
+    for name, audit in audits.items():
+        print(
+            f"  by {name}: {_rate(audit):,.0f} parts/s: {audit.parts:,} parts in {audit.seconds:.2f} s,"
+            f" {audit.requests} requests, {audit.peak_rss_mb:.0f} MB at most",
+            flush=True,
+        )
 
 
 def _print_verdict(move: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A hot and a cold ensemble with tables in them, and the two ways of moving that are measured."""
+"""A hot and a cold ensemble with tables in them, and what is measured: two ways of moving, and audits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file 
     PlanRow,
     write_plan,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from benchmark.baseline import move_one_by_one
+from benchmark.measured_audit import AuditMeasurement
 from benchmark.measured_move import Measurement, PhaseTime
 from support.memory.tables import Table, TableOptions, build_table, days
 from support.servers.kazoo_client import connected
@@ -67,21 +69,44 @@ class Pair:
         Raises:
             RuntimeError: not every part went from hot to cold.
         """
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmark.measured_move"],
-            input=json.dumps(self._module_arguments(table)),
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            text=True,
-            check=True,
-        )
-        answer = json.loads(done.stdout)
+        answer = _measured("measured_move", self._module_arguments(table))
         phases = {name: PhaseTime(**phase) for name, phase in answer.pop("phases").items()}
         expected = len(REPLICAS) * len(table.options.partitions)
         found = [_registered(client, table) for client in (self.hot_client, self.cold_client)]
         if found != [0, expected]:
             raise RuntimeError(f"{found[0]} parts in hot and {found[1]} in cold after a move of {expected}")
         return Measurement(**answer, phases=phases)
+
+    def measure_audit(self, table: Table, *, content: bool) -> AuditMeasurement:
+        """Audit the table in a new process, all of whose parts are sound; with ``content`` compare all of it.
+
+        Raises:
+            RuntimeError: something was found.
+        """
+        arguments = {
+            **self._ensembles(),
+            "coordination_root": DEFAULT_ROOT,
+            "clickhouse": {},
+            "shard_paths": [table.path],
+            "root": None,
+            "details": "findings",
+            "compare_content": content,
+            "on_disk": [name for each in table.options.partitions for name in table.part_names(each)],
+        }
+        before = self._packets()
+        measured = AuditMeasurement(**_measured("measured_audit", arguments))
+        return replace(measured, requests=self._packets() - before)
+
+    def _packets(self) -> int:
+        """How many requests the members of both ensembles got so far."""
+        members = (*self.hot.members, *self.cold.members)
+        return sum(int(member.monitor()["zk_packets_received"]) for member in members)
+
+    def _ensembles(self) -> dict[str, Any]:
+        return {
+            name: {"hosts": [member.address for member in ensemble.members]}
+            for name, ensemble in (("hot", self.hot), ("cold", self.cold))
+        }
 
     def _module_arguments(self, table: Table) -> dict[str, Any]:
         plan = self.hot.folder.parent / "plan.jsonl"
@@ -91,8 +116,7 @@ class Pair:
         )
         write_plan(plan, rows, policy_digest="0" * 64, source="benchmark", as_of=0)
         return {
-            "hot": {"hosts": [member.address for member in self.hot.members]},
-            "cold": {"hosts": [member.address for member in self.cold.members]},
+            **self._ensembles(),
             "plan": str(plan),
             "min_age": "0",
             "assume_patched": True,
@@ -126,6 +150,20 @@ def running_pair(cold_members: int) -> Iterator[Pair]:
         connected(cold.connect_string) as cold_client,
     ):
         yield Pair(hot, cold, hot_client, cold_client)
+
+
+def _measured(module: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What a module of this package measures in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmark.{module}"],
+        input=json.dumps(arguments),
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        text=True,
+        check=True,
+    )
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 def _registered(client: KazooClient, table: Table) -> int:

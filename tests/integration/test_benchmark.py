@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -47,6 +48,26 @@ def test_the_other_way_moves_what_it_says(pair: Pair) -> None:
         nothing: dict[str, list[str]] = {replica: [] for replica in REPLICAS}
         assert table.registered(pair.cold_client, partition) == (parts if number < 5 else nothing)
         assert table.registered(pair.hot_client, partition) == (nothing if number < 5 else parts)
+
+
+@pytest.mark.parametrize("content", [False, True])
+def test_an_audit_is_measured(pair: Pair, content: bool) -> None:
+    table = pair.build(f"audit_{content}", 20)
+    pair.measure(table)
+
+    measured = pair.measure_audit(table, content=content)
+
+    assert measured.parts == 60
+    assert measured.seconds > 0
+    assert measured.requests > 10
+    assert 0 < measured.idle_rss_mb < measured.peak_rss_mb
+
+
+def test_an_audit_that_finds_something_is_no_figure(pair: Pair) -> None:
+    table = pair.build("drifted", 2)
+    pair.hot_client.create(table.state_path(table.options.partitions[0]), b"COLD")
+    with pytest.raises(subprocess.CalledProcessError):
+        pair.measure_audit(table, content=False)
 
 
 def test_a_classification_is_measured_from_both_sources(monkeypatch: pytest.MonkeyPatch) -> None:
