@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The playbooks for what operators do with cold partitions, on patched servers: while_hot.yml and repair.yml."""
+"""while_hot.yml and repair.yml: what operators do with cold partitions, on patched servers."""
 
 from __future__ import annotations
 
@@ -185,7 +185,10 @@ def test_what_cannot_be_repaired_is_told_with_the_way_out(
     table: ReplicatedTable, operator: Operator, registry: Registry, tmp_path: Path
 ) -> None:
     """A replica of which nobody knows whether it will come back is registered in cold alone."""
-    registry.cold.create(f"{table.path}/replicas/r9/parts/20190101_0_0_0", b"", makepath=True)
+    parts = f"{table.path}/replicas/{{}}/parts"
+    part, other = f"{parts.format('r1')}/{PART}", f"{parts.format('r9')}/20190101_0_0_0"
+    for name in ("", *(f"/{each}" for each in registry.cold.get_children(part))):
+        registry.cold.create(f"{other}{name}", registry.cold.get(f"{part}{name}")[0], makepath=True)
     variables = {
         "partmove_repair_kind": "another_replica",
         "partmove_repair_shard_paths": [table.path],
