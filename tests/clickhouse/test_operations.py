@@ -204,7 +204,7 @@ def test_what_cannot_be_repaired_is_told_with_the_way_out(
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
-        ({}, "missing required arguments: backup"),
+        ({}, "missing required arguments: partmove_repair_backup, partmove_repair_kind"),
         ({"backup": "/tmp", "kind": "cold"}, "value of partmove_repair_kind must be one of"),
         (
             {"backup": "/none", "kind": "ghost", "root": "/"},
