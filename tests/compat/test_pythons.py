@@ -103,7 +103,7 @@ def test_every_module(
     results, output = call_modules(tmp_path, *calls, ANSIBLE_PYTHON_INTERPRETER=str(python))
 
     assert not [each["msg"] for each in results if each["failed"]]
-    health, entered, ledger, repaired, restored, checked, moved, marked, looked, audited, edited = results
+    health, entered, repaired, restored, marked, ledger, checked, moved, looked, audited, edited = results
     assert table.path in [each["shard_path"] for each in health["replicas"]]
     assert [each["after"] for each in entered["replicas"]] == ["ready"]
     assert ledger["ready"]
@@ -123,7 +123,7 @@ def test_every_module(
 
 
 def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path) -> tuple[Call, ...]:
-    """Calls that enter the table's server in the ledger, move FIRST, mark SECOND and edit the file.
+    """Calls that enter the table's server in the ledger, mark SECOND, move FIRST and edit the file.
 
     SECOND, whose State is wrong, is repaired before, and that is undone.
     """
@@ -138,12 +138,12 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
     return (
         Call("replica_info", {"clickhouse": clickhouse, "hot": ensembles["hot"], "sample_interval": "0s"}),
         Call("replica_ledger", ensembles | enter),
-        Call("replica_ledger_info", ensembles | {"shard_paths": [table.path]}),
         Call("part_repair", ensembles | repair),
-        Call("part_restore", ensembles | {"backup": "{{ result_3.backup }}"}),
+        Call("part_restore", ensembles | {"backup": "{{ result_2.backup }}"}),
+        Call("partition_state", ensembles | mark),
+        Call("replica_ledger_info", ensembles | {"shard_paths": [table.path]}),
         Call("part_move", ensembles | move, check_mode=True),
         Call("part_move", ensembles | move),
-        Call("partition_state", ensembles | mark),
         Call("part_info", ensembles | {"shard_paths": [table.path]}),
         Call("partition_audit_info", ensembles | {"shard_paths": [table.path]} | asked),
         Call("clickhouse_config", {"path": str(config), "nodes": [{"host": "c1"}], "style": "inline"}),

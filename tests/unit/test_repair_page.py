@@ -31,7 +31,7 @@ def test_the_page_has_every_kind_with_who_repairs_it() -> None:
 
 
 def test_it_says_what_is_done_to_what_is_repaired_and_to_nothing_else() -> None:
-    assert [name for name, _who, done, _else in ROWS if done != "–"] == [
+    assert [name for name, _who, done, _else in ROWS if done != "\N{EN DASH}"] == [
         kind.value for kind in Kind if kind in REMEDIES
     ]
 
