@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""while_hot.yml and repair.yml: what operators do with cold partitions, on patched servers."""
+"""while_hot.yml, drop.yml and repair.yml: what operators do with cold partitions, on patched servers."""
 
 from __future__ import annotations
 
@@ -143,6 +143,45 @@ def test_what_is_needed_has_to_be_said_before_anything_is_done(operator: Operato
         assert run.status != 0
         assert "and while_hot_statements with while_hot_servers or while_hot_tasks." in run.output
         assert "See what is cold" not in run.output
+
+
+def dropping(table: ReplicatedTable, *partitions: str) -> dict[str, Any]:
+    """Variables for a drop of partitions."""
+    wanted = {"shard_path": table.path, "table": table.name, "server": url_of(table, 0)}
+    return {"drop_partitions": [{**wanted, "partition": each} for each in partitions], "drop_delay": 1}
+
+
+def test_a_cold_and_a_hot_partition_are_dropped(
+    table: ReplicatedTable, operator: Operator, registry: Registry
+) -> None:
+    variables = dropping(table, DAY, OTHER)
+    before = table.seen()
+
+    checked = operator.play("drop", "part_move", variables, "--check")
+    assert changed(checked) == 0
+    assert f"{table.path} {DAY}: cold" in checked.output
+    assert f"{table.path} {OTHER}: hot" in checked.output
+    assert table.seen() == before
+
+    done = operator.play("drop", "part_move", variables)
+    assert changed(done) == 3
+    table.settle()
+    assert [table.rows(number) for number in (0, 1)] == [[], []]
+    assert [registry.of(table, each) for each in (DAY, OTHER)] == [({}, {}), ({}, {})]
+    assert registry.hot.get(f"{table.path}/block_numbers/{DAY}/State")[0] == b"HOT"
+    assert changed(operator.play("drop", "part_move", variables)) == 0
+
+
+def test_a_partition_whose_copies_are_still_needed_is_not_dropped(
+    table: ReplicatedTable, operator: Operator, mover: Mover, registry: Registry
+) -> None:
+    assert mover.reheat(table, [DAY]).moved.keys() == {DAY}
+    variables = {**dropping(table, DAY), "part_move_wait_for_copies": False}
+    run = operator.play("drop", "part_move", variables)
+    assert run.status != 0
+    assert f"{table.path} {DAY} was not dropped: it is hot, and cold has 2 parts of it." in run.output
+    assert registry.of(table, DAY).hot == {"r1": [PART], "r2": [PART]}
+    assert len(table.rows()) == 6
 
 
 def test_a_state_that_is_lost_is_repaired_and_put_back(
