@@ -23,7 +23,12 @@ from support.servers.zookeeper import Ensemble
 DAY, OTHER = "20191201", "20191202"
 PART = f"{DAY}_0_0_0"
 
-pytestmark = [pytest.mark.clickhouse, pytest.mark.patched, pytest.mark.usefixtures("healthy")]
+pytestmark = [
+    pytest.mark.long(minutes=3),
+    pytest.mark.clickhouse,
+    pytest.mark.patched,
+    pytest.mark.usefixtures("healthy"),
+]
 
 
 @pytest.fixture
