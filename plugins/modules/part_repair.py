@@ -75,7 +75,7 @@ options:
     elements: str
   backup:
     description:
-      - A folder on the host that this runs on. Each run that deletes or changes something writes one file
+      - A folder on the host that this runs on. Each run that deletes or changes something writes one file.
     type: path
     required: true
   registrations:
@@ -103,8 +103,8 @@ options:
     type: bool
     default: false
   clickhouse:
+    description: How to ask the ClickHouse servers of the replicas which parts they have.
     required: true
-    type: dict
 seealso:
   - module: olap.partmove.partition_audit_info
   - module: olap.partmove.part_restore

@@ -20,6 +20,7 @@ from compat.venvs import host_venvs
 from support.ansible.calls import ROOT, Call, call_modules
 from support.files.configs import written
 from support.servers.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
+from support.servers.kazoo_client import connected
 from support.servers.replicated import ReplicatedTable
 from support.servers.zookeeper import Ensemble
 
@@ -94,16 +95,22 @@ def test_every_module(
         "cold": {"hosts": cold.connect_string.split(",")},
         "coordination_root": f"{base}-partmove",
     }
+    with connected(hot.connect_string) as client:
+        client.create(f"{table.path}/block_numbers/{SECOND}/State", b"COLD")
     calls = calls_of_all(ensembles, table, config)
     assert {call.module for call in calls} == MODULES
 
     results, output = call_modules(tmp_path, *calls, ANSIBLE_PYTHON_INTERPRETER=str(python))
 
     assert not [each["msg"] for each in results if each["failed"]]
-    health, entered, ledger, checked, moved, marked, looked, audited, edited, journal = results
+    health, entered, repaired, restored, marked, ledger, checked, moved, looked, audited, edited, journal = (
+        results
+    )
     assert table.path in [each["shard_path"] for each in health["replicas"]]
     assert [each["after"] for each in entered["replicas"]] == ["ready"]
     assert ledger["ready"]
+    assert [each["partition"] for each in repaired["repaired"]] == [SECOND]
+    assert restored["set_back"] == [f"hot: {table.path}/block_numbers/{SECOND}/State"]
     assert (checked["moved"], checked["diff"]) == (moved["moved"], moved["diff"])
     assert moved["counts"]["moved"] == 1
     told = [each["event"] for each in journal["events"] if each.get("partition") == FIRST]
@@ -120,21 +127,27 @@ def test_every_module(
 
 
 def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path) -> tuple[Call, ...]:
-    """Calls that enter the table's server in the ledger, move FIRST, mark SECOND and edit the file."""
+    """Calls that enter the table's server in the ledger, mark SECOND, move FIRST and edit the file.
+
+    SECOND, whose State is wrong, is repaired before, and that is undone.
+    """
     ((replica, server),) = table.replicas.items()
     clickhouse = {"host": "127.0.0.1", "port": server.http_port}
     replicas = [{"shard_path": table.path, "replica": replica}]
     enter = {"clickhouse": clickhouse, "patched_sign": "SELECT 1", "replicas": replicas}
     asked = {"clickhouse": {"endpoints": {replica: f"127.0.0.1:{server.http_port}"}}}
     move = {"partitions": [{"shard_path": table.path, "partition": FIRST}], "min_age": "0", **asked}
+    repair = {"shard_path": table.path, "kind": "hot_marked_cold", "backup": str(config.parent), **asked}
     mark = {"shard_path": table.path, "partition": SECOND, "state": "HOT", **asked}
     return (
         Call("replica_info", {"clickhouse": clickhouse, "hot": ensembles["hot"], "sample_interval": "0s"}),
         Call("replica_ledger", ensembles | enter),
+        Call("part_repair", ensembles | repair),
+        Call("part_restore", ensembles | {"backup": "{{ result_2.backup }}"}),
+        Call("partition_state", ensembles | mark),
         Call("replica_ledger_info", ensembles | {"shard_paths": [table.path]}),
         Call("part_move", ensembles | move, check_mode=True),
         Call("part_move", ensembles | move),
-        Call("partition_state", ensembles | mark),
         Call("part_info", ensembles | {"shard_paths": [table.path]}),
         Call("partition_audit_info", ensembles | {"shard_paths": [table.path]} | asked),
         Call("clickhouse_config", {"path": str(config), "nodes": [{"host": "c1"}], "style": "inline"}),
@@ -156,6 +169,8 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("replica_ledger", {**both, "patched_sign": "SELECT 1"}),
         Call("replica_ledger_info", {**both, "root": "/"}),
         Call("part_move", {**both, "shard_paths": ["/t"]}),
+        Call("part_repair", {**both, "shard_path": "/t", "kind": "ghost", "backup": "/b", "clickhouse": {}}),
+        Call("part_restore", {**both, "backup": "/b"}),
         Call("partition_state", {**both, **marked}),
         Call("part_info", {"hot": somewhere, "root": "/"}),
         Call("partition_audit_info", {**both, "root": "/", "clickhouse": {}}),

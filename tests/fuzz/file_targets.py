@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The parsers of the files that the Spark job reads: policies, snapshots and logs of a ZooKeeper server."""
+"""The parsers of files: policies, snapshots and logs of a ZooKeeper server, backups of repairs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from olap_partmove._partmove.errors import PartMoveError
+from olap_partmove._partmove.repair.backup import BackupHeader, SavedZnode, parse_backup
 from partition_classify.policy.file import parse_policy
 from partition_classify.sources.snapshot import SnapshotReader
 from partition_classify.zookeeper_files.folders import DataFolder
@@ -44,6 +45,13 @@ _OPERATIONS = (
     (log.CLOSE_SESSION, log.close_session([f"{_TABLE}/replicas/r1/is_active"])),
     (log.ERROR, log.error()),
 )
+_BACKUP = b"".join(
+    [
+        BackupHeader("2026-11-22T06:00:00.000Z", _TABLE, 7, "ghost").encode(),
+        SavedZnode("cold", f"{_PARTS}/20190101_7_7_0", b"\x00\xff", 3).encode(),
+        SavedZnode("hot", _STATE, b"COLD", 1).encode(),
+    ]
+)
 _SEAL = 8 + 4 + 1
 _END_OF_RECORDS = 4 + 1
 
@@ -52,6 +60,7 @@ def file_targets() -> list[Target]:
     """All of them; of sealed files also what comes behind the seal."""
     return [
         _target("policy file", [_POLICY], lambda data: parse_policy(data, "policy.yml")),
+        _target("backup of a repair", [_BACKUP], lambda data: parse_backup(data, "a file")),
         _target("snapshot file", [_snapshot()], _read_snapshot),
         _target("snapshot file, gzip", [_snapshot("gz")], _read_compressed("gz")),
         _target("snapshot file, snappy", [_snapshot("snappy")], _read_compressed("snappy")),

@@ -24,6 +24,10 @@ class MemoryResources(Resources):
         self._stores = {"hot": bench.hot_store, "cold": bench.cold_store}
         self.opened: list[str] = []
 
+    def close(self) -> None:
+        """Close what the task opened, as the end of a module does."""
+        self._stack.close()
+
     def open_ensemble(self, name: str) -> ZnodeStore:
         """The store of the bench, below an overlay in check mode."""
         self.opened.append(name)

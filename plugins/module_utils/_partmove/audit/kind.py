@@ -99,8 +99,8 @@ _TOLD = {
     ),
     Kind.SET_ASIDE: _Told(
         "registered parts are not active, and the server has them in its folder detached",
-        "Do not merge, mutate or CHECK the table. Stop the server, put the folder back from detached under the"
-        " name of the part, and start the server",
+        "Do not merge, mutate or CHECK the table. Stop the server, put the folder back from detached under"
+        " the name of the part, and start the server",
     ),
     Kind.LACKS_DATA: _Told(
         "another replica has cold parts that are not on this one's disk, and servers do not fetch cold parts",
@@ -109,8 +109,8 @@ _TOLD = {
     ),
     Kind.UNLIKE_DISK: _Told(
         "a registered part has other data than the part of that name on disk",
-        "Where the part is hot, CHECK TABLE lets the server fetch it from another replica. Where it is cold, do"
-        " not CHECK: stop the server, copy the folder of the part from another replica, and start the server",
+        "Where the part is hot, CHECK TABLE lets the server fetch it from another replica. Where it is cold,"
+        " do not CHECK: stop the server, copy the folder of the part from another replica, and start the server",
     ),
     Kind.NOT_ON_DISK: _Told(
         "parts are registered in hot for the replica and are not active on its disk",

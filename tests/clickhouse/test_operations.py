@@ -1,0 +1,267 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""while_hot.yml, drop.yml and repair.yml: what operators do with cold partitions, on patched servers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.ansible.calls import Call, PlaybookRun, run_modules, run_playbook
+from support.ansible.role_runs import changed
+from support.servers.moving import Mover
+from support.servers.registered import Registry
+from support.servers.replicated import ReplicatedTable, TableMaker
+from support.servers.zookeeper import Ensemble
+
+DAY, OTHER = "20191201", "20191202"
+PART = f"{DAY}_0_0_0"
+
+pytestmark = [
+    pytest.mark.long(minutes=3),
+    pytest.mark.clickhouse,
+    pytest.mark.patched,
+    pytest.mark.usefixtures("healthy"),
+]
+
+
+@pytest.fixture
+def table(make_table: TableMaker, mover: Mover) -> ReplicatedTable:
+    """A table with three rows in each of two partitions, one of which is cold."""
+    made = make_table()
+    made.fill(["2019-12-01", "2019-12-02"])
+    made.settle()
+    assert mover.move(made, [DAY]).moved.keys() == {DAY}
+    return made
+
+
+class Operator:
+    """Runs playbooks of the collection for one table, as a user does."""
+
+    def __init__(self, table: ReplicatedTable, hot: Ensemble, cold: Ensemble, folder: Path) -> None:
+        self.ensembles = {
+            "hot": {"hosts": hot.connect_string.split(",")},
+            "cold": {"hosts": cold.connect_string.split(",")},
+        }
+        endpoints = {name: f"127.0.0.1:{server.http_port}" for name, server in table.replicas.items()}
+        self.clickhouse = {"endpoints": endpoints}
+        self.folder = folder
+
+    def play(self, playbook: str, role: str, variables: Mapping[str, Any], *options: str) -> PlaybookRun:
+        """Run a playbook with what its role needs, and with more variables."""
+        given = {**self.ensembles, "clickhouse": self.clickhouse}
+        extra = self.folder / "vars.json"
+        extra.write_text(json.dumps({f"{role}_{name}": value for name, value in given.items()}))
+        site = self.folder / "site.yml"
+        site.write_text(json.dumps([{"ansible.builtin.import_playbook": f"olap.partmove.{playbook}"}]))
+        return run_playbook(site, "-e", f"@{extra}", "-e", json.dumps(variables), *options)
+
+
+@pytest.fixture
+def operator(table: ReplicatedTable, hot: Ensemble, cold: Ensemble, tmp_path: Path) -> Operator:
+    """Somebody who looks after the table."""
+    return Operator(table, hot, cold, tmp_path)
+
+
+def url_of(table: ReplicatedTable, number: int) -> str:
+    return f"http://127.0.0.1:{table.servers[number].http_port}"
+
+
+def mutation(table: ReplicatedTable, condition: str) -> dict[str, Any]:
+    """Variables for a mutation of the whole table."""
+    return {
+        "while_hot_shard_paths": [table.path],
+        "while_hot_statements": [f"ALTER TABLE {table.name} DELETE WHERE {condition}"],
+        "while_hot_servers": [url_of(table, 1)],
+        "while_hot_delay": 1,
+        "part_move_min_age": "0",
+        "part_move_assume_patched": True,
+        "part_move_wait_for_copies": False,
+    }
+
+
+def test_a_mutation_of_a_table_with_cold_partitions(
+    table: ReplicatedTable, operator: Operator, registry: Registry
+) -> None:
+    variables = mutation(table, "id = 1")
+    before = table.seen()
+
+    checked = operator.play("while_hot", "part_move", variables, "--check")
+    assert checked.status == 0, checked.output
+    assert "Would be registered in hot again: 1 partition, 2 parts" in checked.output
+    assert variables["while_hot_statements"][0] in checked.output
+    assert registry.of(table, DAY) == ({}, {"r1": [PART], "r2": [PART]})
+    assert table.seen() == before
+
+    done = operator.play("while_hot", "part_move", variables)
+    assert done.status == 0, done.output
+    assert "Registered in hot again: 1 partition, 2 parts" in done.output
+    assert "Moved to cold: 1 partition, 2 parts" in done.output
+    table.settle()
+
+    rows = [(f"2019-12-0{day}", number) for day in (1, 2) for number in (0, 2)]
+    assert [table.rows(number) for number in (0, 1)] == [rows, rows]
+    assert [table.detached(number) for number in (0, 1)] == [[], []]
+    parts = table.active_parts()[DAY]
+    assert parts != [PART]
+    assert registry.of(table, DAY) == ({}, {"r1": parts, "r2": parts})
+    assert registry.of(table, OTHER).cold == {}
+    for server in table.servers:
+        server.restart()
+    table.settle()
+    assert [table.rows(number) for number in (0, 1)] == [rows, rows]
+    assert [table.detached(number) for number in (0, 1)] == [[], []]
+
+
+def test_a_statement_that_a_server_refuses_leaves_the_partition_hot(
+    table: ReplicatedTable, operator: Operator, registry: Registry
+) -> None:
+    run = operator.play("while_hot", "part_move", mutation(table, "nonsense = 1"))
+    assert run.status != 0
+    assert "nonsense" in run.output
+    assert registry.of(table, DAY).hot == {"r1": [PART], "r2": [PART]}
+    assert [table.detached(number) for number in (0, 1)] == [[], []]
+
+
+def test_nothing_is_done_while_a_partition_is_not_hot(
+    table: ReplicatedTable, operator: Operator, registry: Registry
+) -> None:
+    """The server that is asked for r2 does not have it, so nobody knows what is on its disk."""
+    endpoints: dict[str, str] = operator.clickhouse["endpoints"]
+    endpoints["r2"] = endpoints["r1"]
+    run = operator.play("while_hot", "part_move", mutation(table, "id = 1"))
+    assert run.status != 0
+    assert f"Nothing was done, as not everything is hot: {table.path} {DAY}." in run.output
+    assert registry.of(table, DAY) == ({}, {"r1": [PART], "r2": [PART]})
+    assert len(table.rows()) == 6
+
+
+def test_what_is_needed_has_to_be_said_before_anything_is_done(operator: Operator) -> None:
+    for variables in ({}, {"while_hot_shard_paths": ["/t"]}, {"while_hot_statements": ["SELECT 1"]}):
+        run = operator.play("while_hot", "part_move", variables)
+        assert run.status != 0
+        assert "and while_hot_statements with while_hot_servers or while_hot_tasks." in run.output
+        assert "See what is cold" not in run.output
+
+
+def dropping(table: ReplicatedTable, *partitions: str) -> dict[str, Any]:
+    """Variables for a drop of partitions."""
+    wanted = {"shard_path": table.path, "table": table.name, "server": url_of(table, 0)}
+    return {"drop_partitions": [{**wanted, "partition": each} for each in partitions], "drop_delay": 1}
+
+
+def test_a_cold_and_a_hot_partition_are_dropped(
+    table: ReplicatedTable, operator: Operator, registry: Registry
+) -> None:
+    variables = dropping(table, DAY, OTHER)
+    before = table.seen()
+
+    checked = operator.play("drop", "part_move", variables, "--check")
+    assert changed(checked) == 0
+    assert f"{table.path} {DAY}: cold" in checked.output
+    assert f"{table.path} {OTHER}: hot" in checked.output
+    assert table.seen() == before
+
+    done = operator.play("drop", "part_move", variables)
+    assert changed(done) == 3
+    table.settle()
+    assert [table.rows(number) for number in (0, 1)] == [[], []]
+    assert [registry.of(table, each) for each in (DAY, OTHER)] == [({}, {}), ({}, {})]
+    assert registry.hot.get(f"{table.path}/block_numbers/{DAY}/State")[0] == b"HOT"
+    assert changed(operator.play("drop", "part_move", variables)) == 0
+
+
+def test_a_partition_whose_copies_are_still_needed_is_not_dropped(
+    table: ReplicatedTable, operator: Operator, mover: Mover, registry: Registry
+) -> None:
+    assert mover.reheat(table, [DAY]).moved.keys() == {DAY}
+    variables = {**dropping(table, DAY), "part_move_wait_for_copies": False}
+    run = operator.play("drop", "part_move", variables)
+    assert run.status != 0
+    assert f"{table.path} {DAY} was not dropped: it is hot, and cold has 2 parts of it." in run.output
+    assert registry.of(table, DAY).hot == {"r1": [PART], "r2": [PART]}
+    assert len(table.rows()) == 6
+
+
+def test_a_state_that_is_lost_is_repaired_and_put_back(
+    table: ReplicatedTable, operator: Operator, registry: Registry, tmp_path: Path
+) -> None:
+    state = f"{table.path}/block_numbers/{DAY}/State"
+    registry.hot.set(state, b"HOT")
+    backup = tmp_path / "backup"
+    backup.mkdir()
+    variables = {
+        "partmove_repair_kind": "cold_unmarked",
+        "partmove_repair_shard_paths": [table.path],
+        "partmove_repair_backup": str(backup),
+    }
+
+    checked = operator.play("repair", "partmove_repair", variables, "--check")
+    assert changed(checked) == 1
+    assert "Would be repaired: 2 partitions of replicas." in checked.output
+    assert f"hot: set {state} to 'COLD'" in checked.output
+    assert (registry.hot.get(state)[0], list(backup.iterdir())) == (b"HOT", [])
+
+    done = operator.play("repair", "partmove_repair", variables)
+    assert changed(done) == 1
+    assert f"{table.path} {DAY} of r1: {PART}" in done.output
+    assert "partitions of replicas: 4 sound, 0 drifted, 0 not judged" in done.output
+    (file,) = backup.iterdir()
+    assert f"What was deleted or changed is in {file}" in done.output
+    assert registry.hot.get(state)[0] == b"COLD"
+
+    again = operator.play("repair", "partmove_repair", variables)
+    assert changed(again) == 0
+    assert "Found: 0 partitions of replicas that are cold_unmarked, on 0 shard paths." in again.output
+
+    (restored,) = run_modules(Call("part_restore", {**operator.ensembles, "backup": str(file)}))
+    assert restored["set_back"] == [f"hot: {state}"]
+    assert registry.hot.get(state)[0] == b"HOT"
+
+
+def test_what_cannot_be_repaired_is_told_with_the_way_out(
+    table: ReplicatedTable, operator: Operator, registry: Registry, tmp_path: Path
+) -> None:
+    """A replica of which nobody knows whether it will come back is registered in cold alone."""
+    parts = f"{table.path}/replicas/{{}}/parts"
+    part, other = f"{parts.format('r1')}/{PART}", f"{parts.format('r9')}/20190101_0_0_0"
+    for name in ("", *(f"/{each}" for each in registry.cold.get_children(part))):
+        registry.cold.create(f"{other}{name}", registry.cold.get(f"{part}{name}")[0], makepath=True)
+    variables = {
+        "partmove_repair_kind": "another_replica",
+        "partmove_repair_shard_paths": [table.path],
+        "partmove_repair_backup": str(tmp_path),
+    }
+    run = operator.play("repair", "partmove_repair", variables)
+    assert changed(run) == 0
+    assert "Left: 1 partition." in run.output
+    assert "If the server of that replica is gone for good, say so with replica_is_gone." in run.output
+    assert "another_replica 1: " in run.output
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({}, "missing required arguments: partmove_repair_backup, partmove_repair_kind"),
+        ({"backup": "/tmp", "kind": "cold"}, "value of partmove_repair_kind must be one of"),
+        (
+            {"backup": "/none", "kind": "ghost", "root": "/"},
+            "partmove_repair_backup is /none, which is no folder",
+        ),
+        ({"backup": "/tmp", "kind": "ghost"}, "Give exactly one of partmove_repair_root and"),
+    ],
+)
+def test_what_a_repair_needs_has_to_be_said(
+    operator: Operator, variables: dict[str, str], message: str
+) -> None:
+    named = {f"partmove_repair_{name}": value for name, value in variables.items()}
+    run = operator.play("repair", "partmove_repair", named)
+    assert run.status != 0
+    assert message in run.output
+    assert "TASK [olap.partmove.partmove_repair : Audit]" not in run.output

@@ -1,0 +1,102 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Backups as files: made when they are needed, for their owner alone, and never over another one."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError, PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import (
+    BackupHeader,
+    SavedZnode,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.backup_file import BackupFile, read_backup
+
+Maker = Callable[..., BackupFile]
+HEADER = BackupHeader("2026-11-22T06:00:00.000Z", "/clickhouse/tables/01/hits", 7, "ghost")
+
+
+def znode(name: str) -> Znode:
+    return Znode(f"{HEADER.shard_path}/{name}", b"\x00\xff", Stat(5, 5, 0, 0, 3, 0, 0, 0, 2, 0, 5))
+
+
+@pytest.fixture
+def make() -> Iterator[Maker]:
+    """Return a function that makes a backup, which is closed when the test ends."""
+    with ExitStack() as stack:
+
+        def backup(folder: Path, header: BackupHeader = HEADER) -> BackupFile:
+            made = BackupFile(str(folder), header)
+            stack.callback(made.close)
+            return made
+
+        yield backup
+
+
+def test_no_file_is_made_before_something_is_saved(tmp_path: Path, make: Maker) -> None:
+    backup = make(tmp_path)
+    assert (backup.path, list(tmp_path.iterdir())) == ("", [])
+
+
+def test_what_was_saved_is_read_before_the_file_is_closed(tmp_path: Path, make: Maker) -> None:
+    backup = make(tmp_path)
+    backup.save("cold", [znode("a"), znode("b")])
+    backup.save("hot", [znode("a")])
+    (path,) = tmp_path.iterdir()
+    assert backup.path == str(path)
+    assert path.name == "2026-11-22T060000.000Z-ghost-%2Fclickhouse%2Ftables%2F01%2Fhits.jsonl"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    saved = [
+        SavedZnode(ensemble, f"{HEADER.shard_path}/{name}", b"\x00\xff", 3)
+        for ensemble, name in (("cold", "a"), ("cold", "b"), ("hot", "a"))
+    ]
+    assert read_backup(str(path)) == (HEADER, saved)
+
+
+def test_a_file_that_is_there_is_never_written_over(tmp_path: Path, make: Maker) -> None:
+    make(tmp_path).save("cold", [znode("a")])
+    (path,) = tmp_path.iterdir()
+    before = path.read_bytes()
+    with pytest.raises(PartMoveError, match=f"^No backup can be written to {tmp_path}: File exists"):
+        make(tmp_path).save("cold", [znode("b")])
+    assert path.read_bytes() == before
+
+
+def test_the_name_of_a_long_path_is_cut(tmp_path: Path, make: Maker) -> None:
+    header = HEADER._replace(shard_path="/" + "/".join(["a" * 60] * 6))
+    backup = make(tmp_path, header)
+    backup.save("cold", [znode("a")])
+    assert read_backup(backup.path)[0] == header
+
+
+def test_a_folder_that_is_missing_is_told(tmp_path: Path, make: Maker) -> None:
+    with pytest.raises(PartMoveError) as refused:
+        make(tmp_path / "none").save("cold", [znode("a")])
+    assert refused.value.message == (
+        f"No backup can be written to {tmp_path}/none: No such file or directory;"
+        " nothing was done without one"
+    )
+    assert refused.value.remedy == (
+        "Give as backup a folder that exists, has room, and that this user may write to"
+    )
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    with pytest.raises(PartMoveError, match=f"^The backup {tmp_path} cannot be read: Is a directory"):
+        read_backup(str(tmp_path))
+
+
+def test_a_file_that_is_no_backup_is_told_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(HEADER.encode() + b"junk\n")
+    with pytest.raises(FormatError, match=f"^{path}, line 2 is no JSON object"):
+        read_backup(str(path))

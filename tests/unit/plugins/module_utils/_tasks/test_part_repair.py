@@ -1,0 +1,290 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""part_repair over ensembles in memory: what it refuses, writes down and returns."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    FormatError,
+    NoSuchTable,
+    PartMoveError,
+    SameEnsemble,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import parse_backup
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import REMEDIES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec, part_repair as task_file
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_repair import RepairParts
+from ansible_collections.olap.partmove.plugins.modules import part_repair
+from support.memory.arrange import create, write
+from support.memory.bench import DAY, OTHER, PART, PATH, Bench
+from support.memory.disks import SimulatedDisks
+from support.memory.probe import SimulatedProbe
+from support.memory.resources import MemoryResources
+
+CLICKHOUSE = {name: option.get("default") for name, option in argspec.clickhouse()["options"].items()}
+STATE = f"{PATH}/block_numbers/{DAY}/State"
+
+
+class SimulatedServersProbe(SimulatedProbe, SimulatedDisks):
+    """Asks simulated servers all that an HttpReplicaProbe asks real ones."""
+
+    def __init__(self, bench: Bench) -> None:
+        SimulatedProbe.__init__(self, bench.servers)
+        SimulatedDisks.__init__(self, bench.servers)
+
+    def active_parts(
+        self, shard_path: str, replica: str, host: str, partitions: Collection[str]
+    ) -> Mapping[str, tuple[ActivePart, ...]]:
+        """The active parts of a replica; raises PartMoveError where its server is silent."""
+        self.parts(shard_path, replica, host)
+        return super().active_parts(shard_path, replica, host, partitions)
+
+
+class Repairs:
+    """A bench, the folder for backups, and runs of the module over them."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.bench = Bench()
+        self.folder = folder
+        self.probe = SimulatedServersProbe(self.bench)
+        monkeypatch.setattr(task_file, "probe_of", lambda _settings: self.probe)
+
+    def params(self, **options: Any) -> dict[str, Any]:
+        """The options of the module, most at their defaults."""
+        return {
+            "hot": {},
+            "cold": {},
+            "coordination_root": "/partmove",
+            "lock_wait": "3s",
+            "clickhouse": CLICKHOUSE,
+            "shard_path": PATH,
+            "kind": "cold_unmarked",
+            "partitions": None,
+            "backup": str(self.folder),
+            "registrations": None,
+            "quiet": "1h",
+            "cold_is_lost": False,
+            "replica_is_gone": False,
+            "journal": None,
+            **options,
+        }
+
+    def run(self, *, check_mode: bool = False, **options: Any) -> dict[str, Any]:
+        """The result of the module."""
+        task, resources = self.task(check_mode=check_mode, **options)
+        try:
+            task.run(resources)
+        finally:
+            resources.close()
+        return task.result()
+
+    def task(self, *, check_mode: bool = False, **options: Any) -> tuple[RepairParts, MemoryResources]:
+        """The task, and what it is run with."""
+        params = self.params(**options)
+        resources = MemoryResources(self.bench, params, check_mode=check_mode)
+        resources.clock = self.bench.clock  # type: ignore[assignment]
+        return RepairParts(params), resources
+
+    def trees(self) -> list[object]:
+        """All that is in both ensembles."""
+        return [each.data() for each in (self.bench.hot_ensemble, self.bench.cold_ensemble)]
+
+    def files(self) -> list[Path]:
+        """The backups."""
+        return sorted(self.folder.iterdir())
+
+
+@pytest.fixture
+def repairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repairs:
+    folder = tmp_path / "backup"
+    folder.mkdir()
+    return Repairs(folder, monkeypatch)
+
+
+@pytest.fixture
+def unmarked(repairs: Repairs) -> Repairs:
+    """Somebody has set State of a cold partition."""
+    repairs.bench.move()
+    write(f"block_numbers/{DAY}/State", b"HOT")(repairs.bench)
+    return repairs
+
+
+ROWS = [
+    {"partition": DAY, "replica": replica, "kind": "cold_unmarked", "parts": [PART]}
+    for replica in ("r1", "r2")
+]
+OPERATIONS = [f"hot: set {STATE} to 'COLD'"]
+
+
+def test_check_repair_and_repair_again(unmarked: Repairs) -> None:
+    before = unmarked.trees()
+    checked = unmarked.run(check_mode=True)
+    assert unmarked.trees() == before
+    assert unmarked.files() == []
+    assert checked == {
+        "changed": True,
+        "msg": "1 would be repaired, 0 left",
+        "repaired": ROWS,
+        "left": [],
+        "operations": OPERATIONS,
+        "backup": "",
+        "diff": {
+            "before": "".join(f"{PATH} {DAY} {each}: cold_unmarked\n" for each in ("r1", "r2")),
+            "after": "".join(f"{PATH} {DAY} {each}: repaired\n" for each in ("r1", "r2")),
+        },
+    }
+
+    done = unmarked.run()
+    (file,) = unmarked.files()
+    assert done == {**checked, "msg": "1 repaired, 0 left", "backup": str(file)}
+    assert unmarked.bench.hot.get(STATE)[0] == b"COLD"
+
+    again = unmarked.run()
+    assert (again["changed"], again["repaired"], again["operations"]) == (False, [], [])
+    assert (again["msg"], again["backup"]) == ("0 repaired, 0 left", "")
+    assert unmarked.files() == [file]
+
+
+def test_the_backup_has_what_was_changed_and_is_for_its_owner_alone(unmarked: Repairs) -> None:
+    path = Path(unmarked.run()["backup"])
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    header, saved = parse_backup(path.read_bytes(), str(path))
+    assert (header.shard_path, header.kind) == (PATH, "cold_unmarked")
+    assert header.czxid == unmarked.bench.hot.get(PATH)[1].czxid
+    assert [(each.ensemble, each.path, each.data) for each in saved] == [("hot", STATE, b"HOT")]
+
+
+def test_the_journal_has_a_line_for_each_partition_of_a_replica(unmarked: Repairs, tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    unmarked.run(check_mode=True, journal=str(journal))
+    assert not journal.exists()
+    unmarked.run(journal=str(journal))
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    assert [(each["event"], each["partition"], each["replica"]) for each in lines] == [
+        ("repaired", DAY, "r1"),
+        ("repaired", DAY, "r2"),
+    ]
+
+
+@pytest.mark.parametrize("reason", ["No such file or directory", "Not a directory"])
+def test_nothing_is_removed_without_a_backup(repairs: Repairs, tmp_path: Path, reason: str) -> None:
+    """The user who runs the tests may be one who may write anywhere."""
+    repairs.bench.move()
+    for names in repairs.bench.servers.disk.values():
+        names.discard(PART)
+    folder = tmp_path / "file"
+    if reason == "Not a directory":
+        folder.write_text("")
+    task, resources = repairs.task(kind="ghost", backup=str(folder))
+    with pytest.raises(PartMoveError) as refused:
+        task.run(resources)
+    assert refused.value.message == (
+        f"No backup can be written to {folder}: {reason}; nothing was done without one"
+    )
+    assert refused.value.remedy
+    for replica in ("r1", "r2"):
+        assert repairs.bench.cold.exists(repairs.bench.part(replica))
+    result = task.result()
+    assert (result["changed"], result["operations"], result["backup"]) == (False, [], "")
+
+
+def test_no_state_is_set_without_a_backup(unmarked: Repairs, tmp_path: Path) -> None:
+    result = unmarked.run(backup=str(tmp_path / "none"))
+    assert (result["changed"], result["operations"], result["backup"]) == (False, [], "")
+    (left,) = result["left"]
+    assert left["reason"].startswith(f"No backup can be written to {tmp_path}/none: No such file")
+    assert unmarked.bench.hot.get(STATE)[0] == b"HOT"
+
+
+def test_what_is_left_is_told_with_the_way_out(repairs: Repairs) -> None:
+    repairs.bench.move()
+    create("replicas/r2/parts/x")(repairs.bench)
+    result = repairs.run(kind="unreadable")
+    assert (result["changed"], result["repaired"], result["msg"]) == (False, [], "0 repaired, 1 left")
+    assert result["left"] == [
+        {
+            "partition": "",
+            "reason": f"hot has what is not understood: {PATH}/replicas/r2/parts/x",
+            "remedy": "Find out what wrote it, and remove it by hand",
+        }
+    ]
+
+
+def test_partitions_that_were_not_named_stay(unmarked: Repairs) -> None:
+    before = unmarked.trees()
+    assert not unmarked.run(partitions=[OTHER])["changed"]
+    assert unmarked.trees() == before
+    assert unmarked.run(partitions=[DAY])["changed"]
+
+
+def test_a_server_that_is_silent_keeps_a_partition_as_it_is(unmarked: Repairs) -> None:
+    unmarked.probe.silent.add("r2")
+    before = unmarked.bench.hot.get(STATE)
+    assert not unmarked.run()["changed"]
+    assert unmarked.bench.hot.get(STATE) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "set_aside"}, "Partitions of the kind set_aside are not repaired by a module"),
+        ({"kind": "cold"}, "Partitions of the kind cold are not repaired by a module"),
+        ({"shard_path": "hits"}, "'hits'"),
+        ({"coordination_root": "/"}, "coordination_root is '/'"),
+        ({"lock_wait": "soon"}, "lock_wait is 'soon'"),
+        ({"quiet": "soon"}, "quiet is 'soon'"),
+        ({"partitions": ["a/b"]}, "a/b"),
+        ({"registrations": "/none"}, "The backup /none cannot be read: No such file or directory"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(repairs: Repairs, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(PartMoveError) as refused:
+        RepairParts(repairs.params(**options))
+    assert message in refused.value.message
+    assert refused.value.remedy
+
+
+def test_a_file_that_is_no_backup_has_no_registrations(repairs: Repairs, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("{}\n")
+    with pytest.raises(FormatError):
+        RepairParts(repairs.params(registrations=str(path)))
+
+
+def test_a_table_that_is_not_there(repairs: Repairs) -> None:
+    with pytest.raises(NoSuchTable):
+        repairs.run(shard_path="/none")
+    assert repairs.files() == []
+
+
+def test_one_ensemble_is_not_taken_for_two(repairs: Repairs) -> None:
+    repairs.bench.cold_store = repairs.bench.hot_store
+    with pytest.raises(SameEnsemble):
+        repairs.run()
+
+
+def test_the_module_has_the_kinds_that_are_repaired_and_no_other() -> None:
+    assert sorted(kind.value for kind in REMEDIES) == part_repair.KINDS
+
+
+def test_nothing_is_said_of_what_was_not_looked_at(repairs: Repairs) -> None:
+    result = RepairParts(repairs.params()).result()
+    assert (result["changed"], result["msg"]) == (False, "0 repaired, 0 left")
+
+
+def test_every_kind_that_is_repaired_has_a_name_that_options_take(repairs: Repairs) -> None:
+    for name in part_repair.KINDS:
+        RepairParts(repairs.params(kind=name))
+        assert Kind(name) in REMEDIES
