@@ -47,6 +47,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.ta
     columns_have_ttl,
     parse_table_metadata,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.turn import Claim, parse_claim
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import (
     ColdEnsemble,
     LedgerEntry,
@@ -153,6 +154,7 @@ def _own_targets() -> list[Target]:
         _target("marker in cold", markers, lambda data: parse_marker(_znode(data))),
         _target("known cold", [_KNOWN.encode()], lambda data: parse_known_cold(_znode(data))),
         _target("ledger entry", [_LEDGER.encode()], lambda data: parse_entry(_znode(data))),
+        _target("turn", [Claim("a run", 60).data], lambda data: parse_claim(data, "/here")),
         _target("plan file", [_plan()], _read_plan),
         _target("list of partitions", [items], _items),
         _target("connection settings", [json.dumps(_SETTINGS).encode()], _settings),
