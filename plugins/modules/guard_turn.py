@@ -28,6 +28,8 @@ extends_documentation_fragment:
 attributes:
   check_mode:
     support: full
+    details: Whether the time of a turn has passed is told by the clock of this host, as nothing is
+      written.
   diff_mode:
     support: full
   idempotent:
