@@ -100,7 +100,7 @@ def test_every_module(
     results, output = call_modules(tmp_path, *calls, ANSIBLE_PYTHON_INTERPRETER=str(python))
 
     assert not [each["msg"] for each in results if each["failed"]]
-    health, entered, ledger, checked, moved, marked, looked, audited, edited = results
+    health, entered, ledger, checked, moved, marked, looked, audited, edited, turn = results
     assert table.path in [each["shard_path"] for each in health["replicas"]]
     assert [each["after"] for each in entered["replicas"]] == ["ready"]
     assert ledger["ready"]
@@ -114,6 +114,7 @@ def test_every_module(
     assert (audited["drifted"], audited["complete"]) == (False, True)
     assert audited["kinds"]["cold"] == audited["kinds"]["hot"] == 1
     assert "<cold_zookeeper>" in config.read_text()
+    assert turn["taken"]
     assert "Traceback" not in output
 
 
@@ -125,6 +126,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
     enter = {"clickhouse": clickhouse, "patched_sign": "SELECT 1", "replicas": replicas}
     asked = {"clickhouse": {"endpoints": {replica: f"127.0.0.1:{server.http_port}"}}}
     move = {"partitions": [{"shard_path": table.path, "partition": FIRST}], "min_age": "0", **asked}
+    turn = {name: ensembles[name] for name in ("hot", "coordination_root")}
     mark = {"shard_path": table.path, "partition": SECOND, "state": "HOT", **asked}
     return (
         Call("replica_info", {"clickhouse": clickhouse, "hot": ensembles["hot"], "sample_interval": "0s"}),
@@ -136,6 +138,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("part_info", ensembles | {"shard_paths": [table.path]}),
         Call("partition_audit_info", ensembles | {"shard_paths": [table.path]} | asked),
         Call("clickhouse_config", {"path": str(config), "nodes": [{"host": "c1"}], "style": "inline"}),
+        Call("guard_turn", {**turn, "owner": "a test"}),
     )
 
 
@@ -157,6 +160,7 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("part_info", {"hot": somewhere, "root": "/"}),
         Call("partition_audit_info", {**both, "root": "/", "clickhouse": {}}),
         Call("clickhouse_config", {"nodes": [{"host": "c1"}]}),
+        Call("guard_turn", {"hot": somewhere, "owner": "a test"}),
     )
     assert {call.module for call in calls} == MODULES
 

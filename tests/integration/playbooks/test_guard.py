@@ -97,9 +97,9 @@ class Guard:
             for server in self.servers.servers
         }
 
-    def enter(self, number: int, **options: Any) -> None:
-        asked = {"clickhouse": {"host": "127.0.0.1", "port": self.servers.servers[number].http_port}}
-        result = self.pair.call("replica_ledger", patched_sign=SIGN, **asked, **options)
+    def enter(self, number: int) -> None:
+        asked = {"host": "127.0.0.1", "port": self.servers.servers[number].http_port}
+        result = self.pair.call("replica_ledger", patched_sign=SIGN, clickhouse=asked)
         assert not result["failed"], result
 
     def ledger(self) -> dict[str, str]:
@@ -109,7 +109,12 @@ class Guard:
 
     def move(self, state: str, *partitions: str) -> None:
         wanted = [{"shard_path": self.table.path, "partition": each} for each in partitions]
-        options = {"min_age": "0", "clickhouse": self.clickhouse, "state": state, "partitions": wanted}
+        options: dict[str, Any] = {
+            "min_age": "0",
+            "clickhouse": self.clickhouse,
+            "state": state,
+            "partitions": wanted,
+        }
         assert self.pair.call("part_move", **options)["counts"]["moved"] == len(partitions)
 
     def state(self, partition: str) -> bytes:
