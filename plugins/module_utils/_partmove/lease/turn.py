@@ -36,7 +36,9 @@ _RECORD = Record(
     {
         "owner": TEXT,
         "ttl": that(
-            lambda value: type(value) is int and 0 < value <= LONGEST_SECONDS,
+            lambda value: (
+                isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LONGEST_SECONDS
+            ),
             f"a whole number of seconds from 1 to {LONGEST_SECONDS}",
         ),
     },
