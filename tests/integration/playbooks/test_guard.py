@@ -121,6 +121,10 @@ class Guard:
         data: bytes = self.pair.hot.get(self.state_path(partition))[0]
         return data
 
+    def turns(self) -> list[str]:
+        names: list[str] = self.pair.hot.get_children(f"{self.pair.options['coordination_root']}/guard")
+        return names
+
     def state_path(self, partition: str) -> str:
         return f"{self.table.path}/block_numbers/{partition}/State"
 
@@ -179,30 +183,29 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
     _ask_for_turn(guard, owner="another guard", state="given_back")
     assert guard.pair.trees_below(guard.pair.base) == before
 
-    # No folder can be made below a file.
-    failed = guard.run(guard_backup=f"{guard.metrics}/backup", guard_bring_back=True)
+    failed = guard.run(
+        **EVERYTHING,
+        **{**variables, "partition_classify_spark_submit": "/no/such/program"},
+        guard_separate=True,
+    )
     assert failed.status == 2, failed.output
-    assert guard.told().startswith("PARTMOVE guard: FAILED: bring back: ")
-    assert guard.told().endswith(drifted)
-    assert guard.drift() == {"half_cold": 2, "copies_left": 2}
-
-    done = guard.run(guard_separate=True, **EVERYTHING, **variables)
-    assert done.status == 0, done.output
-    assert guard.told() == (
-        "PARTMOVE guard: nothing drifted;"
-        " 1 renewed in the ledger; 1 brought back; copies of 1 removed; 2 moved"
+    assert guard.told().startswith("PARTMOVE guard: FAILED: separate: ")
+    assert guard.told().endswith(
+        "; nothing drifted; 1 renewed in the ledger; 1 brought back; copies of 1 removed"
     )
     assert guard.drift() == {}
     assert guard.ledger() == {"r1": "", "r2": ""}
+    assert guard.turns() == []
+
+    done = guard.run(guard_separate=True, **EVERYTHING, **variables)
+    assert done.status == 0, done.output
+    assert guard.told() == "PARTMOVE guard: nothing drifted; 2 moved"
     # The newest is the one with the late insert.
     assert [guard.state(each) for each in (FIRST, SECOND, THIRD)] == [b"HOT", b"COLD", b"COLD"]
+    # That it was done is remembered for a while.
+    assert guard.turns() == ["separate"]
     assert guard.table.rows(0) == guard.table.rows(1) == rows
     assert [guard.table.detached(number) for number in (0, 1)] == [[], []]
-    assert not guard.pair.hot.exists(f"{guard.pair.options['coordination_root']}/guard/guard")
-
-    again = guard.run(guard_separate=True, **EVERYTHING, **variables)
-    assert again.status == 0, again.output
-    assert guard.told() == "PARTMOVE guard: nothing drifted"
 
 
 @pytest.fixture
