@@ -92,7 +92,7 @@ def test_check_then_separate_then_again(pair: Pair, table: Table, variables: dic
     for each in (table, other):
         assert [each.state(partition) for partition in (FIRST, SECOND, THIRD)] == [b"COLD", b"COLD", None]
 
-    # A server that cannot be entered in the ledger again keeps nothing from being moved, and is told at the end.
+    # A server that cannot be entered again keeps nothing from being moved, and is told at the end.
     inventory = pair.folder / "inventory.json"
     inventory.write_text(json.dumps({"clickhouse": {"hosts": {"ch1": silent_server(pair)}}}))
     again = run_separate(pair, {**variables, "separate_renew": True}, "-i", str(inventory))
