@@ -71,6 +71,14 @@ options:
         C(stat.mtime) of M(ansible.builtin.stat).
       - A server that was started before is not entered.
     type: float
+  renew:
+    description:
+      - With O(state=present), whether to enter only replicas that are in the ledger already, be it with an
+        entry that does not hold any more. Those that were withdrawn, or never entered, stay out.
+      - This is for what runs on a schedule, so that it does not enter a server again that a person withdrew
+        before its downgrade.
+    type: bool
+    default: false
   replicas:
     description:
       - The replicas to enter or to withdraw.
@@ -206,6 +214,7 @@ def main() -> None:
             "clickhouse": argspec.clickhouse_server(),
             "patched_sign": {"type": "str"},
             "config_changed_at": {"type": "float"},
+            "renew": {"type": "bool", "default": False},
             "replicas": {
                 "type": "list",
                 "elements": "dict",

@@ -103,9 +103,8 @@ def test_every_module(
     results, output = call_modules(tmp_path, *calls, ANSIBLE_PYTHON_INTERPRETER=str(python))
 
     assert not [each["msg"] for each in results if each["failed"]]
-    health, entered, repaired, restored, marked, ledger, checked, moved, looked, audited, edited, journal = (
-        results
-    )
+    health, entered, repaired, restored, marked, ledger, checked, moved, *others = results
+    looked, audited, edited, journal, turn = others
     assert table.path in [each["shard_path"] for each in health["replicas"]]
     assert [each["after"] for each in entered["replicas"]] == ["ready"]
     assert ledger["ready"]
@@ -123,6 +122,7 @@ def test_every_module(
     assert (audited["drifted"], audited["complete"]) == (False, True)
     assert audited["kinds"]["cold"] == audited["kinds"]["hot"] == 1
     assert "<cold_zookeeper>" in config.read_text()
+    assert turn["taken"]
     assert "Traceback" not in output
 
 
@@ -138,6 +138,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
     asked = {"clickhouse": {"endpoints": {replica: f"127.0.0.1:{server.http_port}"}}}
     move = {"partitions": [{"shard_path": table.path, "partition": FIRST}], "min_age": "0", **asked}
     repair = {"shard_path": table.path, "kind": "hot_marked_cold", "backup": str(config.parent), **asked}
+    turn = {name: ensembles[name] for name in ("hot", "coordination_root")}
     mark = {"shard_path": table.path, "partition": SECOND, "state": "HOT", **asked}
     return (
         Call("replica_info", {"clickhouse": clickhouse, "hot": ensembles["hot"], "sample_interval": "0s"}),
@@ -152,6 +153,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("partition_audit_info", ensembles | {"shard_paths": [table.path]} | asked),
         Call("clickhouse_config", {"path": str(config), "nodes": [{"host": "c1"}], "style": "inline"}),
         Call("journal_info", {}),
+        Call("guard_turn", {**turn, "owner": "a test"}),
     )
 
 
@@ -176,6 +178,7 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("partition_audit_info", {**both, "root": "/", "clickhouse": {}}),
         Call("clickhouse_config", {"nodes": [{"host": "c1"}]}),
         Call("journal_info", {}),
+        Call("guard_turn", {"hot": somewhere, "owner": "a test"}),
     )
     assert {call.module for call in calls} == MODULES
 

@@ -52,6 +52,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.ev
     encoded_lines,
     parse_line,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.turn import Claim, parse_claim
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import (
     ColdEnsemble,
     LedgerEntry,
@@ -171,6 +172,7 @@ def _own_targets() -> list[Target]:
         _target("marker in cold", markers, lambda data: parse_marker(_znode(data))),
         _target("known cold", [_KNOWN.encode()], lambda data: parse_known_cold(_znode(data))),
         _target("ledger entry", [_LEDGER.encode()], lambda data: parse_entry(_znode(data))),
+        _target("turn", [Claim("a run", 60).data], lambda data: parse_claim(data, "/here")),
         _target("plan file", [_plan()], _read_plan),
         _target("list of partitions", [items], _items),
         _target("line of a journal", _JOURNAL, lambda data: parse_line(data, "here")),

@@ -15,6 +15,7 @@ from mutants import (
     gates_shard,
     health,
     lease,
+    lease_turn,
     ledger,
     ledger_guard,
     move_aftermath,
@@ -35,6 +36,7 @@ from mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *lease.MUTANTS,
+    *lease_turn.MUTANTS,
     *binding.MUTANTS,
     *move_lease.MUTANTS,
     *move_to_cold.MUTANTS,

@@ -14,6 +14,20 @@ _WITHOUT_DATA = "ledger/without_data.py"
 
 MUTANTS = (
     Mutant(
+        "one that was withdrawn meanwhile is entered again by what runs on a schedule",
+        _LEDGER,
+        "if renew and found is None:",
+        "if False:",
+        ("ledger/test_enter.py::test_one_that_is_withdrawn_while_its_entry_is_written_stays_out",),
+    ),
+    Mutant(
+        "one that was never entered is entered by what runs on a schedule",
+        _LEDGER,
+        "if renew and found is None:",
+        "if renew and found is None and first:",
+        ("ledger/test_enter.py::test_one_that_is_withdrawn_while_the_server_is_asked_stays_out",),
+    ),
+    Mutant(
         "a replica without an entry is ready",
         _LEDGER,
         '        return f"replica {replica.name} is not in the ledger"',

@@ -45,6 +45,10 @@ class ChangeLedger:
                 "host says which replicas to withdraw, and state is present",
                 remedy="Leave host out: the server that clickhouse names is asked for its replicas",
             )
+        if params["renew"] and not self._is_present:
+            raise PartMoveError(
+                "renew says which replicas to enter, and state is absent", remedy="Leave one of the two out"
+            )
         self._withdrawal = Withdrawal()
         self._replicas: Mapping[ReplicaKey, LiveReplica] = {}
         self._cold: ColdEnsemble | None = None
@@ -90,6 +94,7 @@ class ChangeLedger:
             self._cold,
             f"replica_ledger on {socket.gethostname()}",
             self._given,
+            self._params["renew"],
         )
         self._note(hot, cold, [each.key for each in probe.replicas()])
         admission = Admission(hot, cold, ledger, probe, resources.clock)

@@ -61,6 +61,17 @@ def run_separate(pair: Pair, variables: dict[str, Any], *options: str) -> Playbo
     return run_playbook(playbook, "-e", f"@{extra}", *options)
 
 
+def silent_server(pair: Pair) -> dict[str, Any]:
+    """Variables of a host whose server does not answer."""
+    return {
+        **{f"clickhouse_node_{name}": value for name, value in pair.options.items()},
+        "ansible_become": False,
+        "clickhouse_node_packages": [{"name": "clickhouse-server", "version": "1"}],
+        "clickhouse_node_ledger_clickhouse": {"host": "127.0.0.1", "port": 9},
+        "clickhouse_node_patched_sign": "SELECT 1",
+    }
+
+
 def test_check_then_separate_then_again(pair: Pair, table: Table, variables: dict[str, Any]) -> None:
     other = build_table(pair.hot, f"{pair.base}/visits")
     before = pair.trees()
@@ -81,9 +92,13 @@ def test_check_then_separate_then_again(pair: Pair, table: Table, variables: dic
     for each in (table, other):
         assert [each.state(partition) for partition in (FIRST, SECOND, THIRD)] == [b"COLD", b"COLD", None]
 
-    again = run_separate(pair, variables)
-    assert again.status == 0, again.output
+    # A server that cannot be entered again keeps nothing from being moved, and is told at the end.
+    inventory = pair.folder / "inventory.json"
+    inventory.write_text(json.dumps({"clickhouse": {"hosts": {"ch1": silent_server(pair)}}}))
+    again = run_separate(pair, {**variables, "separate_renew": True}, "-i", str(inventory))
+    assert again.status == 2, again.output
     assert "Moved to cold: 0 partitions" in again.output
+    assert '"msg": "ch1: ClickHouse at 127.0.0.1:9 cannot be reached' in again.output
     for run in (checked, done, again):
         assert PASSWORD not in run.output
         assert "[DEPRECATION WARNING]" not in run.output

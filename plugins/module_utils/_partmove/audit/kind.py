@@ -110,7 +110,7 @@ _TOLD = {
     Kind.UNLIKE_DISK: _Told(
         "a registered part has other data than the part of that name on disk",
         "Where the part is hot, CHECK TABLE lets the server fetch it from another replica. Where it is cold,"
-        " do not CHECK: stop the server, copy the folder of the part from another replica, and start the server",
+        " do not CHECK: stop the server, copy the folder of the part from another replica, start the server",
     ),
     Kind.NOT_ON_DISK: _Told(
         "parts are registered in hot for the replica and are not active on its disk",

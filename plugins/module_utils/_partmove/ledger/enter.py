@@ -90,6 +90,8 @@ class Requirements(NamedTuple):
     verified_by: str
     only: Collection[ReplicaKey] | None
     """The replicas to enter; None for all that the server has."""
+    renew: bool = False
+    """Whether to leave out those that have no entry: they were withdrawn, or never entered."""
 
 
 class Admission:
@@ -130,19 +132,20 @@ class Admission:
                 verified_by=requirements.verified_by,
                 verified_at=verified_at,
             )
-            changes[key] = self._ledger.enter(key, entry)
+            changes[key] = self._ledger.enter(key, entry, renew=requirements.renew)
 
     def _keys(self, requirements: Requirements) -> list[ReplicaKey]:
         served = {each.key for each in self._probe.replicas()}
-        if requirements.only is None:
-            return sorted(served)
-        foreign = sorted(set(requirements.only) - served)
+        wanted = served if requirements.only is None else set(requirements.only)
+        foreign = sorted(wanted - served)
         if foreign:
             raise NoSuchReplica(
                 f"{self._probe.label} does not have {few(map(str, foreign))}",
                 remedy="See system.replicas of the server, and that it is the one that you mean",
             )
-        return sorted(set(requirements.only))
+        if requirements.renew:
+            wanted = {key for key in wanted if self._ledger.read(key.shard_path, [key.replica])[key.replica]}
+        return sorted(wanted)
 
     def _verify_server(self, requirements: Requirements) -> tuple[str, int]:
         version, started = self._probe.version(), self._probe.started()

@@ -93,9 +93,10 @@ class Ledger:
         paths = [self.entry_path(ReplicaKey(shard_path, name)) for name in names]
         return dict(aligned(names, self._hot.read(paths)))
 
-    def enter(self, key: ReplicaKey, entry: LedgerEntry) -> EntryChange:
+    def enter(self, key: ReplicaKey, entry: LedgerEntry, *, renew: bool = False) -> EntryChange:
         """Write the entry, unless there is one that says as much.
 
+        With ``renew`` only one that is there is written, so that who was withdrawn meanwhile stays out.
         Raises ServerChanged when ``host`` is not the one that the entry names any more, FormatError for
         an entry that is there and not understood, EnsembleError and kin.
         """
@@ -103,6 +104,8 @@ class Ledger:
         path, data = self.entry_path(key), entry.encode()
         first: EntryChange | None = None
         for found in self._attempts(key):
+            if renew and found is None:
+                return EntryChange(None, None)
             change = EntryChange(found, _data_for(entry, found))
             if not change.changed:
                 return first or change

@@ -31,6 +31,7 @@ DEFAULTS: dict[str, Any] = {
     "clickhouse": {"host": "127.0.0.1", "port": 9},
     "patched_sign": None,
     "config_changed_at": None,
+    "renew": False,
     "replicas": None,
     "host": None,
     "interserver_port": None,
@@ -137,6 +138,7 @@ def test_without_names_the_server_is_asked(bench: Bench) -> None:
     ("options", "message"),
     [
         ({"state": "present", "host": "r1.example"}, "host says which replicas to withdraw"),
+        ({"renew": True}, "renew says which replicas to enter, and state is absent"),
         ({"replicas": [{"shard_path": "t", "replica": "r1"}]}, "The shard path 't' does not begin with"),
         ({"replicas": [{"shard_path": "/t", "replica": "a/b"}]}, "'a/b' is not the name of a replica of /t"),
         ({"coordination_root": "x"}, "coordination_root is 'x'"),
@@ -146,4 +148,4 @@ def test_options_that_cannot_be_are_refused(options: dict[str, Any], message: st
     with pytest.raises(PartMoveError) as refusal:
         ChangeLedger(DEFAULTS | options)
     assert refusal.value.message.startswith(message)
-    assert isinstance(refusal.value, FormatError) == ("state" not in options)
+    assert isinstance(refusal.value, FormatError) == (not {"state", "renew"} & options.keys())

@@ -140,6 +140,40 @@ def test_only_the_replicas_that_are_asked_for() -> None:
     assert case.entered == ["r2"]
 
 
+def test_those_that_were_withdrawn_or_never_entered_stay_out() -> None:
+    case = Case()
+    case.server = SimulatedServer(case.bench.hot_store, R1, R2)
+    case.enter(only=[R1])
+    case.bench.servers.restart("r1")
+    # What the server says of a replica that stays out is in nobody's way.
+    case.bench.servers.stop("r2")
+    case.enter(renew=True)
+    assert (case.entered, list(case.changes)) == (["r1"], [R1])
+    assert case.changes[R1].changed
+
+
+def test_one_that_is_withdrawn_while_the_server_is_asked_stays_out() -> None:
+    case = Case()
+    case.enter()
+    case.bench.servers.restart("r1")
+    case.before("activation", lambda: case.ledger.withdraw(R1))
+    case.enter(renew=True)
+    assert case.entered == []
+    assert not case.changes[R1].changed
+
+
+def test_one_that_is_withdrawn_while_its_entry_is_written_stays_out() -> None:
+    case = Case()
+    case.enter()
+    case.bench.servers.restart("r1")
+    other = Ledger(case.bench.hot_ensemble.open())
+    left = [lambda: other.withdraw(R1)]
+    case.bench.hot_store.before = lambda _multi: left.pop()() if left else None
+    case.enter(renew=True)
+    assert case.entered == []
+    assert not case.changes[R1].changed
+
+
 @pytest.mark.parametrize(
     ("question", "number"),
     [("replicas", 0), ("version", 0), ("shows", 0), ("replicas", 1), ("activation", 0)],

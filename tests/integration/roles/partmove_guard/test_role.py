@@ -1,0 +1,171 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The role partmove_guard in folders of its own, and runs of what it installs, on real ensembles."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.ansible.calls import COLLECTIONS, PROGRAMS, PlaybookRun, run_playbook, write_playbook
+from support.ansible.modules import Pair
+from support.ansible.role_runs import changed
+from support.exposition import parsed
+
+PASSWORD = "Tr0ub4dor-and-3"
+
+
+class Host:
+    """A host of which the role knows other folders than it has by default."""
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+        self.folder = pair.folder / "host"
+        for name in ("sbin", "units", "metrics"):
+            (self.folder / name).mkdir(parents=True)
+        self.script = self.folder / "sbin" / "partmove-guard"
+        self.metrics = self.folder / "metrics" / "partmove.prom"
+
+    def converge(self, *options: str, **variables: Any) -> PlaybookRun:
+        """Run the role."""
+        given = {
+            **self.pair.options,
+            "clickhouse": {"user": "monitor", "password": PASSWORD},
+            "root": self.pair.base,
+            "metrics": str(self.metrics),
+            "ansible_playbook": str(PROGRAMS / "ansible-playbook"),
+            "collections": str(COLLECTIONS),
+            "config_dir": str(self.folder / "etc"),
+            "work_dir": str(self.folder / "work"),
+            "log_dir": str(self.folder / "log"),
+            "script": str(self.script),
+            "unit_dir": str(self.folder / "units"),
+            **variables,
+        }
+        role = {
+            "ansible.builtin.import_role": {"name": "olap.partmove.partmove_guard"},
+            "vars": {f"partmove_guard_{name}": value for name, value in given.items()},
+        }
+        return run_playbook(write_playbook(self.pair.folder, [role]), *options)
+
+    def files(self) -> dict[str, int]:
+        """Path of each file and folder → its permissions."""
+        found = sorted(self.folder.rglob("*"))
+        return {str(each.relative_to(self.folder)): stat.S_IMODE(each.stat().st_mode) for each in found}
+
+    def start(self, *options: str) -> subprocess.CompletedProcess[str]:
+        """Run what the service runs, with the environment that its unit gives it."""
+        home = self.folder / "work" / "ansible"
+        environment = {"ANSIBLE_HOME": str(home), "ANSIBLE_LOCAL_TEMP": str(home / "tmp")}
+        return subprocess.run(
+            [str(self.script), *options],
+            env={**os.environ, **environment, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+pytestmark = pytest.mark.long(minutes=2)
+
+
+@pytest.fixture
+def host(pair: Pair) -> Host:
+    pair.hot.ensure_path(pair.base)
+    return Host(pair)
+
+
+def test_install_run_and_remove(host: Host) -> None:
+    empty = host.files()
+    checked = host.converge("--check", "--diff")
+    assert changed(checked) > 0
+    assert host.files() == empty
+
+    done = host.converge("--diff")
+    assert changed(done) > 0
+    assert changed(host.converge()) == 0
+    assert {path: mode for path, mode in host.files().items() if path not in empty} == {
+        "etc": 0o700,
+        "etc/guard.yml": 0o600,
+        "etc/inventory.yml": 0o600,
+        "log": 0o700,
+        "sbin/partmove-guard": 0o755,
+        "units/partmove-guard.service": 0o644,
+        "units/partmove-guard.timer": 0o644,
+        "work": 0o700,
+    }
+    secret = [path for path in host.folder.rglob("*") if path.is_file() and PASSWORD in path.read_text()]
+    assert secret == [host.folder / "etc" / "guard.yml"]
+    # The arguments of its tasks are shown with -vvv, and are given by this playbook, not by the role.
+    assert f"+  password: {PASSWORD}" not in done.output
+
+    old = host.folder / "log" / "guard-2019-12-01.log"
+    old.write_text("")
+    os.utime(old, (1_575_200_000, 1_575_200_000))
+    run = host.start()
+    assert (run.returncode, run.stdout, run.stderr) == (0, "PARTMOVE guard: nothing drifted\n", "")
+    assert parsed(host.metrics.read_text())["partmove_audit_complete"] == {(): 1}
+    (log,) = (host.folder / "log").iterdir()
+    assert "PLAY RECAP" in log.read_text()
+    assert PASSWORD not in log.read_text()
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+    removed = host.converge(state="absent")
+    assert changed(removed) == 1
+    left = {path for path in host.files() if not path.startswith(("log", "work", "metrics"))}
+    assert left == {"sbin", "units"}
+    assert changed(host.converge(state="absent")) == 0
+
+
+def test_what_a_run_that_fails_says(host: Host) -> None:
+    host.converge(hot={"hosts": ["127.0.0.1:1"], "connect_timeout": 1})
+    run = host.start()
+    assert run.returncode == 2
+    assert run.stdout.startswith("PARTMOVE guard: FAILED: audit: ")
+    assert "127.0.0.1:1" in run.stdout
+    assert run.stdout.count("\n") == 1
+
+    program = str(PROGRAMS / "ansible-playbook")
+    host.script.write_text(host.script.read_text().replace(program, "/no/such/program"))
+    run = host.start()
+    (log,) = (host.folder / "log").iterdir()
+    assert (run.returncode, run.stdout) == (
+        127,
+        f"PARTMOVE guard: FAILED with status 127 before it could tell anything; see {log}\n",
+    )
+
+
+def test_systemd_understands_the_units(host: Host) -> None:
+    """Needs the program, which needs no systemd that runs."""
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("NOT RUN: systemd-analyze is not here, so nobody has looked at the units")
+    host.converge(schedule="*-*-* 03:00", random_delay="1h", write_paths=["/var/a folder"])
+    units = sorted((host.folder / "units").iterdir())
+    assert _verified(program, *units) == ""
+
+    timer = units[-1]
+    timer.write_text(timer.read_text().replace("*-*-* 03:00", "at some time"))
+    assert "at some time" in _verified(program, *units)
+
+
+def _verified(program: str, *units: Path) -> str:
+    done = subprocess.run([program, "verify", *units], capture_output=True, text=True, check=False)
+    return "".join(line for line in done.stderr.splitlines(keepends=True) if "partmove-guard" in line)
+
+
+@pytest.mark.parametrize(
+    "variables", [{"hot": None}, {"renew": True}, {"separate": True}], ids=["hot", "renew", "separate"]
+)
+def test_what_is_missing_is_said(host: Host, variables: dict[str, Any]) -> None:
+    run = host.converge(**variables)
+    assert run.status != 0
+    assert "Give partmove_guard_hot, partmove_guard_cold and partmove_guard_clickhouse" in run.output
