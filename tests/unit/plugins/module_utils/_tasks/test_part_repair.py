@@ -172,10 +172,12 @@ def test_the_journal_has_a_line_for_each_partition_of_a_replica(unmarked: Repair
     assert not journal.exists()
     unmarked.run(journal=str(journal))
     lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert [(each["event"], each["partition"], each["replica"]) for each in lines] == [
-        ("repaired", DAY, "r1"),
-        ("repaired", DAY, "r2"),
+    assert [each["event"] for each in lines] == [
+        *("started", "repairing", "repairing", "writing", "repaired", "repaired", "ended")
     ]
+    repaired = [(each["partition"], each["replica"]) for each in lines if each["event"] == "repaired"]
+    assert repaired == [(DAY, "r1"), (DAY, "r2")]
+    assert {each["run"] for each in lines} == {lines[0]["run"]}
 
 
 @pytest.mark.parametrize("reason", ["No such file or directory", "Not a directory"])

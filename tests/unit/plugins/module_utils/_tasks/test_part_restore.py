@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +53,28 @@ class Backup:
     def params(self, **options: Any) -> dict[str, Any]:
         """The options of the module."""
         given = {"hot": {}, "cold": {}, "coordination_root": "/partmove", "lock_wait": "3s"}
-        return {**given, "backup": str(self.path), **options}
+        return {**given, "backup": str(self.path), "journal": str(self.journal), **options}
 
     def run(self, *, check_mode: bool = False) -> dict[str, Any]:
         """The result of the module."""
         resources = MemoryResources(self.bench, self.params(), check_mode=check_mode)
         resources.clock = self.bench.clock  # type: ignore[assignment]
         task = self.task()
-        task.run(resources)
+        try:
+            task.run(resources)
+        finally:
+            resources.close()
         return task.result()
+
+    @property
+    def journal(self) -> Path:
+        """Where runs tell what they do."""
+        return self.path.with_suffix(".journal")
+
+    def told(self) -> list[str]:
+        """The events in the journal."""
+        lines = self.journal.read_text().splitlines() if self.journal.exists() else []
+        return [json.loads(line)["event"] for line in lines]
 
     def trees(self) -> list[object]:
         """All that is in both ensembles."""
@@ -76,8 +90,10 @@ def test_check_restore_and_restore_again(backup: Backup) -> None:
     before = backup.trees()
     checked = backup.run(check_mode=True)
     assert backup.trees() == before
+    assert backup.told() == []
 
     done = backup.run()
+    assert backup.told() == ["started", "restoring", "restored", "ended"]
     assert done == checked
     assert done == {
         "changed": True,
