@@ -150,12 +150,12 @@ def test_signal_that_was_lost_can_be_sent_again(capsys: pytest.CaptureFixture[st
         for _attempt in range(2):
             with suppress(Stopped):
                 os.kill(os.getpid(), signal.SIGTERM)
-        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGTERM)
 
     task = CountingTask(lose_the_first)
     status, result = end_of(lambda _params: task, capsys)
     assert status == 1
-    assert result["msg"].startswith("The run was stopped by SIGHUP.")
+    assert result["msg"].startswith("The run was stopped by SIGTERM.")
     assert task.closed
 
 
