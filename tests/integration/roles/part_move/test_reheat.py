@@ -54,8 +54,8 @@ def test_check_run_and_second_run_of_the_way_back(pair: Pair, table: Table) -> N
         "Give clickhouse, so that they are asked, or run partition_audit_info before a server is restarted."
     )
     why = (
-        "State is COLD and neither ensemble registers a part of it: it was dropped while it was cold, or cold has"
-        " lost it, which only the servers can tell"
+        "State is COLD and neither ensemble registers a part of it: it was dropped while it was cold, or cold"
+        " has lost it, which only the servers can tell"
     )
     rest = [
         "In hot alone already: 0 partitions.",
