@@ -12,6 +12,7 @@ from ..aligned import aligned
 from ..audit.evidence import PartitionEvidence
 from ..audit.judge import Verdict
 from ..formats.names import PartName, is_covered
+from ..formats.payload import payload_problem
 from ..formats.state import State
 from ..move.operations import removal
 from ..shard.parts import read_parts
@@ -27,15 +28,15 @@ def remove_registrations(case: Case) -> dict[str, Left]:
     """Remove parts from cold that are on no disk, or that hot registers; never the last one of a part."""
     left: dict[str, Left] = {}
     with case.leased() as leased:
-        groups: list[tuple[str, list[Op]]] = []
+        parts: list[tuple[str, PartName]] = []
         for partition, found in leased.look().still(left):
             kept = _needed(case, partition, found)
             if kept:
                 left[partition.partition_id] = kept
-                continue
-            parts = _paths(case, partition, found)
-            groups += [(partition.partition_id, removal(part)) for part in read_parts(case.world.cold, parts)]
-        _commit(leased, groups, left)
+            else:
+                parts += _paths(case, partition, found)
+        read = read_parts(case.world.cold, parts)
+        _commit(leased, [(part.name.partition_id, removal(part)) for part in read], left)
     return left
 
 
@@ -118,10 +119,17 @@ def _last_of_theirs(look: CaseLook, partition: PartitionEvidence, paths: list[st
             f"hot has what is not understood: {few(sorted(set(paths) - set(in_cold)))}",
             "Find out what wrote it, and remove it by hand",
         )
-    names = {path.rpartition("/")[2] for path in paths}
     for replica in partition.replicas:
-        for part in replica.cold:
-            if part.text in names and not is_covered(part, replica.hot):
+        layout = look.case.layout.replica(replica.name)
+        parts = [(path, part) for part in replica.cold if (path := layout.part(part.text)) in paths]
+        for copy in read_parts(look.case.world.cold, parts):
+            part, (data, children) = copy.name, copy.payload
+            if payload_problem(data, dict(children)) is None:
+                return Left(
+                    f"what cold has of {part.text} of replica {replica.name} is sound, what hot has is not",
+                    "Keep the copy, and let ClickHouse put the part right while it is hot (CHECK TABLE)",
+                )
+            if not is_covered(part, replica.hot):
                 return Left(
                     f"{part.text} of replica {replica.name} is registered in cold only",
                     "Put the znode back from a backup of it; system.parts tells the hash of the part",

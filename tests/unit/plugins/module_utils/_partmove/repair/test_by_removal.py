@@ -108,6 +108,17 @@ def test_a_copy_whose_data_no_part_has(drifted: Drifted) -> None:
     assert drifted.done == [f"cold: delete {PATH}/{path}"]
 
 
+def test_a_sound_copy_of_what_is_damaged_in_hot_is_all_that_there_is(drifted: Drifted) -> None:
+    path = f"replicas/r1/parts/{PART}"
+    drifted.bench.move()
+    drifted.bench.reheat()
+    drifted.bench.clock.sleep(600)
+    drifted.bench.hot.set(f"{PATH}/{path}", b"junk")
+    assert drifted.kinds()["r1"] is Kind.UNREADABLE
+    assert "what cold has" in drifted.repair(Kind.UNREADABLE).left[DAY].reason
+    assert drifted.done == []
+
+
 def test_a_cold_part_whose_data_no_part_has(drifted: Drifted) -> None:
     drifted.bench.move()
     drifted.bench.cold.set(f"{PATH}/replicas/r1/parts/{PART}", b"junk")
