@@ -114,10 +114,24 @@ MUTANTS = (
         ("repair/test_by_removal.py::test_a_ghost_beside_what_is_alive",),
     ),
     Mutant(
+        "a sound copy goes for what is damaged in hot",
+        _REMOVAL,
+        "if payload_problem(data, dict(children)) is None:",
+        "if False:",
+        ("repair/test_by_removal.py::test_a_sound_copy_of_what_is_damaged_in_hot_is_all_that_there_is",),
+    ),
+    Mutant(
+        "State is set to COLD while something waits that looks at it",
+        _STATE,
+        "            if refusal is not None:\n",
+        "            if False:\n",
+        ("repair/test_by_state.py::test_state_is_left_while_something_waits_that_looks_at_it",),
+    ),
+    Mutant(
         "a damaged registration goes although it is the only one",
         _REMOVAL,
-        "if part.text in names and not is_covered(part, replica.hot):",
-        "if False:",
+        "            if not is_covered(part, replica.hot):",
+        "            if False:",
         ("repair/test_by_removal.py::test_a_cold_part_whose_data_no_part_has",),
     ),
     Mutant(

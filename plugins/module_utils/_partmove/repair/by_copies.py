@@ -20,8 +20,6 @@ from ..text import few
 from ..tree.znodes import Znode
 from .case import Case, LeasedCase, Left
 
-_NOT_YET = frozenset({Kind.NOT_JUDGED, Kind.UNREADABLE, Kind.COPIES_DIFFER, Kind.UNLIKE_DISK})
-
 
 def adopt(case: Case) -> dict[str, Left]:
     """Let cold say that its parts are those of this table, for the whole shard path or not at all.
@@ -95,12 +93,9 @@ def _not_adoptable(partition: PartitionEvidence) -> str:
 def _too_fresh(leased: LeasedCase, partitions: list[PartitionEvidence]) -> Left | None:
     """What another tool has written too lately to be sure that it has ended."""
     case = leased.case
-    newest, where = 0, ""
-    for partition in partitions:
-        state = partition.state
-        marked = [state] if state is not None and is_cold(state.data) else []
-        for znode in (*marked, *_copies(case, partition)):
-            newest, where = max((newest, where), (znode.stat.mtime, znode.path))
+    marked = [each.state for each in partitions if each.state is not None and is_cold(each.state.data)]
+    times = [(znode.stat.mtime, znode.path) for znode in (*marked, *_copies(case, partitions))]
+    newest, where = max(times, default=(0, ""))
     age = leased.shard.taken_at - newest / 1000
     if age >= case.options.quiet:
         return None
@@ -111,9 +106,10 @@ def _too_fresh(leased: LeasedCase, partitions: list[PartitionEvidence]) -> Left 
     )
 
 
-def _copies(case: Case, partition: PartitionEvidence) -> list[Znode]:
+def _copies(case: Case, partitions: list[PartitionEvidence]) -> list[Znode]:
     names = [
         (case.layout.replica(replica.name).part(part.text), part)
+        for partition in partitions
         for replica in partition.replicas
         for part in replica.cold
     ]

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from ..errors import PartMoveError
 from ..formats.state import State, is_cold
+from ..gates.judge import REHEAT_GATES, refuse_partitions
 from ..move.report import ShardReport
 from ..move.state import StateSetter
 from ..move.to_hot import reheat_shard
@@ -39,10 +40,16 @@ def bring_back(case: Case) -> dict[str, Left]:
     """
     left: dict[str, Left] = {}
     with case.leased() as leased:
-        shard = leased.shard.shard()
+        shard, facts = leased.shard.look(case.partition_ids)
+        # What waits looks at State once it is carried out.
+        refused = refuse_partitions(shard, list(facts.values()), leased.shard.taken_at, gates=REHEAT_GATES)
         for partition, _found in leased.look().still(left):
             state = partition.state
             if state is not None and is_cold(state.data):
+                continue
+            refusal = refused.get(partition.partition_id)
+            if refusal is not None:
+                left[partition.partition_id] = Left(refusal.reason, refusal.remedy)
                 continue
             path = case.layout.state(partition.partition_id)
             op: Op = (

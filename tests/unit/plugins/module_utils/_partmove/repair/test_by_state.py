@@ -41,6 +41,16 @@ def test_a_partition_without_state_comes_back_as_well(drifted: Drifted) -> None:
     assert set(drifted.kinds().values()) == {Kind.COPIES_NEEDED}
 
 
+def test_state_is_left_while_something_waits_that_looks_at_it(drifted: Drifted) -> None:
+    drifted.bench.move()
+    create(R1, drifted.bench.cold.get(f"{PATH}/{R1}")[0])(drifted.bench)
+    write(STATE, b"HOT")(drifted.bench)
+    drifted.bench.servers.assign_drop(DAY)
+    left = drifted.repair(Kind.HALF_COLD).left[DAY]
+    assert "entries for the partition wait" in left.reason
+    assert drifted.done == []
+
+
 def test_what_no_run_may_bring_back_is_left_with_its_gate(drifted: Drifted) -> None:
     drifted.bench.move()
     create(R1, drifted.bench.cold.get(f"{PATH}/{R1}")[0])(drifted.bench)
