@@ -55,4 +55,11 @@ MUTANTS = (
         "if not (cold.unreadable or any(cold.parts.values())):",
         ("audit/test_reader.py::test_what_another_hot_ensemble_has_there_is_not_ours",),
     ),
+    Mutant(
+        "what another ensemble has counts as cold",
+        "audit/judge.py",
+        "if partition.is_cold and not partition.cold_is_known else []",
+        "if False else []",
+        ("repair/test_by_registration.py::test_a_copy_of_the_cold_ensemble_counts_as_another_one",),
+    ),
 )

@@ -82,6 +82,12 @@ def _unregistered(partition: PartitionEvidence, replica: ReplicaEvidence) -> Ver
     return _verdict(Kind.REGISTERED_FOR_ANOTHER if is_elsewhere else Kind.UNREGISTERED, found)
 
 
+def _of_another_cold(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    """What an ensemble registers that is not the one that the parts went to, so that no run goes by it."""
+    found = only_cold(replica) if partition.is_cold and not partition.cold_is_known else []
+    return _verdict(Kind.COLD_UNKNOWN, found) if found else None
+
+
 def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     """What is registered and not active."""
     missing, missing_hot = replica.missing(only_cold(replica)), replica.missing(replica.hot)
@@ -148,6 +154,7 @@ _RULES: tuple[Rule, ...] = (
     _unreadable,
     _another_replica,
     _silent,
+    _of_another_cold,
     _not_on_disk,
     _without_data,
     _unlike_disk,

@@ -117,7 +117,7 @@ _TOLD = {
         "Wait for the replica to fetch them; see system.replication_queue",
     ),
     Kind.COLD_UNKNOWN: _Told(
-        "State is COLD, parts are on disk, and the cold ensemble that was given has no such table",
+        "State is COLD, and the cold ensemble that was given has no such table, or is not the one it went to",
         "Check the hosts and the chroot of cold first: the ensemble given may be the wrong one",
     ),
     Kind.FOREIGN: _Told(

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ..audit.evidence import PartitionEvidence, ReplicaEvidence
 from ..audit.judge import Verdict
+from ..audit.kind import Kind
 from ..errors import FormatError
 from ..formats.names import PartName
 from ..formats.payload import hash_is, parse_payload
@@ -82,7 +83,8 @@ def _register(
             ops.append(Create(path, source.data))
             ops += [Create(f"{path}/{name}", data) for name, data in sorted(source.children.items())]
     facts = look.partitions[partition.partition_id]
-    if in_hot and facts.state is not None and partition.is_cold and not in_cold and not facts.only_in_cold:
+    is_all_in_hot = not in_cold and (case.kind is Kind.COLD_UNKNOWN or not facts.only_in_cold)
+    if in_hot and facts.state is not None and partition.is_cold and is_all_in_hot:
         in_hot.append(SetData(facts.state.path, State.HOT.data, facts.state.stat.version))
     if in_cold:
         leased.shard.cold.ensure([case.layout.replica(each).parts for each in sorted(found)])
@@ -118,7 +120,8 @@ def _sources(
                 (other.hot, case.world.hot, False),
                 (other.cold, case.world.cold, True),
             ):
-                if part in names:
+                # What an ensemble has that is not the right one registers nothing for a server.
+                if part in names and not (is_cold and case.kind is Kind.COLD_UNKNOWN):
                     yield from _registered(reader, case, other.name, part, is_cold=is_cold)
     yield from _given(case, part)
 

@@ -148,6 +148,7 @@ OTHERS = [
     one("a former table's, and hot has them", Kind.FORMER_TABLE, hot=A, cold=A, disk=A, owner=Owner.FORMER),
     one("a former table's, and only cold has them", Kind.FOREIGN, cold=A, disk=A, owner=Owner.FORMER),
     one("some hot and some cold", Kind.HALF_COLD, B, state="COLD", hot=A, cold=B, disk=f"{A} {B}"),
+    one("cold, in another ensemble", Kind.COLD_UNKNOWN, state="COLD", cold=A, disk=A, cold_is_known=False),
     one("cold without the marker", Kind.COLD_UNMARKED, cold=A, disk=A),
     one("cold, marked hot", Kind.COLD_UNMARKED, state="HOT", cold=A, disk=A),
     one("hot, marked cold", Kind.HOT_MARKED_COLD, state="COLD", hot=A, disk=A),

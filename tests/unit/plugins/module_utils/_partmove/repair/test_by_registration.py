@@ -35,8 +35,9 @@ def lose_from_both(drifted: Drifted) -> None:
         drifted.bench.cold.delete(f"{PATH}/{path}")
 
 
-def let_disks_have_what_is_registered(drifted: Drifted) -> None:
-    payload = parse_payload(drifted.bench.hot.get(f"{PATH}/{R1}")[0], {}, R1)
+def let_disks_have_what_is_registered(drifted: Drifted, *, cold: bool = False) -> None:
+    client = drifted.bench.cold if cold else drifted.bench.hot
+    payload = parse_payload(client.get(f"{PATH}/{R1}")[0], {}, R1)
     assert payload.checksums is not None
     drifted.disks.hashes[PART] = payload.checksums.hash_of_all_files
 
@@ -126,3 +127,19 @@ def test_a_cold_ensemble_that_is_lost(drifted: Drifted) -> None:
     assert drifted.repair(Kind.COLD_UNKNOWN, options).left == {}
     assert drifted.kinds() == {"r1": Kind.HOT, "r2": Kind.HOT}
     assert drifted.bench.move().moved.keys() == {DAY}
+
+
+def test_a_copy_of_the_cold_ensemble_counts_as_another_one(drifted: Drifted) -> None:
+    drifted.bench.move()
+    data = drifted.bench.cold.get(f"{PATH}/{R1}")[0]
+    marker = drifted.bench.cold.get(PATH)[0]
+    drifted.bench.cold.delete(PATH, recursive=True)
+    for path in (R1, R2):
+        drifted.bench.cold.create(f"{PATH}/{path}", data, makepath=True)
+    drifted.bench.cold.set(PATH, marker)
+    let_disks_have_what_is_registered(drifted, cold=True)
+    assert drifted.kinds() == {"r1": Kind.COLD_UNKNOWN, "r2": Kind.COLD_UNKNOWN}
+    saved = [SavedZnode("cold", f"{PATH}/{R1}", data, 0)]
+    assert drifted.repair(Kind.COLD_UNKNOWN, Options(registrations=saved, cold_is_lost=True)).left == {}
+    assert drifted.bench.hot.get(f"{PATH}/{R2}")[0] == data
+    assert set(drifted.kinds().values()) == {Kind.COPIES_NEEDED}
