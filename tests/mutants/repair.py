@@ -145,7 +145,7 @@ MUTANTS = (
         "a part whose hash is not told is registered",
         _REGISTRATION,
         "    if shown is None:\n        raise _Refused(",
-        "    if shown is None:\n        return next(_sources(case, partition, replica, part))\n"
+        "    if shown is None:\n        return next(sources.of(replica.name, part.text))\n"
         "    if shown is None:\n        raise _Refused(",
         ("repair/test_by_registration.py::test_other_data_on_disk_is_not_registered[unknown]",),
     ),

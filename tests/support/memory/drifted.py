@@ -69,8 +69,12 @@ class Drifted:
         only: Collection[str] | None = None,
     ) -> RepairReport:
         """Repair the partitions of a kind by a process that has these sessions."""
-        clock = self.bench.clock
-        world = RepairWorld(
+        return repair_shard(self.world(hot, cold), PATH, kind, options, only=only)
+
+    def world(self, hot: ZnodeStore | None = None, cold: ZnodeStore | None = None) -> RepairWorld:
+        """What repairs work with; over other sessions than those of the bench, if they are given."""
+        hot, cold, clock = hot or self.bench.hot_store, cold or self.bench.cold_store, self.bench.clock
+        return RepairWorld(
             SavingStore(hot, "hot", self._save, self._announce, self.done),
             SavingStore(cold, "cold", self._save, self._announce, self.done),
             clock,
@@ -80,7 +84,6 @@ class Drifted:
             self.disks,
             "/backups/one",
         )
-        return repair_shard(world, PATH, kind, options, only=only)
 
     def header(self, kind: Kind) -> BackupHeader:
         """The first line of a backup of a repair of the table."""

@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from ..audit.evidence import PartitionEvidence, ReplicaEvidence
 from ..audit.judge import Verdict
@@ -17,11 +16,10 @@ from ..formats.names import PartName
 from ..formats.payload import hash_is, parse_payload
 from ..formats.state import State
 from ..gates.judge import REHEAT_GATES, refuse_partitions
-from ..shard.parts import read_parts
 from ..shard.reader import Look
-from ..tree.ports import ZnodeReader
 from ..tree.znodes import Create, Op, SetData
 from .case import Case, LeasedCase, Left
+from .sources import PartitionSources, Source, Sources
 
 _DETACH = (
     "Give registrations, a backup that has it. Or, on the server of this replica, ALTER TABLE … DETACH"
@@ -37,21 +35,13 @@ class _Refused(Exception):
         self.left = Left(reason, remedy)
 
 
-class _Source(NamedTuple):
-    """What registers a part of another replica, or once registered it."""
-
-    data: bytes
-    children: Mapping[str, bytes]
-    is_cold: bool
-    """Whether cold registers it; hot otherwise, and what comes from a file."""
-
-
 def register(case: Case) -> dict[str, Left]:
     """Register the parts that are on disk, each from a source of which the hash equals that of the disk.
 
     Sources are the registrations of other replicas, and those that were given.
     """
     left: dict[str, Left] = {}
+    sources = Sources(case)
     with case.leased() as leased:
         look = leased.shard.look(case.partition_ids)
         now = leased.shard.taken_at
@@ -62,22 +52,27 @@ def register(case: Case) -> dict[str, Left]:
             if partition.partition_id in left:
                 continue
             try:
-                _register(leased, look, partition, found)
+                _register(leased, look, sources, partition, found)
             except _Refused as refusal:
                 left[partition.partition_id] = refusal.left
     return left
 
 
 def _register(
-    leased: LeasedCase, look: Look, partition: PartitionEvidence, found: Mapping[str, Verdict]
+    leased: LeasedCase,
+    look: Look,
+    sources: Sources,
+    partition: PartitionEvidence,
+    found: Mapping[str, Verdict],
 ) -> None:
     case = leased.case
+    known = sources.read(partition, {part for verdict in found.values() for part in verdict.parts})
     in_hot: list[Op] = []
     in_cold: list[Op] = []
     for replica in (each for each in partition.replicas if each.name in found):
         names = set(found[replica.name].parts)
         for part in (each for each in replica.active or () if each.text in names):
-            source = _source(case, partition, replica, part)
+            source = _source(known, replica, part)
             path = case.layout.replica(replica.name).part(part.text)
             ops = in_cold if source.is_cold else in_hot
             ops.append(Create(path, source.data))
@@ -93,12 +88,12 @@ def _register(
         leased.shard.hot.commit([(partition.partition_id, in_hot)], look.shard.fence).raise_problem()
 
 
-def _source(case: Case, partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName) -> _Source:
+def _source(sources: PartitionSources, replica: ReplicaEvidence, part: PartName) -> Source:
     """The first source whose hash is that of the part on disk; raises _Refused where there is none."""
     shown = replica.hashes.get(part.text)
     if shown is None:
         raise _Refused(f"the server of replica {replica.name} does not tell the hash of {part.text}", _DETACH)
-    for source in _sources(case, partition, replica, part):
+    for source in sources.of(replica.name, part.text):
         try:
             checksums = parse_payload(source.data, source.children, part.text).checksums
         except FormatError:
@@ -109,42 +104,3 @@ def _source(case: Case, partition: PartitionEvidence, replica: ReplicaEvidence, 
         f"{part.text} of replica {replica.name} is on disk, and no registration of that data is known",
         _DETACH,
     )
-
-
-def _sources(
-    case: Case, partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName
-) -> Iterator[_Source]:
-    for other in partition.replicas:
-        if other.is_in_hot and other.name != replica.name:
-            for names, reader, is_cold in (
-                (other.hot, case.world.hot, False),
-                (other.cold, case.world.cold, True),
-            ):
-                # What an ensemble has that is not the right one registers nothing for a server.
-                if part in names and not (is_cold and case.kind is Kind.COLD_UNKNOWN):
-                    yield from _registered(reader, case, other.name, part, is_cold=is_cold)
-    yield from _given(case, part)
-
-
-def _registered(
-    reader: ZnodeReader, case: Case, replica: str, part: PartName, *, is_cold: bool
-) -> Iterator[_Source]:
-    path = case.layout.replica(replica).part(part.text)
-    for each in read_parts(reader, [(path, part)]):
-        data, children = each.payload
-        yield _Source(data, dict(children), is_cold)
-
-
-def _given(case: Case, part: PartName) -> Iterator[_Source]:
-    """What the backup has of the part, of whatever replica."""
-    prefix, suffix = f"{case.layout.replicas}/", f"/parts/{part.text}"
-    given = case.options.registrations
-    parents = [each for each in given if each.path.startswith(prefix) and each.path.endswith(suffix)]
-    for parent in parents:
-        below = f"{parent.path}/"
-        children = {
-            each.path[len(below) :]: each.data
-            for each in given
-            if each.ensemble == parent.ensemble and each.path.startswith(below)
-        }
-        yield _Source(parent.data, children, is_cold=False)
