@@ -27,6 +27,8 @@ unexport PYTHONDONTWRITEBYTECODE
 export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/build/collections
 # Checks look at this repository alone: no Galaxy server is asked for anything.
 export ANSIBLE_LINT_SKIP_SCHEMA_UPDATE := 1
+# Hundreds of processes import the same files: each would compile them where the environment forbids to keep that.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help
 help: ## Show what can be made
@@ -39,7 +41,13 @@ setup: build/host.stamp build/venv.stamp $(COLLECTION) $(SPARK_PACKAGE) ## Prepa
 test: setup ## Run every check, then every test
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint sanity staging-base compat-venvs \
 	    build/classes.stamp
+	@$(MAKE) --no-print-directory compiled
 	@$(PYTEST) $(PYTEST_ARGS)
+
+# Else all workers would compile the same files at the same moment. What is wrong with one the tests say.
+.PHONY: compiled
+compiled: setup
+	@$(BIN)/pytest --collect-only --quiet --quiet > build/collected.log 2>&1 || true
 
 .PHONY: lint
 lint: setup ## Check style, types, playbooks and roles

@@ -36,3 +36,4 @@ class PatientWatch(Watch):
                 time.sleep(_REST_SECONDS)
             self._judge(look)
             self.rounds += 1
+            self._rest(look)

@@ -128,17 +128,18 @@ def read_tree(
     tree: dict[str, tuple[object, ...]] = {}
     level = [path]
     while level:
-        answers = [(each, client.get_async(each), client.get_children_async(each)) for each in level]
-        below = []
-        for each, znode, children in answers:
+        parents = []
+        for each, znode in [(each, client.get_async(each)) for each in level]:
             try:
                 data, stat = znode.get()
             except NoAuthError:
                 tree[each] = ("not readable",)
                 continue
             tree[each] = (data, stat.czxid, stat.mzxid, stat.pzxid, stat.ephemeralOwner)
-            prefix = each.rstrip("/")
-            below += [f"{prefix}/{name}" for name in sorted(children.get())]
+            # Most have none.
+            if stat.numChildren:
+                parents.append((each.rstrip("/"), client.get_children_async(each)))
+        below = [f"{prefix}/{name}" for prefix, children in parents for name in sorted(children.get())]
         level = [each for each in below if each != "/zookeeper" and each not in without]
     return tree
 

@@ -106,9 +106,18 @@ class Field:
 
     def data(self, path: str = "/tables") -> list[dict[str, object]]:
         """Path → data of what is at and below a path in both ensembles."""
-        found = []
-        for client in (self.hot_client, self.cold_client):
-            client.sync("/")
-            tree = read_tree(client, path) if client.exists(path) else {}
-            found.append({path: each[0] for path, each in tree.items()})
-        return found
+        return [self.hot_data(path), self.cold_data(path)]
+
+    def hot_data(self, path: str) -> dict[str, object]:
+        """The same of hot alone."""
+        return _data(self.hot_client, path)
+
+    def cold_data(self, path: str) -> dict[str, object]:
+        """The same of cold alone."""
+        return _data(self.cold_client, path)
+
+
+def _data(client: KazooClient, path: str) -> dict[str, object]:
+    client.sync("/")
+    tree = read_tree(client, path) if client.exists(path) else {}
+    return {path: each[0] for path, each in tree.items()}

@@ -16,7 +16,8 @@ from typing import NamedTuple, Protocol
 from support.servers.clickhouse import ClickHouseServer
 
 SETTLE_SECONDS = 180.0
-_POLL_SECONDS = 0.05
+_FIRST_POLL_SECONDS = 0.02
+_LAST_POLL_SECONDS = 0.25
 
 
 class Definition(NamedTuple):
@@ -164,13 +165,15 @@ class TableMaker(Protocol):
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = SETTLE_SECONDS) -> None:
-    """Poll until the condition holds.
+    """Poll until the condition holds, less and less often.
 
     Raises:
         TimeoutError: it does not within the time given.
     """
     deadline = time.monotonic() + seconds
+    pause = _FIRST_POLL_SECONDS
     while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(f"not so within {seconds:g} s")
-        time.sleep(_POLL_SECONDS)
+        time.sleep(pause)
+        pause = min(1.5 * pause, _LAST_POLL_SECONDS)

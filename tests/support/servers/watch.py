@@ -22,6 +22,8 @@ from support.servers.kazoo_client import connected
 Names = Mapping[str, frozenset[str]]
 """Replica → names of parts."""
 
+_REST_SECONDS = 0.01
+"""A core looks a few hundred times a second, and nothing happens for seconds where something restarts."""
 _NAME_OF_A_PART = re.compile(r"([0-9A-Za-z-]+|\d{8}_\d{8})_\d+_\d+_\d+(_\d+)?")
 
 
@@ -54,6 +56,7 @@ class Watch:
         self._path = path
         self._parts = parts
         self._partitions = sorted({each for partitions in parts.values() for each in partitions})
+        self._before: _Look | None = None
         self._stop = threading.Event()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="watch")
         self.problems: list[str] = []
@@ -86,6 +89,13 @@ class Watch:
             look = self._look(self._cold[self.rounds % len(self._cold)])
             self._judge(look)
             self.rounds += 1
+            self._rest(look)
+
+    def _rest(self, look: _Look) -> None:
+        """Wait for a moment where a look has seen what the one before it saw."""
+        if look == self._before:
+            self._stop.wait(_REST_SECONDS)
+        self._before = look
 
     def _look(self, cold: KazooClient) -> _Look:
         return _Look(

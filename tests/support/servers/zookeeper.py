@@ -22,6 +22,8 @@ __all__ = ["Ensemble", "EnsembleOptions", "Member"]
 START_SECONDS = 300.0
 _MODE_SECONDS = 10.0
 """How long one question for the mode may take: a member that is paused does not answer."""
+_SERVING_SECONDS = 2.0
+"""The same of a question that is repeated: one that comes while a member starts may have no answer at all."""
 
 
 class Member:
@@ -103,10 +105,10 @@ class Member:
             chunks = iter(lambda: connection.recv(65_536), b"")
             return b"".join(chunks).decode()
 
-    def mode(self) -> str | None:
+    def mode(self, seconds: float = _MODE_SECONDS) -> str | None:
         """Return standalone, leader, follower or observer, or None when the member does not serve."""
         try:
-            answer = self.four_letter("srvr", _MODE_SECONDS)
+            answer = self.four_letter("srvr", seconds)
         except OSError:
             return None
         modes = [line.removeprefix("Mode: ") for line in answer.splitlines() if line.startswith("Mode: ")]
@@ -114,7 +116,7 @@ class Member:
 
     def serving(self) -> bool:
         """Whether the member answers clients now."""
-        return self.mode() is not None and (not self._secure or self._listens_with_tls())
+        return self.mode(_SERVING_SECONDS) is not None and (not self._secure or self._listens_with_tls())
 
     def monitor(self) -> dict[str, str]:
         """Return the values of `mntr`, for example zk_znode_count and zk_packets_received."""

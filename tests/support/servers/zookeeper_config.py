@@ -18,7 +18,8 @@ from support.servers.jvm import ZOOKEEPER, small_jvm
 from support.servers.process import ServerError
 from support.servers.tls import TlsFiles
 
-_JVM = ("-Xmx256m", *small_jvm(ZOOKEEPER))
+# Figures for jps and the like, which nobody reads, are written twenty times a second.
+_JVM = ("-Xmx256m", "-XX:-UsePerfData", *small_jvm(ZOOKEEPER))
 
 _JARS = (
     "zookeeper-*",

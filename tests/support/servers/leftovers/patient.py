@@ -2,14 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every state that real tables were brought to is repaired: all rows stay, also through a restart."""
+"""A real table in a state that needs repair, what it was before, and how all of that is repaired."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import pytest
+from typing import NamedTuple
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.evidence import DiskParts, Disks
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
@@ -27,40 +26,37 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.saving import SavingStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
-from support.servers.clickhouse import ClickHouseCluster
-from support.servers.leftovers import original, ours, servers
 from support.servers.leftovers.ground import Ground, Scene, kinds_of
 from support.servers.moving import make_later_world
 from support.servers.registered import Registry
-from support.servers.replicated import Definition, ReplicatedTable
+from support.servers.replicated import ReplicatedTable
 
-pytestmark = [
-    pytest.mark.clickhouse,
-    pytest.mark.patched,
-    pytest.mark.long(minutes=3),
-    pytest.mark.usefixtures("healthy"),
-]
-
-LATER = 7200.0
+_LATER = 7200.0
 """Seconds after which no other tool may be at work, and no server can need copies."""
-ROUNDS = 6
-FOR_PEOPLE = {
-    "replica_added_while_cold": {Kind.LACKS_DATA},
-    "several_parts_moved": {Kind.SEVERAL_COLD_PARTS},
-    "unreadable_while_cold": {Kind.LACKS_DATA},
-    "met_a_replica_that_had_yet_to_merge": {Kind.UNEVEN},
-    "lost_from_one_disk": {Kind.LACKS_DATA},
-    "took_one_partition_for_another": {Kind.SEVERAL_COLD_PARTS},
-    "took_one_partition_for_another_and_was_adopted": {Kind.SEVERAL_COLD_PARTS},
-}
-"""Scene → what no module repairs of it."""
-# A server that is down keeps everything as it is; a test of the audit has that.
-SCENES = [each for each in (*ours.SCENES, *original.SCENES) if each.make is not ours.unreadable_while_cold]
-SERVER_SCENES = [each for each in servers.SCENES if each.make is not servers.stopped]
+_ROUNDS = 6
+
+
+class Kept(NamedTuple):
+    """What the server of a replica has of a table.
+
+    parts: name of each active part → the checksums of its files.
+    detached: names in the folder detached.
+    """
+
+    rows: Sequence[tuple[object, ...]]
+    parts: Mapping[str, bytes]
+    detached: frozenset[str]
+
+
+def kept(table: ReplicatedTable, number: int) -> Kept:
+    """What one server has now."""
+    active = [name for names in table.active_parts(number).values() for name in names]
+    checksums = {name: (table.folder(number) / name / "checksums.txt").read_bytes() for name in active}
+    return Kept(table.rows(number), checksums, frozenset(table.detached(number)))
 
 
 @dataclass(frozen=True)
-class Hashes:
+class _Hashes:
     """Tells the hashes of parts, which servers of this version do not, as they were registered."""
 
     disks: Disks
@@ -76,20 +72,25 @@ class Patient:
     """A table that a scene is played on, and what it was before."""
 
     def __init__(self, ground: Ground, scene: Scene) -> None:
+        """Play the scene."""
         self.ground = ground
         self.scene = scene
-        self.registered = list(saved_parts(ground.registry, ground.table))
-        first = dict(hashes_of(self.registered))
+        self.registered = list(_saved_parts(ground.registry, ground.table))
+        first = dict(_hashes_of(self.registered))
         scene.make(ground)
         # The table may have been made again, or its parts written anew.
-        self.hashes = {**first, **dict(hashes_of(saved_parts(ground.registry, ground.table)))}
-        self.seen = what_servers_have(ground.table)
+        self.hashes = {**first, **dict(_hashes_of(_saved_parts(ground.registry, ground.table)))}
+        self.seen = self.kept()
+
+    def kept(self) -> list[Kept]:
+        """What the server of each replica has now."""
+        return [kept(self.ground.table, number) for number in range(len(self.ground.table.servers))]
 
     def repair(self) -> set[Kind]:
         """Repair kind by kind, the worst first, until nothing changes; returns the kinds that are left."""
-        self.ground.mover.seconds_ahead = LATER
+        self.ground.mover.seconds_ahead = _LATER
         found = self.kinds()
-        for _round in range(ROUNDS):
+        for _round in range(_ROUNDS):
             wanted = sorted(found & REMEDIES.keys(), key=lambda kind: kind.rank)
             for kind in wanted:
                 try:
@@ -117,12 +118,12 @@ class Patient:
                 cold.create(path)
 
     def _repair(self, kind: Kind) -> None:
-        mover, kept, done = self.ground.mover, list[SavedZnode](), list[str]()
+        mover, saved, done = self.ground.mover, list[SavedZnode](), list[str]()
 
         def save(ensemble: str, znodes: Iterable[Znode]) -> None:
-            kept.extend(SavedZnode.of(ensemble, each) for each in znodes)
+            saved.extend(SavedZnode.of(ensemble, each) for each in znodes)
 
-        later = make_later_world(mover.hot, mover.cold, LATER)
+        later = make_later_world(mover.hot, mover.cold, _LATER)
         probe = self.ground.probe()
         world = RepairWorld(
             SavingStore(mover.hot, "hot", save, lambda _multis: None, done),
@@ -131,28 +132,28 @@ class Patient:
             later.journal,
             later.leases,
             AskServers(probe),
-            Hashes(probe, self.hashes),
+            _Hashes(probe, self.hashes),
         )
         options = Options(registrations=self.registered, replica_is_gone=True)
         repair_shard(world, self.ground.table.path, kind, options)
         removed = {each.partition(" delete ")[2] for each in done if " delete " in each}
-        assert removed <= {each.path for each in kept}
+        assert removed <= {each.path for each in saved}
 
 
-def saved_parts(registry: Registry, table: ReplicatedTable) -> Iterable[SavedZnode]:
+def _saved_parts(registry: Registry, table: ReplicatedTable) -> Iterable[SavedZnode]:
     """What registers the parts of a table in hot, as a backup of the ensemble would have it."""
     for replica in table.replicas:
         folder = f"{table.path}/replicas/{replica}/parts"
         for part in registry.hot.get_children(folder):
-            for path in (f"{folder}/{part}", *children(registry, f"{folder}/{part}")):
+            for path in (f"{folder}/{part}", *_children(registry, f"{folder}/{part}")):
                 yield SavedZnode("hot", path, registry.hot.get(path)[0], 0)
 
 
-def children(registry: Registry, path: str) -> list[str]:
+def _children(registry: Registry, path: str) -> list[str]:
     return [f"{path}/{name}" for name in registry.hot.get_children(path)]
 
 
-def hashes_of(saved: Iterable[SavedZnode]) -> Iterable[tuple[str, str]]:
+def _hashes_of(saved: Iterable[SavedZnode]) -> Iterable[tuple[str, str]]:
     znodes = list(saved)
     for parent in (each for each in znodes if each.path.split("/")[-2] == "parts"):
         below = f"{parent.path}/"
@@ -160,42 +161,3 @@ def hashes_of(saved: Iterable[SavedZnode]) -> Iterable[tuple[str, str]]:
         checksums = parse_payload(parent.data, inner, parent.path).checksums
         assert checksums is not None
         yield parent.path.rpartition("/")[2], checksums.hash_of_all_files
-
-
-def what_servers_have(table: ReplicatedTable) -> list[tuple[object, ...]]:
-    """For each replica its rows, what it has detached, and the checksums of the files of each active part."""
-    found: list[tuple[object, ...]] = []
-    for number in range(len(table.servers)):
-        active = [name for names in table.active_parts(number).values() for name in names]
-        folder = table.folder(number)
-        sums = {name: (folder / name / "checksums.txt").read_bytes() for name in active}
-        found.append((table.rows(number), table.detached(number), sums))
-    return found
-
-
-@pytest.fixture
-def patients(make_ground: Callable[[Definition], Ground]) -> list[Patient]:
-    """All at once, as one restart is enough for them."""
-    return [Patient(make_ground(scene.definition), scene) for scene in SCENES]
-
-
-def test_what_drifted_is_repaired_and_outlives_a_restart(
-    replicas: ClickHouseCluster, patients: list[Patient]
-) -> None:
-    left = {str(each.scene): found for each in patients if (found := each.repair())}
-    assert left == {name: kinds for name, kinds in FOR_PEOPLE.items() if name in map(str, SCENES)}
-
-    for server in replicas.servers:
-        server.restart()
-
-    for each in patients:
-        if str(each.scene) not in FOR_PEOPLE:
-            assert what_servers_have(each.ground.table) == each.seen, each.scene
-            assert all(kind.is_sound for kind in each.kinds()), each.scene
-
-
-@pytest.mark.parametrize("scene", SERVER_SCENES, ids=str)
-def test_what_servers_left_is_repaired(make_ground: Callable[[Definition], Ground], scene: Scene) -> None:
-    patient = Patient(make_ground(scene.definition), scene)
-    assert patient.repair() == FOR_PEOPLE.get(str(scene), set())
-    assert what_servers_have(patient.ground.table) == patient.seen
