@@ -20,6 +20,7 @@ from kazoo.client import KazooClient
 import build_package
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
 from partition_classify.job import main
+from support.files.snapshot_files import GeneratedTree, write_generated
 from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
 from support.servers.jvm import SMALL_SPARK
 from support.servers.zookeeper import Ensemble
@@ -136,6 +137,24 @@ def test_plan_says_what_there_is_to_do(
     assert second.summary is not None
     assert second.summary["changed"] is False
     assert job.plan.read_bytes() == before
+
+
+@pytest.mark.usefixtures("kept_spark")
+def test_second_plan_of_the_same_files_is_no_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = GeneratedTree(shard_paths=2, parts=24, replicas=2, partitions=3, cold=1)
+    job = Job(tmp_path, tree.root)
+    job.policy.write_text("version: 1\n")
+    folders = {}
+    for ensemble, first_zxid in (("hot", 1), ("cold", 2)):
+        write_generated(tmp_path / ensemble, tree, first_zxid=first_zxid)
+        folders[ensemble] = {"data_dir": str(tmp_path / ensemble)}
+    job.connections.write_text(json.dumps(folders))
+
+    runs = [job.run_here(capsys, "--source=zookeeper_snapshot", f"--as-of={LATER}") for _each in range(2)]
+
+    assert [run.summary and run.summary["changed"] for run in runs] == [True, False], runs
 
 
 def test_ensemble_that_does_not_answer_ends_the_job_with_one_sentence(job: Job) -> None:
