@@ -13,7 +13,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PYTEST_ARGS ?=
 BIN := .venv/bin
 # Tests wait for servers much of the time, so that more run at once than a small machine has cores; a worker takes
-# 2 GB at most. Those of one file stay together, and files with the longest tests come first.
+# 2 GB at most. Those of one file stay together (and those with one Spark, see tests/conftest.py), and files with the
+# longest tests come first.
 WORKERS ?= 6
 # Releases of ansible-core for `make compat`.
 CORES ?= 2.18 2.19 2.20 2.21

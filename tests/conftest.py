@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,6 +32,14 @@ from support.servers.clickhouse import (
 from support.servers.kazoo_client import connected
 from support.servers.process import ServerError
 from support.servers.zookeeper import Ensemble, EnsembleOptions, Member
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
+
+# How a test asks for the one session of Spark that a worker has, and how long all of these take.
+_SPARK = re.compile(r'\bspark: SparkSession\b|\busefixtures\("(?:kept_)?spark"\)')
+_SPARK_MINUTES = 3.0
 
 # How fast the machine is says nothing about the code.
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -132,7 +143,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _minutes(item: pytest.Item) -> float:
     """Return what the marker `long` says, and 0 where there is none."""
     marker = item.get_closest_marker("long")
-    return 0.0 if marker is None else float(marker.kwargs["minutes"])
+    if marker is not None:
+        return float(marker.kwargs["minutes"])
+    return _SPARK_MINUTES if _uses_spark(item.path) else 0.0
+
+
+@cache
+def _uses_spark(path: Path) -> bool:
+    """Whether tests of the file have the session of the fixture `spark`."""
+    return _SPARK.search(path.read_text(encoding="utf-8")) is not None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+    """Let one worker have all files that use the fixture `spark`, or each of them would start Spark."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 - only where tests run beside each other
+
+    class OneSpark(LoadFileScheduling):  # type: ignore[misc] # xdist has no type information
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            return "spark" if _uses_spark(config.rootpath / file) else file
+
+    return OneSpark(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

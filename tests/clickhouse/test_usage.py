@@ -7,9 +7,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +14,6 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-import build_package
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.settings import clients_of
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import (
     PartitionUsage,
@@ -25,12 +21,15 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage im
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
+from partition_classify import job
+from partition_classify.arguments import parser
 from support.servers.clickhouse import ClickHouseCluster, ClickHouseServer
-from support.servers.jvm import SMALL_SPARK
 from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
+from support.servers.spark import kept_spark, spark
 from support.servers.zookeeper import Ensemble
 
-SCRIPT = build_package.HERE / "classify.py"
+__all__ = ["kept_spark", "spark"]
+
 DAYS = ("20191201", "20191202", "20191203")
 
 
@@ -153,6 +152,7 @@ def test_server_that_cannot_be_asked_is_named() -> None:
         list(read_usage(client))
 
 
+@pytest.mark.usefixtures("kept_spark")
 def test_job_proposes_nothing_that_servers_work_on(
     hot_ensemble: Ensemble,
     replicas: ClickHouseCluster,
@@ -207,9 +207,5 @@ def classify(folder: Path, root: str, hot: Ensemble, servers: Sequence[ClickHous
         "parquet": "rows",
     }
     options = [f"--{name}={folder / file}" for name, file in given.items()]
-    command = [sys.executable, str(SCRIPT), *options, f"--root={root}", "--as-of=2100-01-01T00:00:00Z"]
-    environment = os.environ | {"SPARK_SUBMIT_OPTS": SMALL_SPARK}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
-    summary: dict[str, Any] = json.loads(done.stdout)
-    return summary
+    arguments = parser().parse_args([*options, f"--root={root}", "--as-of=2100-01-01T00:00:00Z"])
+    return job.classify(arguments)

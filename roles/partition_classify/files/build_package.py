@@ -7,12 +7,17 @@
 The zip holds two packages: ``partition_classify``, which lies beside this file, and ``olap_partmove``
 with the collection's ``_clickhouse``, ``_partmove`` and ``_zookeeper`` inside. The same files give the same
 bytes: no compression, entries in the order of their names, one fixed time.
+
+With ``--with-programs`` the package is packed once more, with the programs beside it: one file to copy to a
+host, where ``python3 -m zipfile -e`` unpacks it.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -20,6 +25,8 @@ MODULE_UTILS = HERE.parents[2] / "plugins" / "module_utils"
 _TIME = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o644 << 16
 _PACKED = (".py", ".j2")
+_PACKAGE = "partition_classify.zip"
+_PROGRAMS = ("background.py", "classify.py", "fetch.py", "log4j2.properties")
 
 
 def build(target: Path, *, module_utils: Path = MODULE_UTILS) -> None:
@@ -33,6 +40,18 @@ def build(target: Path, *, module_utils: Path = MODULE_UTILS) -> None:
     files = {"olap_partmove/__init__.py": b""}
     for name, root in roots.items():
         files |= _package(name, root)
+    _write(target, files)
+
+
+def build_with_programs(target: Path) -> None:
+    """Write the package, the programs and their log settings as one zip to ``target``."""
+    with tempfile.TemporaryDirectory(prefix="partition_classify.") as folder:
+        package = Path(folder, _PACKAGE)
+        build(package)
+        _write(target, {each.name: each.read_bytes() for each in (package, *map(HERE.joinpath, _PROGRAMS))})
+
+
+def _write(target: Path, files: Mapping[str, bytes]) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as package:
         for name, content in sorted(files.items()):
             entry = zipfile.ZipInfo(name, _TIME)
@@ -54,7 +73,9 @@ def main() -> None:
     """Build the zip at the path given on the command line."""
     parser = argparse.ArgumentParser(description="Build the package of the classification job.")
     parser.add_argument("target", type=Path, help="path of the zip to write")
-    build(parser.parse_args().target)
+    parser.add_argument("--with-programs", action="store_true", help="pack it with the programs")
+    arguments = parser.parse_args()
+    (build_with_programs if arguments.with_programs else build)(arguments.target)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from build_package import build
 from support.files.snapshot_files import GeneratedTree, write_generated
-from support.servers.jvm import ARCHIVES, SPARK, ZOOKEEPER, archiving_jvm
+from support.servers.jvm import ARCHIVES, SMALL_SPARK_SETTINGS, SPARK, ZOOKEEPER, archiving_jvm
 from support.servers.zookeeper import Ensemble
 from support.servers.zookeeper_config import EnsembleOptions
 
@@ -49,6 +49,7 @@ def _classify(archive: Path, folder: Path) -> None:
     # The driver is this program itself, so that its end is waited for.
     submit = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[2]"]
     submit += ["--driver-java-options", " ".join(archiving_jvm(archive))]
+    submit += [f"--conf={name}={value}" for name, value in SMALL_SPARK_SETTINGS.items()]
     submit += ["--py-files", str(folder / "package.zip"), str(_JOB)]
     job = ["--source=zookeeper_snapshot", f"--root={tree.root}", f"--policy={folder}/policy.yml"]
     job += [f"--connections={folder}/connections.json", f"--plan={folder}/plan.jsonl"]

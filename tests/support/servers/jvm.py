@@ -31,11 +31,20 @@ def archiving_jvm(archive: Path) -> tuple[str, ...]:
 SMALL_SPARK = " ".join(small_jvm(SPARK))
 """The options for Spark, which takes one text."""
 
-SMALL_SPARK_CONF = {
+SMALL_SPARK_SETTINGS = {
     "spark.driver.memory": "512m",
-    "spark.driver.extraJavaOptions": SMALL_SPARK,
-    "spark.executor.extraJavaOptions": SMALL_SPARK,
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
+    # To compile a query takes longer than to interpret it for so few rows, and so does planning it anew after
+    # each of its stages. Tests of the job as it is started, and of the benchmark, leave both as they are.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
 }
 """The settings for a Spark that has a handful of rows to sort; its defaults are for millions."""
+
+SMALL_SPARK_CONF = SMALL_SPARK_SETTINGS | {
+    "spark.driver.extraJavaOptions": SMALL_SPARK,
+    "spark.executor.extraJavaOptions": SMALL_SPARK,
+}
+"""The same with options for Java."""

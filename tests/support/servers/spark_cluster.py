@@ -28,19 +28,38 @@ def standalone_cluster(folder: Path, cores: int = 2) -> Iterator[str]:
     Raises:
         ServerError: a server did not start.
     """
+    with standalone_master(folder) as url, _ports(1) as (web_port,):
+        limits = ("--cores", str(cores), "--memory", "2g", "--work-dir", str(folder / "work"))
+        worker = _server("worker", folder, "worker.Worker", "--webui-port", web_port, *limits, url)
+        try:
+            worker.start(lambda: "Successfully registered with master" in worker.log_tail(), START_SECONDS)
+            yield url
+        finally:
+            worker.stop()
+
+
+@contextmanager
+def standalone_master(folder: Path) -> Iterator[str]:
+    """Start the master of a cluster that has no worker, give its URL, and stop it at the end.
+
+    Raises:
+        ServerError: it did not start.
+    """
+    with _ports(2) as (port, web_port):
+        master = _server("master", folder, "master.Master", "--port", port, "--webui-port", web_port)
+        try:
+            master.start(lambda: _listens(int(port)), START_SECONDS)
+            yield f"spark://{HOST}:{port}"
+        finally:
+            master.stop()
+
+
+@contextmanager
+def _ports(number: int) -> Iterator[list[str]]:
     ports = ReservedPorts()
-    port, web_port, worker_web_port = (str(ports.take()) for _each in range(3))
-    url = f"spark://{HOST}:{port}"
-    master = _server("master", folder, "master.Master", "--port", port, "--webui-port", web_port)
-    limits = ("--cores", str(cores), "--memory", "2g", "--work-dir", str(folder / "work"))
-    worker = _server("worker", folder, "worker.Worker", "--webui-port", worker_web_port, *limits, url)
     try:
-        master.start(lambda: _listens(int(port)), START_SECONDS)
-        worker.start(lambda: "Successfully registered with master" in worker.log_tail(), START_SECONDS)
-        yield url
+        yield [str(ports.take()) for _each in range(number)]
     finally:
-        worker.stop()
-        master.stop()
         ports.release()
 
 

@@ -6,6 +6,6 @@
 
 from __future__ import annotations
 
-from support.servers.spark import spark
+from support.servers.spark import kept_spark, spark
 
-__all__ = ["spark"]
+__all__ = ["kept_spark", "spark"]

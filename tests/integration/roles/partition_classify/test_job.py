@@ -19,6 +19,8 @@ from kazoo.client import KazooClient
 
 import build_package
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
+from partition_classify.job import main
+from support.files.snapshot_files import GeneratedTree, write_generated
 from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
 from support.servers.jvm import SMALL_SPARK
 from support.servers.zookeeper import Ensemble
@@ -50,16 +52,28 @@ class Job:
         self.root = root
 
     def run(self, *options: str) -> Run:
-        """Run the job with further options."""
-        files = {"policy": self.policy, "connections": self.connections, "plan": self.plan, "root": self.root}
-        given = [f"--{name}={value}" for name, value in files.items()]
-        command = [sys.executable, str(SCRIPT), *given, *options]
+        """Run the job with further options, in a process and with a Spark of its own."""
+        command = [sys.executable, str(SCRIPT), *self._arguments(*options)]
         environment = os.environ | {"SPARK_SUBMIT_OPTS": SMALL_SPARK}
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-        own = [line.split(": ", 1)[1] for line in done.stderr.splitlines() if line.startswith("partition_cl")]
         assert "\tat " not in done.stderr, "a Java stack"
         assert "Traceback" not in done.stderr
-        return Run(done.returncode, json.loads(done.stdout) if done.stdout else None, own)
+        return _run_of(done.returncode, done.stdout, done.stderr)
+
+    def run_here(self, capsys: pytest.CaptureFixture[str], *options: str) -> Run:
+        """Run the job with further options in this process, which takes far less; see `kept_spark`."""
+        capsys.readouterr()
+        status = main(self._arguments(*options))
+        return _run_of(status, *capsys.readouterr())
+
+    def _arguments(self, *options: str) -> list[str]:
+        files = {"policy": self.policy, "connections": self.connections, "plan": self.plan, "root": self.root}
+        return [*(f"--{name}={value}" for name, value in files.items()), *options]
+
+
+def _run_of(status: int, stdout: str, stderr: str) -> Run:
+    own = [line.split(": ", 1)[1] for line in stderr.splitlines() if line.startswith("partition_cl")]
+    return Run(status, json.loads(stdout) if stdout else None, own)
 
 
 @pytest.fixture
@@ -74,8 +88,9 @@ def job(tmp_path: Path, hot: Ensemble, cold: Ensemble, base: str) -> Job:
     return job
 
 
+@pytest.mark.usefixtures("kept_spark")
 def test_plan_says_what_there_is_to_do(
-    job: Job, hot: Ensemble, cold: Ensemble, connect: Connect, base: str
+    job: Job, hot: Ensemble, cold: Ensemble, connect: Connect, base: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hot_client, cold_client = connect(hot.connect_string), connect(cold.connect_string)
     table = SyntheticTable(hot_client, f"{base}/01/hits").create()
@@ -118,10 +133,28 @@ def test_plan_says_what_there_is_to_do(
     assert list((job.plan.parent / "rows").glob("as_of=4102444800000/*.parquet"))
 
     before = job.plan.read_bytes()
-    second = job.run(f"--as-of={LATER}")
+    second = job.run_here(capsys, f"--as-of={LATER}")
     assert second.summary is not None
     assert second.summary["changed"] is False
     assert job.plan.read_bytes() == before
+
+
+@pytest.mark.usefixtures("kept_spark")
+def test_second_plan_of_the_same_files_is_no_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = GeneratedTree(shard_paths=2, parts=24, replicas=2, partitions=3, cold=1)
+    job = Job(tmp_path, tree.root)
+    job.policy.write_text("version: 1\n")
+    folders = {}
+    for ensemble, first_zxid in (("hot", 1), ("cold", 2)):
+        write_generated(tmp_path / ensemble, tree, first_zxid=first_zxid)
+        folders[ensemble] = {"data_dir": str(tmp_path / ensemble)}
+    job.connections.write_text(json.dumps(folders))
+
+    runs = [job.run_here(capsys, "--source=zookeeper_snapshot", f"--as-of={LATER}") for _each in range(2)]
+
+    assert [run.summary and run.summary["changed"] for run in runs] == [True, False], runs
 
 
 def test_ensemble_that_does_not_answer_ends_the_job_with_one_sentence(job: Job) -> None:
@@ -140,16 +173,18 @@ def test_wrong_policy_is_refused(job: Job) -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--previous=/none/plan.jsonl"]])
-def test_file_that_is_no_plan_is_not_written_over(job: Job, options: list[str]) -> None:
+def test_file_that_is_no_plan_is_not_written_over(
+    job: Job, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     job.plan.write_text("my notes\n")
-    run = job.run(*options)
+    run = job.run_here(capsys, *options)
     assert run.status == 1
     assert run.errors[0].startswith(f"{job.plan}:1: the line is no JSON object")
     assert job.plan.read_text() == "my notes\n"
 
 
-def test_plan_in_a_folder_that_is_not_there_is_refused(job: Job) -> None:
+def test_plan_in_a_folder_that_is_not_there_is_refused(job: Job, capsys: pytest.CaptureFixture[str]) -> None:
     job.plan = job.plan.parent / "none" / "plan.jsonl"
-    run = job.run()
+    run = job.run_here(capsys)
     assert run.status == 1
     assert f"{job.plan}: the plan cannot be written, this user cannot write to" in run.errors[0]

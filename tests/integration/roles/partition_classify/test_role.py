@@ -34,24 +34,18 @@ def test_files_of_the_ensembles_are_read_instead_of_them(role: Role, tmp_path: P
     rows = list(read_plan(role.plan).rows())
     assert [row.shard_path for row in rows] == sorted(tree.paths * tree.partitions)
     assert [row.state for row in rows] == ["COLD", "COLD", "HOT"] * tree.shard_paths
-    assert changed(role.run(source="zookeeper_snapshot", root=tree.root, **folders)) == 0
 
 
-def test_refusal_of_the_job_is_shown(role: Role) -> None:
-    run = role.run(policy={"version": 1, "defaults": {"cold_after": "soon"}})
-    assert run.status != 0
-    (message,) = re.findall(r'"msg": "([^"]*soon[^"]*)"', run.output)
-    assert re.fullmatch(r"\S+/policy.yml: defaults.cold_after is 'soon'. It has to be [^.]+\.", message)
-    assert CREDENTIAL not in run.output
-    assert left_behind(run) == []
-
-
-def test_servers_are_asked_when_they_are_given(role: Role) -> None:
+def test_failure_of_the_job_is_shown_and_no_secret(role: Role) -> None:
+    """It asks the servers, as they are given, and here there are none."""
     run = role.run(clickhouse={"hosts": ["127.0.0.1:1"], "password": "hunter3"})
     assert run.status != 0
-    assert "ClickHouse at 127.0.0.1:1 cannot be reached: Connection refused" in run.output
+    (message,) = re.findall(r'"msg": "([^"]*ClickHouse[^"]*)"', run.output)
+    assert re.fullmatch(r"ClickHouse at 127.0.0.1:1 cannot be reached: Connection refused. [^.]+\.", message)
+    assert CREDENTIAL not in run.output
     assert "hunter3" not in run.output
     assert not role.plan.exists()
+    assert left_behind(run) == []
 
 
 REFUSED = {

@@ -69,6 +69,18 @@ def test_modules_import_from_the_zip_alone(package: Path, tmp_path: Path) -> Non
     assert found.stdout.startswith(str(package))
 
 
+def test_package_and_programs_go_to_a_host_as_one_file(package: Path, tmp_path: Path) -> None:
+    target, unpacked = tmp_path / "job.zip", tmp_path / "unpacked"
+    program = [sys.executable, str(HERE / "build_package.py"), "--with-programs", str(target)]
+    subprocess.run(program, check=True)
+    subprocess.run([sys.executable, "-m", "zipfile", "-e", str(target), str(unpacked)], check=True)
+    programs = ("background.py", "classify.py", "fetch.py", "log4j2.properties")
+    assert {each.name: each.read_bytes() for each in unpacked.iterdir()} == {
+        "partition_classify.zip": package.read_bytes(),
+        **{name: (HERE / name).read_bytes() for name in programs},
+    }
+
+
 def test_collection_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=str(tmp_path)):
         build(tmp_path / "package.zip", module_utils=tmp_path)
