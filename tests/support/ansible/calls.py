@@ -6,13 +6,17 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from support.ansible.warm import Ended, WarmPython
 
 ROOT = Path(__file__).resolve().parents[3]
 COLLECTIONS = ROOT / "build" / "collections"
@@ -114,9 +118,8 @@ def start_module(call: Call) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    internal = {"_ansible_check_mode": call.check_mode, "_ansible_diff": True}
     assert process.stdin is not None
-    process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": {**call.args, **internal}}))
+    process.stdin.write(_arguments(call))
     process.stdin.close()
     process.stdin = None
     return process
@@ -125,12 +128,29 @@ def start_module(call: Call) -> subprocess.Popen[str]:
 def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Wait for the end of a module and return its result, as Ansible completes it."""
     output, errors = process.communicate(timeout=_SECONDS)
-    assert errors == "", errors
-    result: dict[str, Any] = {"failed": False, "changed": False, **json.loads(output)}
-    assert result["failed"] == bool(process.returncode)
-    return result
+    return _completed(Ended(process.returncode, output, errors))
 
 
-def run_modules(*calls: Call) -> list[dict[str, Any]]:
+def run_modules(*calls: Call, python: WarmPython | None = None) -> list[dict[str, Any]]:
     """Run modules as `call_modules` does, without Ansible, which takes most of its time."""
-    return [answer_of(start_module(call)) for call in calls]
+    python = python or _own_python()
+    return [_completed(python.run(call.module, _arguments(call))) for call in calls]
+
+
+@cache
+def _own_python() -> WarmPython:
+    python = WarmPython(sys.executable, [COLLECTIONS])
+    atexit.register(python.close)
+    return python
+
+
+def _arguments(call: Call) -> str:
+    internal = {"_ansible_check_mode": call.check_mode, "_ansible_diff": True}
+    return json.dumps({"ANSIBLE_MODULE_ARGS": {**call.args, **internal}})
+
+
+def _completed(ended: Ended) -> dict[str, Any]:
+    assert ended.errors == "", ended.errors
+    result: dict[str, Any] = {"failed": False, "changed": False, **json.loads(ended.output)}
+    assert result["failed"] == bool(ended.status)
+    return result
