@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from support.ansible.warm import Ended, WarmPython
+from support.ansible.warm_interpreter import program
 
 ROOT = Path(__file__).resolve().parents[3]
 COLLECTIONS = ROOT / "build" / "collections"
@@ -55,7 +56,7 @@ def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookR
             "ANSIBLE_LOCAL_TEMP": str(home / "tmp"),
             "ANSIBLE_REMOTE_TEMP": str(home / "remote"),
             "ANSIBLE_NOCOLOR": "1",
-            "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+            "ANSIBLE_PYTHON_INTERPRETER": _interpreter(),
             "LC_ALL": "C.UTF-8",
             **environment,
         },
@@ -68,6 +69,11 @@ def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookR
     return PlaybookRun(done.returncode, done.stdout)
 
 
+def _interpreter() -> str:
+    """Return one for which nothing has to be imported, where it has the right ansible-core."""
+    return sys.executable if "ANSIBLE_PROGRAMS" in os.environ else str(program(COLLECTIONS))
+
+
 def write_playbook(folder: Path, tasks: Sequence[Mapping[str, Any]]) -> Path:
     """Write a playbook of one play with the tasks; JSON is YAML."""
     play = {"hosts": "localhost", "gather_facts": False, "tasks": list(tasks)}
@@ -77,7 +83,10 @@ def write_playbook(folder: Path, tasks: Sequence[Mapping[str, Any]]) -> Path:
 
 
 def call_modules(folder: Path, *calls: Call, **environment: str) -> tuple[list[dict[str, Any]], str]:
-    """Call modules one after the other, with --diff, whether or not they fail; return results and output."""
+    """Call modules one after the other, with --diff, whether or not they fail; return results and output.
+
+    Each is packed, sent and started as on any host.
+    """
     tasks: list[Mapping[str, Any]] = [
         {
             "name": f"Call {call.module}",
@@ -96,6 +105,7 @@ def call_modules(folder: Path, *calls: Call, **environment: str) -> tuple[list[d
         "ansible.builtin.copy": {"content": f"{{{{ [{names}] | to_json }}}}", "dest": str(results)},
         "no_log": True,
     }
+    environment = {"ANSIBLE_PYTHON_INTERPRETER": sys.executable, **environment}
     run = run_playbook(write_playbook(folder, [*tasks, keep]), **environment)
     assert run.status == 0, run.output
     found: list[dict[str, Any]] = json.loads(results.read_text())

@@ -11,6 +11,7 @@ Python that modules do.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -91,6 +92,7 @@ def _run_in_fork(module: str, arguments: str, environment: Mapping[str, str]) ->
                 os.dup2(file.fileno(), number)
             os.environ.clear()
             os.environ.update(environment)
+            tempfile.tempdir = None  # That of the environment.
             runpy.run_module(f"{_COLLECTION}.modules.{module}", run_name="__main__", alter_sys=True)
             sys.exit()
         status = os.waitpid(child, 0)[1]
@@ -106,6 +108,8 @@ def _import_all() -> None:
     tasks = importlib.import_module(f"{_COLLECTION}.module_utils._tasks")
     for found in pkgutil.iter_modules(tasks.__path__):
         importlib.import_module(f"{tasks.__name__}.{found.name}")
+    # Else each fork would look through, and so copy, all of it when it ends.
+    gc.freeze()
 
 
 if __name__ == "__main__":
