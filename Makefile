@@ -145,7 +145,7 @@ build/venv.stamp: requirements.txt requirements-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
 	    "setup: Python 3.11 or later is needed: make setup PYTHON=/path/to/python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements-dev.txt
 	@touch $@
 
 # Ansible and Python find the collection only below a folder ansible_collections/<namespace>/<name>.

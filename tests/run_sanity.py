@@ -4,8 +4,9 @@
 
 """Run every `ansible-test sanity` test on a copy of the tracked files, with no ignored finding.
 
-The ansible-core is that of the Python that runs this. What concerns managed hosts is tested with every Python
-at hand. Arguments are handed on: with `--test import`, only that test is run.
+The ansible-core is that of the Python that runs this. What concerns managed hosts is compiled with every
+Python at hand, and imported with the oldest, the newest and that which runs this. Arguments are handed on:
+with `--test compile`, only that test is run.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ansible_test._internal.constants import SUPPORTED_PYTHON_VERSIONS
 from ansible_test._internal.host_configs import VirtualPythonConfig
 from ansible_test._internal.python_requirements import get_venv_packages
 
-from compat.pythons import find_pythons
+from compat.pythons import OWN, SUPPORTED, find_pythons
 
 ROOT = Path(__file__).resolve().parent.parent
 # What ansible-test keeps here belongs to one release of it.
@@ -33,15 +34,19 @@ PYTHONS = WORK / "pythons"
 # Tests that ansible-test leaves out with no more than a warning when their program is missing.
 PROGRAMS = {"shellcheck": "shellcheck", "pwsh": "pslint"}
 
+# What pylint finds, ruff and mypy find too, which look at every file; what Ansible adds to it concerns what
+# Ansible loads.
+OF_PYLINT = ("plugins/", "roles/")
+
 # ansible-test gets pip for its virtual environments with a script from a server of its own. This
-# stands in for that script and takes the same version of pip from the package index.
+# stands in for that script and takes the same version of pip from the package index, once for all of them.
 BOOTSTRAP = """\
 import runpy
 import sys
 
 sys.path.insert(0, {wheel!r})
 options = [option for option in sys.argv[1:] if option not in ("--no-setuptools", "--no-wheel")]
-sys.argv = ["pip", "install", *options]
+sys.argv = ["pip", "install", "--no-compile", "--no-index", "--find-links", {folder!r}, *options]
 runpy.run_module("pip", run_name="__main__")
 """
 
@@ -49,14 +54,28 @@ runpy.run_module("pip", run_name="__main__")
 def main() -> int:
     """Return the exit status of ansible-test."""
     copy_tracked_files()
-    provide_pythons()
+    pythons = provide_pythons()
     for program, test in PROGRAMS.items():
         if shutil.which(program) is None:
             print(f"sanity: NOT RUN: {test}, because {program} is not installed")
-    ansible_test = Path(sys.executable).with_name("ansible-test")
+    if sys.argv[1:]:
+        return ansible_test(*sys.argv[1:])
+    # Each file is imported anew, which takes long. With Pythons between these, modules themselves are run.
+    importing = dict.fromkeys((pythons[0], OWN, pythons[-1]))
+    targets = [option for version in importing for option in ("--target-python", version)]
+    return (
+        ansible_test("--skip-test", "import", "--skip-test", "pylint")
+        or ansible_test("--test", "import", *targets)
+        or ansible_test("--test", "pylint", *OF_PYLINT)
+    )
+
+
+def ansible_test(*options: str) -> int:
+    """Run the sanity tests that the options say and return the exit status."""
+    program = Path(sys.executable).with_name("ansible-test")
     path = os.pathsep.join((str(PYTHONS), os.environ["PATH"]))
     return subprocess.run(
-        [str(ansible_test), "sanity", *sys.argv[1:]],
+        [str(program), "sanity", *options],
         cwd=COPY,
         env={**os.environ, "HOME": str(HOME), "PATH": path},
         check=False,
@@ -80,11 +99,18 @@ def copy_tracked_files() -> None:
     subprocess.run(["git", "add", "--all"], cwd=COPY, check=True)
 
 
-def provide_pythons() -> None:
-    """Put every Python at hand where ansible-test looks for it first, and tell of those that are not."""
+def provide_pythons() -> list[str]:
+    """Put every Python at hand where ansible-test looks for it first, and tell of those that are not.
+
+    Returns those that modules are for, oldest first.
+    """
     if PYTHONS.exists():
         shutil.rmtree(PYTHONS)
     PYTHONS.mkdir(parents=True)
+    # Much of what is installed with pip is never imported; what is, is compiled then.
+    settings = HOME / ".config" / "pip" / "pip.conf"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("[install]\nno-compile = true\n")
     found = find_pythons()
     for version in SUPPORTED_PYTHON_VERSIONS:
         if version in found:
@@ -92,6 +118,7 @@ def provide_pythons() -> None:
             provide_pip(version)
         else:
             print(f"sanity: NOT RUN: what is run for Python {version}, which is not on this machine")
+    return [version for version in SUPPORTED if version in SUPPORTED_PYTHON_VERSIONS and version in found]
 
 
 def provide_pip(python: str) -> None:
@@ -103,7 +130,7 @@ def provide_pip(python: str) -> None:
         download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(WORK)]
         subprocess.run([*download, f"pip=={version}"], check=True)
     script.parent.mkdir(parents=True, exist_ok=True)
-    script.write_text(BOOTSTRAP.format(wheel=str(wheel)))
+    script.write_text(BOOTSTRAP.format(wheel=str(wheel), folder=str(WORK)))
 
 
 if __name__ == "__main__":

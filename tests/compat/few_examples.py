@@ -5,8 +5,8 @@
 """A plugin of pytest for tests of the domain with another Python than the one that runs all of them.
 
 What a Python lacks or does otherwise shows in any case of a test. So Hypothesis tries less, and of the
-interleavings, which take nearly all of the time, few are left: a case of each test with the oldest Python,
-which lacks most, and a case of each file with others.
+interleavings, which take nearly all of the time, a case of each test is left with the oldest Python, which
+lacks most, and none with others: the code that they run is that of the tests beside them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out most interleavings."""
     kept: dict[str, pytest.Item] = {}
     for item in items:
-        kept.setdefault(_sample(item), item)
+        if not _interleaves(item):
+            kept[item.nodeid] = item
+        elif sys.version_info < _AFTER_OLDEST:
+            kept.setdefault(item.nodeid.partition("[")[0], item)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept.values()])
     items[:] = kept.values()
 
 
-def _sample(item: pytest.Item) -> str:
-    """What one test is taken of."""
-    if not item.path.stem.endswith("_interleavings"):
-        return item.nodeid
-    return item.nodeid.partition("::" if sys.version_info >= _AFTER_OLDEST else "[")[0]
+def _interleaves(item: pytest.Item) -> bool:
+    return item.path.stem.endswith("_interleavings")

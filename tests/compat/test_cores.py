@@ -12,14 +12,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible_test._internal.constants import SUPPORTED_PYTHON_VERSIONS
 
-from compat.cores import ASKED, chosen_cores, controller_of, why_no_core
+from compat.cores import ASKED, CONTROLLERS, chosen_cores, controller_of, why_no_core
+from compat.pythons import find_pythons
 from compat.venvs import core_venvs
 from support.ansible.calls import COLLECTIONS, ROOT
 
 # Where nobody asked for a release, its ansible-test runs what may differ from that of others.
 SANITY = "action-plugin-docs ansible-doc compile import runtime-metadata validate-modules"
-PLAYBOOKS = ("tests/integration/playbooks/test_separate.py", "tests/integration/plugins/inventory")
+# In check mode, for real, and again; with the action plugin, which starts Spark; with the inventory plugin.
+PLAYBOOKS = (
+    "tests/integration/playbooks/test_reheat.py",
+    "tests/integration/playbooks/test_separate.py::test_separate_and_tell_what_failed",
+    "tests/integration/plugins/inventory",
+)
 
 pytestmark = [pytest.mark.long(minutes=4), pytest.mark.parametrize("core", chosen_cores())]
 
@@ -39,12 +46,20 @@ def test_documentation(core: str, programs: Path) -> None:
 
 
 def test_sanity(core: str, programs: Path) -> None:
-    chosen = () if ASKED else [option for name in SANITY.split() for option in ("--test", name)]
-    run(programs / "python", "tests/run_sanity.py", *chosen)
+    """Pythons that the core of `make sanity` has are left to that."""
+    if ASKED:
+        run(programs / "python", "tests/run_sanity.py")
+        return
+    own, *others = [version for version in CONTROLLERS[core] if version in find_pythons()]
+    tests = [option for name in SANITY.split() for option in ("--test", name)]
+    run(programs / "python", "tests/run_sanity.py", *tests, "--python", own)
+    for version in others:
+        if version not in SUPPORTED_PYTHON_VERSIONS:
+            only = ("--test", "compile", "--test", "import", "--python", version)
+            run(programs / "python", "tests/run_sanity.py", *only)
 
 
 def test_playbooks_and_inventories(core: str, programs: Path) -> None:
-    """In check mode, for real, and again."""
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLAYBOOKS)
     run(*command, ANSIBLE_PROGRAMS=str(programs))
 

@@ -48,6 +48,8 @@ class Venv(NamedTuple):
             shutil.rmtree(self.folder)
         subprocess.run([str(self.base), "-m", "venv", str(self.folder)], check=True)
         install = [str(self.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        # What is used of it is compiled when it is first imported; most never is.
+        install.append("--no-compile")
         subprocess.run([*install, "--constraint", str(CONSTRAINTS), *self.packages], check=True)
         self._stamp.write_text(self._recipe)
 

@@ -185,7 +185,7 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
 
     failed = guard.run(
         **EVERYTHING,
-        **{**variables, "partition_classify_spark_submit": "/no/such/program"},
+        **{**variables, "partition_classify_root": "no path"},
         guard_separate=True,
     )
     assert failed.status == 2, failed.output

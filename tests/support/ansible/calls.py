@@ -6,13 +6,18 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from support.ansible.warm import Ended, WarmPython
+from support.ansible.warm_interpreter import program
 
 ROOT = Path(__file__).resolve().parents[3]
 COLLECTIONS = ROOT / "build" / "collections"
@@ -51,7 +56,7 @@ def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookR
             "ANSIBLE_LOCAL_TEMP": str(home / "tmp"),
             "ANSIBLE_REMOTE_TEMP": str(home / "remote"),
             "ANSIBLE_NOCOLOR": "1",
-            "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+            "ANSIBLE_PYTHON_INTERPRETER": _interpreter(),
             "LC_ALL": "C.UTF-8",
             **environment,
         },
@@ -64,6 +69,11 @@ def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookR
     return PlaybookRun(done.returncode, done.stdout)
 
 
+def _interpreter() -> str:
+    """Return one for which nothing has to be imported, where it has the right ansible-core."""
+    return sys.executable if "ANSIBLE_PROGRAMS" in os.environ else str(program(COLLECTIONS))
+
+
 def write_playbook(folder: Path, tasks: Sequence[Mapping[str, Any]]) -> Path:
     """Write a playbook of one play with the tasks; JSON is YAML."""
     play = {"hosts": "localhost", "gather_facts": False, "tasks": list(tasks)}
@@ -73,7 +83,10 @@ def write_playbook(folder: Path, tasks: Sequence[Mapping[str, Any]]) -> Path:
 
 
 def call_modules(folder: Path, *calls: Call, **environment: str) -> tuple[list[dict[str, Any]], str]:
-    """Call modules one after the other, with --diff, whether or not they fail; return results and output."""
+    """Call modules one after the other, with --diff, whether or not they fail; return results and output.
+
+    Each is packed, sent and started as on any host.
+    """
     tasks: list[Mapping[str, Any]] = [
         {
             "name": f"Call {call.module}",
@@ -92,6 +105,7 @@ def call_modules(folder: Path, *calls: Call, **environment: str) -> tuple[list[d
         "ansible.builtin.copy": {"content": f"{{{{ [{names}] | to_json }}}}", "dest": str(results)},
         "no_log": True,
     }
+    environment = {"ANSIBLE_PYTHON_INTERPRETER": sys.executable, **environment}
     run = run_playbook(write_playbook(folder, [*tasks, keep]), **environment)
     assert run.status == 0, run.output
     found: list[dict[str, Any]] = json.loads(results.read_text())
@@ -114,9 +128,8 @@ def start_module(call: Call) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    internal = {"_ansible_check_mode": call.check_mode, "_ansible_diff": True}
     assert process.stdin is not None
-    process.stdin.write(json.dumps({"ANSIBLE_MODULE_ARGS": {**call.args, **internal}}))
+    process.stdin.write(_arguments(call))
     process.stdin.close()
     process.stdin = None
     return process
@@ -125,12 +138,29 @@ def start_module(call: Call) -> subprocess.Popen[str]:
 def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Wait for the end of a module and return its result, as Ansible completes it."""
     output, errors = process.communicate(timeout=_SECONDS)
-    assert errors == "", errors
-    result: dict[str, Any] = {"failed": False, "changed": False, **json.loads(output)}
-    assert result["failed"] == bool(process.returncode)
-    return result
+    return _completed(Ended(process.returncode, output, errors))
 
 
-def run_modules(*calls: Call) -> list[dict[str, Any]]:
+def run_modules(*calls: Call, python: WarmPython | None = None) -> list[dict[str, Any]]:
     """Run modules as `call_modules` does, without Ansible, which takes most of its time."""
-    return [answer_of(start_module(call)) for call in calls]
+    python = python or _own_python()
+    return [_completed(python.run(call.module, _arguments(call))) for call in calls]
+
+
+@cache
+def _own_python() -> WarmPython:
+    python = WarmPython(sys.executable, [COLLECTIONS])
+    atexit.register(python.close)
+    return python
+
+
+def _arguments(call: Call) -> str:
+    internal = {"_ansible_check_mode": call.check_mode, "_ansible_diff": True}
+    return json.dumps({"ANSIBLE_MODULE_ARGS": {**call.args, **internal}})
+
+
+def _completed(ended: Ended) -> dict[str, Any]:
+    assert ended.errors == "", ended.errors
+    result: dict[str, Any] = {"failed": False, "changed": False, **json.loads(ended.output)}
+    assert result["failed"] == bool(ended.status)
+    return result

@@ -1,0 +1,140 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An interpreter for Ansible that has imported what modules import, which takes most of their time.
+
+Ansible starts `program()` with what it has packed. That hands its streams, folder and environment to a
+process that waits, a fork of which runs what was packed; its modules come from there, apart from what was
+imported already. Tests of the packing use the interpreter itself. This file is the program of the process
+that waits as well.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import os
+import pkgutil
+import runpy
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+# It imports nothing that would take as long as what it is for saves.
+_CLIENT = """\
+#!{python} -IS
+import posix, sys
+
+if len(sys.argv) != 2 or "/AnsiballZ_" not in sys.argv[1]:
+    posix.execv({python!r}, [{python!r}, *sys.argv[1:]])
+
+import _socket
+
+streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
+server = _socket.socket(_socket.AF_UNIX)
+server.connect({address!r})
+server.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+environment = [name + b"=" + value for name, value in posix.environ.items()]
+server.sendall(b"\\0".join([sys.argv[1].encode(), posix.getcwdb(), *environment]))
+server.shutdown(_socket.SHUT_WR)
+posix._exit(int(server.recv(16) or 1))
+"""
+_READ = 1 << 16
+
+
+@cache
+def program(collections: Path) -> Path:
+    """Return the path of the interpreter; it can be used until this process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="interpreter-"))
+    address, client = folder / "socket", folder / "python3"
+    client.write_text(_CLIENT.format(python=sys.executable, address=str(address)))
+    client.chmod(0o755)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(address))
+        listener.listen(64)
+        # It ignores no signal, even where the tests do, such as SIGINT in the background of a shell.
+        command = [
+            "env",
+            "--default-signal",
+            sys.executable,
+            __file__,
+            str(listener.fileno()),
+            str(collections),
+        ]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[listener.fileno()])
+    atexit.register(_end, process, folder)
+    return client
+
+
+def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    process.wait()
+    shutil.rmtree(folder)
+
+
+def _serve(listener: socket.socket) -> None:
+    """Let a fork see to each that connects, until the standard input ends."""
+    while listener in select.select([listener, sys.stdin], [], [])[0]:
+        client, _address = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            _answer(client)
+            return
+        client.close()
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+def _answer(client: socket.socket) -> None:
+    """Run what the client was started with in one more fork, and tell its status when that is known."""
+    _dot, streams, _flags, _address = socket.recv_fds(client, 1, 3)
+    request = b"".join(iter(lambda: client.recv(_READ), b""))
+    child = os.fork()
+    if child:
+        for each in streams:
+            os.close(each)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        client.sendall(str(status if status >= 0 else 128 - status).encode())
+        os._exit(0)
+    client.close()
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    packed, folder, *environment = map(os.fsdecode, request.split(b"\0"))
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(dict(each.split("=", 1) for each in environment))
+    tempfile.tempdir = None  # That of the environment.
+    sys.argv = [packed]
+    sys.path[0] = str(Path(packed).parent)
+    runpy.run_path(packed, run_name="__main__")
+
+
+def _import_all(collections: str) -> None:
+    for name in ("basic", "urls", "_internal._ansiballz._loader"):
+        with suppress(ImportError):
+            importlib.import_module(f"ansible.module_utils.{name}")
+    sys.path.insert(1, collections)
+    tasks = importlib.import_module("ansible_collections.olap.partmove.plugins.module_utils._tasks")
+    for found in pkgutil.iter_modules(tasks.__path__):
+        importlib.import_module(f"{tasks.__name__}.{found.name}")
+    sys.path.remove(collections)
+    # Else each fork would look through, and so copy, all of it when it ends.
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    # Not beside this file.
+    sys.path[0] = ""
+    _import_all(sys.argv[2])
+    _serve(socket.socket(fileno=int(sys.argv[1])))
