@@ -13,7 +13,7 @@ from support.scenarios import bootable, check_scenario
 __all__ = ["bootable"]
 
 
-@pytest.mark.long(minutes=3)
+@pytest.mark.long(minutes=2)
 @pytest.mark.timeout(3600)
 @pytest.mark.usefixtures("bootable")
 def test_the_scenario_passes() -> None:

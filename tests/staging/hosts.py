@@ -155,6 +155,8 @@ def _inventory(layout: Layout, spec: Spec) -> Mapping[str, object]:
         "ansible_ssh_common_args": options,
         "ansible_control_path_dir": spec.control_path,
         "ansible_python_interpreter": "/usr/bin/python3",
+        # Else a host is asked for all its facts whenever a package is to be there.
+        "ansible_package_use": "apt",
     }
     reached = {name: {"ansible_host": address} for name, address in spec.hosts.items()}
     return {_GROUP: {"hosts": reached, "vars": how}}

@@ -28,6 +28,8 @@ from .layout import Layout, Spec
 from .machine import mount_overlay, run
 from .network import remove_bridge
 
+_BYTECODE = Path(__file__).with_name("kept_bytecode.py")
+_PYTHON = "usr/lib/python3/dist-packages"
 _SETTINGS = (
     *("--quiet", "--boot", "--register=no", "--keep-unit", "--resolv-conf=off", "--timezone=off"),
     *("--link-journal=no", "--console=pipe"),
@@ -122,7 +124,11 @@ def _write_files(root: Path, layout: Layout, spec: Spec, host: str, port: int) -
         "etc/hosts": f"127.0.0.1 localhost\n{known}",
         "etc/systemd/network/10-host0.network": f"{network}LinkLocalAddressing=no\nLLDP=no\n",
         "etc/apt/sources.list": f"deb [trusted=yes] http://{spec.gateway}:{port} ./\n",
+        # Python imports at its start what a file .pth says.
+        f"{_PYTHON}/{_BYTECODE.name}": _BYTECODE.read_text(),
+        f"{_PYTHON}/{_BYTECODE.stem}.pth": f"import {_BYTECODE.stem}\n",
     }
+    (root / "var/cache/kept-bytecode").mkdir()
     for name, text in files.items():
         (root / name).write_text(text)
     login = root / "root/.ssh"

@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-_PAUSE_SECONDS = 0.1
+_PAUSE_SECONDS = 0.5
 _QUERY_SECONDS = 300.0
 
 

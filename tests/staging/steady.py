@@ -22,7 +22,7 @@ from support.servers.tls import TlsFiles
 
 # The most that a server with the usual tickTime of 2 seconds grants.
 _SESSION_SECONDS = 40.0
-_PAUSE_SECONDS = 0.02
+_PAUSE_SECONDS = 0.05
 # More than the 1 MiB that servers and clients take without jute.maxbuffer.
 _LARGE = b"x" * 2_000_000
 
