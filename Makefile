@@ -23,8 +23,6 @@ COLLECTION := build/collections/ansible_collections/olap/partmove
 SPARK_PACKAGE := build/spark/olap_partmove
 TRACKED := $(wildcard $(shell git ls-files 2>/dev/null))
 
-# Thousands of Python processes start here, each of which would compile all that it imports anew.
-unexport PYTHONDONTWRITEBYTECODE
 export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/build/collections
 # Checks look at this repository alone: no Galaxy server is asked for anything.
 export ANSIBLE_LINT_SKIP_SCHEMA_UPDATE := 1
