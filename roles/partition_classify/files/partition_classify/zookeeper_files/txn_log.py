@@ -77,9 +77,10 @@ def read_logs(logs: Sequence[NamedFile], after: int, until: int | None = None) -
 
     Raises DamagedFile, and EnsembleError where transactions are missing between two that are there.
     """
-    last, latest = after, None
+    last = after
+    latest: Txn | None = None
     for log in logs:
-        before = None
+        before: Txn | None = None
         for txn in _transactions(log.path):
             previous, before = before, txn
             if txn.zxid <= last:
