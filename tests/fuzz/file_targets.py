@@ -87,7 +87,7 @@ def _read(folder: Path) -> object:
 def _snapshot(compression: str = "") -> bytes:
     with TemporaryDirectory() as name:
         write_generated(Path(name), _TREE, zxid=10, compression=compression)
-        (path,) = (Path(name) / "version-2").iterdir()
+        (path,) = (Path(name) / "version-2").glob("snapshot.*")
         return path.read_bytes()
 
 
@@ -96,8 +96,8 @@ def _read_snapshot(data: bytes, suffix: str = "", log_file: bytes | None = None)
         folder = Path(name) / "version-2"
         folder.mkdir()
         (folder / f"snapshot.a{suffix}").write_bytes(data)
-        if log_file is not None:
-            (folder / "log.b").write_bytes(log_file)
+        # A member has a log, also where nothing was written after the snapshot.
+        (folder / "log.b").write_bytes(log_file or b"")
         return _read(Path(name))
 
 

@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from olap_partmove._partmove.shard.inventory import InventoryRow
 from partition_classify.sources.snapshot import SnapshotReader
 from partition_classify.zookeeper_files.damage import DamagedFile
 from partition_classify.zookeeper_files.folders import DataFolder
+from partition_classify.zookeeper_files.survey import Table, survey
 from support.files import log_files as log
 from support.files.log_files import LogWriter
 from support.files.member_files import tree_of
@@ -34,6 +35,7 @@ def write_snapshot(
 ) -> Path:
     """A snapshot with the znode /a and these below it, which were written last by the transaction newest."""
     with snapshot_file(data_dir, zxid, compression) as snapshot:
+        snapshot.zxid = min(snapshot.zxid, newest)
         snapshot.begin({0x100: 30_000})
         for path in ["", "/zookeeper", "/zookeeper/quota", "/a"]:
             snapshot.znode(path)
@@ -43,7 +45,7 @@ def write_snapshot(
     return next((data_dir / "version-2").glob(f"snapshot.{zxid:x}*"))
 
 
-def names_of(data_dir: Path, **options: Path | Callable[[DamagedFile], None]) -> list[str]:
+def names_of(data_dir: Path, **options: Path | bool | Callable[[DamagedFile], None]) -> list[str]:
     """The names of the znodes below /a; the options are those of `tree_of`."""
     found = tree_of(data_dir, "/a", **options)  # type: ignore[arg-type]  # each is of the type of its name
     return sorted(path.removeprefix("/a/") for path in found if path != "/a")
@@ -62,6 +64,15 @@ def generated(data_dir: Path, tree: GeneratedTree = TREE, *, zxid: int = 1000) -
     """The folder of a member of hot that has the tree."""
     write_generated(data_dir, tree, zxid=zxid)
     return DataFolder("hot", str(data_dir))
+
+
+def surveyed(hot: Sequence[DataFolder], cold: Sequence[DataFolder], root: str) -> list[Table]:
+    """The shard paths in the folders, of which every newest snapshot has to be whole."""
+
+    def passed_over(error: DamagedFile) -> None:
+        raise AssertionError(error)
+
+    return survey(hot, cold, root, passed_over=passed_over)
 
 
 def rows_of(reader: SnapshotReader) -> list[InventoryRow]:

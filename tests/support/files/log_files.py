@@ -20,7 +20,6 @@ TIME = 1_763_500_000_000
 """Of the transaction with the zxid 0; each later one is a second later."""
 
 _ACL = struct.pack(">ii", 1, 31) + b"\0\0\0\x05world" + b"\0\0\0\x06anyone"
-_DIGEST = struct.pack(">iq", 2, 12345)
 
 
 @dataclass
@@ -28,12 +27,14 @@ class LogWriter:
     """The content of a log file that begins with the transaction ``zxid``.
 
     digest: each record ends with a digest of the tree, as from 3.6 on.
+    tree: that digest.
     session: whose transactions these are, unless told otherwise.
     """
 
     zxid: int
     digest: bool = False
     session: int = 0x100
+    tree: int = 12345
     content: bytearray = field(default_factory=lambda: bytearray(HEADER))
 
     def add(self, kind: int, body: bytes = b"", *, session: int | None = None) -> int:
@@ -47,16 +48,17 @@ class LogWriter:
             TIME + 1000 * self.zxid,
             kind,
         )
-        record = header + body + (_DIGEST if self.digest else b"")
+        record = header + body + (struct.pack(">iq", 2, self.tree) if self.digest else b"")
         self.content += struct.pack(">qi", zlib.adler32(record), len(record)) + record + b"B"
         self.zxid += 1
         return offset
 
-    def write(self, data_dir: Path, padding: int = 0) -> Path:
-        """Write it into a data folder, with zeros at its end."""
+    def write(self, data_dir: Path, padding: int = 0, *, first: int | None = None) -> Path:
+        """Write it into a data folder, with zeros at its end; ``first`` names it, else its first record."""
         folder = data_dir / "version-2"
         folder.mkdir(parents=True, exist_ok=True)
-        first = struct.unpack_from(">q", self.content, len(HEADER) + 12 + 12)[0]
+        if first is None:
+            first = struct.unpack_from(">q", self.content, len(HEADER) + 12 + 12)[0]
         path = folder / f"log.{first:x}"
         path.write_bytes(bytes(self.content) + bytes(padding))
         return path
@@ -65,6 +67,16 @@ class LogWriter:
 def create(path: str, data: bytes = b"", *, ephemeral: bool = False) -> bytes:
     """What a record of type CREATE or CREATE2 has, and an operation of a multi."""
     return _text(path.encode()) + _text(data) + _ACL + struct.pack(">?i", ephemeral, 1)
+
+
+def create_before_3_4(path: str, data: bytes = b"") -> bytes:
+    """Of type CREATE, as a server of 3.3 wrote it."""
+    return create(path, data)[:-4]
+
+
+def create_session(timeout: int = 30_000) -> bytes:
+    """Of type CREATE_SESSION; milliseconds."""
+    return struct.pack(">i", timeout)
 
 
 def create_container(path: str, data: bytes = b"") -> bytes:

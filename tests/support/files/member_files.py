@@ -25,11 +25,18 @@ def tree_of(
     top: str,
     *,
     data_log_dir: Path | None = None,
-    older_snapshot: Callable[[DamagedFile], None] | None = None,
+    older_snapshot: bool = False,
+    passed_over: Callable[[DamagedFile], None] = lambda _error: None,
 ) -> Mapping[str, SeenZnode]:
     """Every znode at and below ``top``, which is not the root, by its path."""
     folder = DataFolder("hot", str(data_dir), str(data_log_dir or ""))
-    member, place = choose_member(folder, lambda _path: True, _place_of_all, older_snapshot=older_snapshot)
+    member, place = choose_member(
+        folder,
+        lambda _path: True,
+        _place_of_all,
+        passed_over=passed_over,
+        older_snapshot=older_snapshot,
+    )
     with_tree = Tree(member, [place], lambda _path: _ALL)
     with with_tree as tree:
         znodes = list(tree.subtree(b"", *place, _ALL))

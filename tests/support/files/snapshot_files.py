@@ -17,6 +17,7 @@ from typing import IO
 
 import pyarrow as pa
 
+from support.files.log_files import ERROR, LogWriter, error
 from support.memory.synthetic import LEGACY, MINIMALISTIC, definition
 from support.servers.busy_znodes import SeenZnode
 
@@ -107,9 +108,16 @@ def stored(zxid: int, time: int) -> bytes:
 
 @contextmanager
 def snapshot_file(data_dir: Path, zxid: int, compression: str = "") -> Iterator[SnapshotWriter]:
-    """Write a snapshot into a data folder; ``compression`` is ``""``, ``gz`` or ``snappy``."""
+    """Write a snapshot into a data folder; ``compression`` is ``""``, ``gz`` or ``snappy``.
+
+    Where there is no log, one is written that ends with the transaction of the snapshot.
+    """
     folder = data_dir / "version-2"
     folder.mkdir(parents=True, exist_ok=True)
+    if zxid and not any(folder.glob("log.*")):
+        log = LogWriter(zxid)
+        log.add(ERROR, error())
+        log.write(data_dir, first=1)
     path = folder / f"snapshot.{zxid:x}{'.' if compression else ''}{compression}"
     with path.open("wb") as file:
         if compression == "gz":

@@ -32,10 +32,19 @@ def _add_decision(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--as-of",
         type=_moment,
-        default=int(datetime.now(UTC).timestamp() * 1000),
+        default=now(),
         metavar="TIME",
         help="decide for this moment, ISO 8601 with a time zone; now by default",
     )
+    group.add_argument("--future", action="store_true", help="let that moment be one that is still to come")
+    group.add_argument(
+        "--strict", action="store_true", help="refuse a policy with rules or pins that decide nothing"
+    )
+
+
+def now() -> int:
+    """The moment, in milliseconds since 1970."""
+    return int(datetime.now(UTC).timestamp() * 1000)
 
 
 def _add_source(group: argparse._ArgumentGroup) -> None:

@@ -21,10 +21,11 @@ from pyspark.sql import DataFrame
 from olap_partmove._partmove.errors import PartMoveError, PlanError
 from olap_partmove._partmove.plan.file import PlanHeader, read_header
 
-from .arguments import parser
+from .arguments import now, parser
 from .hand_over import PLAN, HandOver
 from .plan_output import write_parquet, write_plan_file
 from .policy.file import Policy, read_policy
+from .policy.rule_use import RuleUse, complaints, refuse_complaints
 from .policy.transforms import plan_rows
 from .progress import Progress, tell
 from .report.files import prepare_report, report_place, write_report
@@ -34,6 +35,9 @@ from .sources.choice import Source, servers_of, source_of
 from .sources.signals import read_signal
 from .spark_errors import sentence_of
 from .summary import findings_of, summary_of
+
+# A moment that another host calls now is no moment to come.
+_CLOCKS_DIFFER_MS = 60_000
 
 
 def main(argv: Sequence[str]) -> int:
@@ -81,6 +85,7 @@ def _classify(arguments: argparse.Namespace) -> dict[str, Any]:
 def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     """Read, decide, write; returns the summary."""
     policy = read_policy(arguments.policy)
+    _check_moment(arguments)
     source = source_of(arguments)
     servers = servers_of(arguments)
     _check_folder(arguments.plan)
@@ -94,7 +99,8 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
         rows = plan_rows(source.inventory(spark), policy, arguments.as_of, signal).persist()
         with Progress(spark):
             # This is what reads the ensembles, and asks the servers; all that follows has the rows.
-            findings = findings_of(rows)
+            findings = findings_of(rows, policy)
+        _complain(findings.rules, strict=arguments.strict)
         header = _write(rows, policy, source, arguments)
     finally:
         spark.stop()
@@ -116,6 +122,24 @@ def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.
         write_report(figures_of(rows, header, source.size_of_hot()), arguments.report)
         tell(f"wrote the report to {arguments.report}")
     return header
+
+
+def _complain(rules: Sequence[RuleUse], *, strict: bool) -> None:
+    """Tell of each rule that decides nothing; raise PolicyError instead if that is asked for."""
+    found = complaints(rules)
+    if strict:
+        refuse_complaints(found)
+    for sentence in found:
+        tell(f"the policy does not fit the tables: {sentence}")
+
+
+def _check_moment(arguments: argparse.Namespace) -> None:
+    """Refuse a moment that is still to come: what changes until then would be taken for cold."""
+    if arguments.as_of > now() + _CLOCKS_DIFFER_MS and not arguments.future:
+        raise PartMoveError(
+            "The moment to decide for is still to come: what changes until then would count as unchanged",
+            remedy="Leave as_of out, or ask for a plan of the future, which is not to be carried out before",
+        )
 
 
 def _check_folder(plan: Path) -> None:

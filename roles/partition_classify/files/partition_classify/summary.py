@@ -15,6 +15,8 @@ from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone 
 from olap_partmove._partmove.plan.file import PlanHeader
 
 from .policy.decisions import BUSY, COLD, HOT, LEAVE, MOVE, ONE_PART, REHEAT
+from .policy.file import Policy
+from .policy.rule_use import RuleUse, rule_uses
 
 _MERGES_LISTED = 20
 
@@ -41,10 +43,11 @@ class Findings(NamedTuple):
     totals: Mapping[Group, Totals]
     merges: Sequence[Mapping[str, str]]
     """Shard path, partition and statement of partitions that need a merge: those with the most znodes."""
+    rules: Sequence[RuleUse]
 
 
-def findings_of(rows: DataFrame) -> Findings:
-    """What the rows of each group add up to, and the merges that gain most."""
+def findings_of(rows: DataFrame, policy: Policy) -> Findings:
+    """What the rows of each group add up to, the merges that gain most, and what the rules decided."""
     sums = [F.sum(name) for name in ("parts", "znodes", "bytes")]
     counted = rows.groupBy("state", "action", "gate").agg(F.count("*"), *sums).collect()
     merges = (
@@ -56,6 +59,7 @@ def findings_of(rows: DataFrame) -> Findings:
     return Findings(
         {(state, action, gate): Totals(*numbers) for state, action, gate, *numbers in counted},
         [row.asDict() for row in merges.collect()],
+        rule_uses(rows, policy),
     )
 
 
@@ -83,6 +87,7 @@ def summary_of(
         "to_reheat": total_of(REHEAT),
         "busy": total_of(BUSY),
         "left_alone": total_of(LEAVE),
+        "rules": [each._asdict() | {"unused_pins": list(each.unused_pins)} for each in findings.rules],
     }
 
 

@@ -29,6 +29,8 @@ def test_little_has_to_be_given() -> None:
     assert vars(found) | {"as_of": 0} == {
         "policy": Path("policy.yml"),
         "as_of": 0,
+        "future": False,
+        "strict": False,
         "source": "zookeeper",
         "connections": Path("connections.json"),
         "root": "/clickhouse",

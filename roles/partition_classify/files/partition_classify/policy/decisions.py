@@ -51,7 +51,7 @@ def decided(partitions: DataFrame) -> DataFrame:
     ``action`` is what the row asks for: ``move``, ``reheat``, ``stay``; ``busy`` for a partition that would
     be cold but stays hot because of what its servers do; ``leave`` for one of a table that the policy leaves
     alone, which has no state. ``gate`` is the gate that was seen to be closed, and ``statement`` the SQL that
-    opens it.
+    opens it. ``rule`` is the number of the rule that decided, from 0, and -1 for the defaults.
     """
     decisions = _decisions()
     return (
@@ -69,6 +69,7 @@ def decided(partitions: DataFrame) -> DataFrame:
             "reason",
             "gate",
             _statement().alias("statement"),
+            "rule",
             "last_modified",
             "has_hot",
             "replicas",

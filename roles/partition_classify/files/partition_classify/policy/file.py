@@ -152,8 +152,10 @@ def _settings(given: Mapping[str, Any], base: Settings, place: str) -> Settings:
 
 
 def _duration(value: object) -> int:
+    # Elsewhere a number without a unit means seconds, but whoever writes 30 here means days.
+    has_unit = isinstance(value, str) and not value[-1:].isdigit()
     try:
-        seconds = parse_duration(value, "cold_after") if isinstance(value, str) else 0
+        seconds = parse_duration(str(value), "cold_after") if has_unit else 0
     except FormatError as error:
         raise Unfit from error
     if not seconds:
@@ -175,7 +177,7 @@ def _ids(value: object) -> tuple[str, ...]:
 
 _PINNED = Value(_ids, 'a list of partition ids in quotes, each once, such as ["202610"]')
 _SETTINGS = {
-    "cold_after": Value(_duration, "a duration above 0 such as 90m, 36h, 7d or 2w"),
+    "cold_after": Value(_duration, "a duration above 0 with its unit, such as 90m, 36h, 7d or 2w"),
     # The job compares it with numbers of 32 bits.
     "keep_newest": that(
         lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31,

@@ -20,6 +20,9 @@ PARTITION = ("shard_path", "partition_id")
 REPLICA = (*PARTITION, "replica")
 PART = (*REPLICA, "part")
 
+DEFAULTS = -1
+"""Stands for the number of a rule where none matches."""
+
 # The children that a part may have are /columns and /checksums.
 _CHILD_NAME_BYTES = 9
 
@@ -151,15 +154,12 @@ def with_settings(partitions: DataFrame, policy: Policy) -> DataFrame:
     """Adds what the first rule to match says.
 
     These are ``cold_after``, in words ``cold_after_text``, ``keep_newest``, ``is_pinned_hot``,
-    ``is_pinned_cold`` and ``never``.
+    ``is_pinned_cold`` and ``never``; and which one it is as ``rule``, from 0, or DEFAULTS.
     """
-    settings = _settings(policy.defaults)
-    if policy.rules:
-        first, *others = policy.rules
-        matching = F.when(F.col("shard_path").rlike(first.regex), _settings(first.settings))
-        for rule in others:
-            matching = matching.when(F.col("shard_path").rlike(rule.regex), _settings(rule.settings))
-        settings = matching.otherwise(settings)
+    settings = _settings(policy.defaults, DEFAULTS)
+    for number, rule in reversed(list(enumerate(policy.rules))):
+        matches = F.col("shard_path").rlike(rule.regex)
+        settings = F.when(matches, _settings(rule.settings, number)).otherwise(settings)
     return partitions.withColumn("settings", settings).select(*partitions.columns, "settings.*")
 
 
@@ -198,8 +198,9 @@ def _snapshot_bytes() -> Column:
     return znodes * (path + RECORD_BYTES) + (znodes - 1) * _CHILD_NAME_BYTES + F.col("bytes")
 
 
-def _settings(settings: Settings) -> Column:
+def _settings(settings: Settings, rule: int) -> Column:
     return F.struct(
+        F.lit(rule).alias("rule"),
         F.lit(settings.cold_after_ms).cast("bigint").alias("cold_after"),
         F.lit(duration_text(settings.cold_after_ms)).alias("cold_after_text"),
         F.lit(settings.keep_newest).alias("keep_newest"),

@@ -111,7 +111,7 @@ class SnapshotFiles:
     def size_of_hot(self) -> EnsembleSize | None:
         """The size of hot as its snapshots have it, without the log; they are read once more for that."""
         folders = folders_of("hot", self.folders["hot"])
-        return size_of_files(folders, (lambda _error: None) if self.older_snapshot else None)
+        return size_of_files(folders, older_snapshot=self.older_snapshot)
 
 
 def source_of(arguments: argparse.Namespace) -> Source:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..zookeeper_files.damage import DamagedFile
 from ..zookeeper_files.folders import DataFolder
 from ..zookeeper_files.member import choose_member
 from ..zookeeper_files.nodes import RECORD_BYTES
@@ -46,16 +45,17 @@ def size_of_running(hosts: Iterable[str]) -> EnsembleSize | None:
     return None
 
 
-def size_of_files(
-    folders: Iterable[DataFolder], older_snapshot: Callable[[DamagedFile], None] | None = None
-) -> EnsembleSize:
+def size_of_files(folders: Iterable[DataFolder], *, older_snapshot: bool = False) -> EnsembleSize:
     """The size that the snapshots of all folders have together; the log after them is not counted.
 
-    ``older_snapshot`` is as for `choose_member`. Raises EnsembleError.
+    ``older_snapshot`` is as for `choose_member`; which snapshot is read the inventory tells. Raises
+    EnsembleError.
     """
     znodes, size = 0, 0
     for folder in folders:
-        _member, found = choose_member(folder, _nothing, _counted, older_snapshot=older_snapshot)
+        _member, found = choose_member(
+            folder, _nothing, _counted, passed_over=lambda _error: None, older_snapshot=older_snapshot
+        )
         znodes += found.znodes
         size += found.snapshot_bytes or 0
     return EnsembleSize(znodes, size)

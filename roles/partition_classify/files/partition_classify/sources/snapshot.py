@@ -15,7 +15,7 @@ Options:
   such folders, one for each ensemble;
 - ``tasks``: how many input partitions there are at most;
 - ``older_snapshot``: ``true`` to read the newest snapshot that is not damaged, where the newest one is;
-  ``false``, as without the option, to refuse.
+  ``false``, as without the option, to refuse unless it is only cut off.
 
 The files have to be at these paths on the driver and on every executor, and stay as they are until the job
 has ended, but that a running server may go on with its log.
@@ -110,7 +110,9 @@ class SnapshotReader(DataSourceReader):
         Raises EnsembleError when files cannot be used, or no table is there.
         """
         self._check_distinct()
-        tables = survey(self.hot, self.cold, self.root, _passed_over if self.older_snapshot else None)
+        tables = survey(
+            self.hot, self.cold, self.root, passed_over=_passed_over, older_snapshot=self.older_snapshot
+        )
         for member in _members(tables):
             tell(f"{member.folder.label}: {member.snapshot.name} and the log up to 0x{member.until:x}")
         tell(f"shard paths at or below {self.root}: {len(tables)}")

@@ -18,10 +18,22 @@ from typing import IO, Protocol
 
 from .damage import DamagedFile, unreadable
 
+EMPTY_TREE = Path("(the empty tree)")
+"""Stands for the snapshot of a server that has not written one yet; such a server begins with this tree."""
+
+# The header, no sessions, no ACLs; the root and what is reserved below it, without ACL; the end.
+_NOTHING_STORED = struct.pack(">qqqqqiiiqq", -1, *[0] * 9)
+_EMPTY_RECORDS = b"".join(
+    struct.pack(">i", len(path)) + path + struct.pack(">i", 0) + _NOTHING_STORED
+    for path in (b"", b"/zookeeper", b"/zookeeper/quota")
+)
+_END = struct.pack(">i", 1) + b"/"
+_EMPTY_CONTENT = b"ZKSN" + struct.pack(">iqii", 2, -1, 0, 0) + _EMPTY_RECORDS + _END
+_EMPTY_SNAPSHOT = _EMPTY_CONTENT + struct.pack(">q", zlib.adler32(_EMPTY_CONTENT)) + _END
+
 _PIECE = 1 << 20
 # What snappy-java's SnappyOutputStream begins with, followed by its version and the oldest compatible one.
-_SNAPPY_MAGIC = b"\x82SNAPPY\x00"
-_SNAPPY_VERSIONS = struct.pack(">ii", 1, 1)
+_SNAPPY_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 _LENGTH = struct.Struct(">i")
 # It cuts its input into blocks of 32 KiB unless told otherwise.
 _LARGEST_BLOCK = 1 << 26
@@ -58,7 +70,7 @@ def read_piece(content: Content, size: int, path: Path, at: int) -> bytes:
     try:
         return content.read(size)
     except EOFError as error:
-        raise DamagedFile(path, at, "the compressed file ends too early") from error
+        raise DamagedFile(path, at, "the compressed file ends too early", is_cut_off=True) from error
     except (zlib.error, gzip.BadGzipFile) as error:
         raise DamagedFile(path, at, f"it cannot be decompressed ({error})") from error
     except OSError as error:
@@ -127,9 +139,10 @@ class _Snappy:
         self._path = path
         self._codec = pa.Codec("snappy")
         self._block = io.BytesIO()
-        header = file.read(len(_SNAPPY_MAGIC) + len(_SNAPPY_VERSIONS))
-        if header != _SNAPPY_MAGIC + _SNAPPY_VERSIONS:
-            raise DamagedFile(path, 0, "there is no header of a snappy stream")
+        header = file.read(len(_SNAPPY_HEADER))
+        if header != _SNAPPY_HEADER:
+            is_cut_off = _SNAPPY_HEADER.startswith(header)
+            raise DamagedFile(path, 0, "there is no header of a snappy stream", is_cut_off=is_cut_off)
 
     def read(self, size: int, /) -> bytes:
         """At most ``size`` bytes, none at the end."""
@@ -150,19 +163,22 @@ class _Snappy:
         if not head:
             return None
         length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else -1
-        if not 0 < length <= _LARGEST_BLOCK:
+        if len(head) == _LENGTH.size and not 0 < length <= _LARGEST_BLOCK:
             raise self._broken(len(head))
-        block = self._file.read(length)
-        if len(block) < length:
-            raise self._broken(len(head) + len(block))
+        block = self._file.read(max(length, 0))
+        if len(block) < length or length < 0:
+            raise self._broken(len(head) + len(block), is_cut_off=True)
         try:
             return bytes(self._codec.decompress(block, _uncompressed_size(block), asbytes=True))
         except (OSError, ValueError) as error:
             raise self._broken(len(head) + len(block)) from error
 
-    def _broken(self, taken: int) -> DamagedFile:
+    def _broken(self, taken: int, *, is_cut_off: bool = False) -> DamagedFile:
         return DamagedFile(
-            self._path, self._file.tell() - taken, "a snappy block (counted in the compressed file) is torn"
+            self._path,
+            self._file.tell() - taken,
+            "a snappy block (counted in the compressed file) is torn",
+            is_cut_off=is_cut_off,
         )
 
 
@@ -179,6 +195,8 @@ def _uncompressed_size(block: bytes) -> int:
 
 
 def _opened(path: Path) -> IO[bytes]:
+    if path == EMPTY_TREE:
+        return io.BytesIO(_EMPTY_SNAPSHOT)
     try:
         return path.open("rb")
     except OSError as error:

@@ -15,12 +15,16 @@ class DamagedFile(EnsembleError):
     """A file of ZooKeeper that is torn, corrupt, or written in a way that is not known here.
 
     ``offset`` counts the bytes from the beginning of the file, of a compressed one those of its content.
+    ``is_cut_off``: what there is of the file is right, as of one that is being written.
     """
 
-    def __init__(self, path: Path, offset: int, problem: str, *, remedy: str = "") -> None:
+    def __init__(
+        self, path: Path, offset: int, problem: str, *, remedy: str = "", is_cut_off: bool = False
+    ) -> None:
         super().__init__(f"{path}: {problem} at byte {offset}", remedy=remedy or _COPY_AGAIN)
         self.path = path
         self.offset = offset
+        self.is_cut_off = is_cut_off
 
 
 def unreadable(path: Path, error: OSError) -> EnsembleError:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from olap_partmove._partmove.errors import EnsembleError
 from olap_partmove._partmove.records import TEXT, Settings
 
+from .content import EMPTY_TREE
 from .damage import unreadable
 
 _VERSION = "version-2"
@@ -22,6 +23,8 @@ _SNAPSHOT = re.compile(r"snapshot\.([0-9a-f]{1,16})(?:\.gz|\.snappy)?")
 _LOG = re.compile(r"log\.([0-9a-f]{1,16})")
 # How a file is called while it is being written.
 _UNFINISHED = ".tmp"
+# The first transaction of an ensemble without epochs; a quorum never writes one without a snapshot.
+_FIRST = 1
 
 
 @dataclass(frozen=True)
@@ -89,16 +92,29 @@ def folders_of(name: str, settings: object) -> tuple[DataFolder, ...]:
 
 
 def list_files(folder: DataFolder) -> Listing:
-    """The snapshots and logs in the folder. Raises EnsembleError where there is no snapshot."""
+    """The snapshots and logs in the folder.
+
+    A server that has not written a snapshot yet has all it did in its logs: then EMPTY_TREE is the snapshot.
+    Raises EnsembleError where something is missing that a member has.
+    """
     data = Path(folder.data_dir, _VERSION)
-    logs = Path(folder.data_log_dir, _VERSION) if folder.data_log_dir else data
+    log_folder = Path(folder.data_log_dir, _VERSION) if folder.data_log_dir else data
     snapshots = sorted(_named(data, "snapshot", _SNAPSHOT), reverse=True)
+    logs = sorted(_named(log_folder, "log", _LOG))
+    if not snapshots and logs and logs[0].zxid == _FIRST:
+        snapshots = [NamedFile(0, EMPTY_TREE)]
     if not snapshots:
         raise EnsembleError(
             f"There is no snapshot in {data}",
             remedy="Give the dataDir of a member, the folder that has version-2 in it",
         )
-    return Listing(tuple(snapshots), tuple(sorted(_named(logs, "log", _LOG))))
+    if not logs and snapshots[0].zxid:
+        raise EnsembleError(
+            f"There is no transaction log in {log_folder}, and what was written after the snapshot"
+            f" {snapshots[0].path.name} is missing",
+            remedy="Give data_log_dir, which is the dataLogDir of the member's zoo.cfg, and copy it, too",
+        )
+    return Listing(tuple(snapshots), tuple(logs))
 
 
 def _folder(name: str, settings: object) -> DataFolder:

@@ -58,13 +58,16 @@ def choose_member(
     wanted: Callable[[bytes], bool],
     look: Callable[[SnapshotScan, Replay], _Found],
     *,
-    older_snapshot: Callable[[DamagedFile], None] | None = None,
+    passed_over: Callable[[DamagedFile], None],
+    older_snapshot: bool = False,
 ) -> tuple[Member, _Found]:
     """The newest snapshot in the folder and its logs, read once from end to end, and what ``look`` found.
 
     ``look`` is given the snapshot, whose records it has to go over, and what the log did to the znodes that
-    are wanted. A snapshot that is damaged raises DamagedFile; with ``older_snapshot``, which is told so, the
-    next older one is tried instead. Raises EnsembleError when the logs do not go on where the snapshot ends.
+    are wanted. Instead of a snapshot that is cut off, as one is that a server is writing now, the next older
+    one is read, with more of the log; with ``older_snapshot`` also instead of one that is damaged otherwise.
+    ``passed_over`` is told so. Raises DamagedFile where there is none left, and EnsembleError when the logs
+    do not go on where the snapshot ends.
     """
     listing = list_files(folder)
     for snapshot in listing.snapshots:
@@ -72,10 +75,10 @@ def choose_member(
         try:
             return _read(folder, snapshot, logs, wanted, look)
         except DamagedFile as error:
-            is_last = snapshot == listing.snapshots[-1]
-            if older_snapshot is None or is_last or error.path != snapshot.path:
+            may_be_passed_over = error.path == snapshot.path and (error.is_cut_off or older_snapshot)
+            if not may_be_passed_over or snapshot == listing.snapshots[-1]:
                 raise
-            older_snapshot(error)
+            passed_over(error)
     raise AssertionError("a listing has a snapshot")
 
 

@@ -31,6 +31,8 @@ _STORED = struct.Struct(">qqqqqiiiqq")
 _PIECE = 1 << 20
 # Far above what a server accepts for a znode, far below what would fill the memory of a host.
 _LARGEST = 1 << 28
+# What a record begins with, at the least.
+_LENGTH_AND_SLASH = 4 + len(END)
 
 
 Record: TypeAlias = tuple[int, bytes, bytes, bytes]
@@ -151,19 +153,43 @@ class NodeReader:
             return offset, path, b"", b""
         if path and not path.startswith(b"/"):
             raise DamagedFile(self._path, offset, "there is no path of a znode")
-        return offset, path, self.text(), self.take(_STORED.size)
+        record = offset, path, self.text(), self.take(_STORED.size)
+        if len(record[2]) > _PIECE and not self._is_at_path():
+            raise DamagedFile(
+                self._path,
+                offset,
+                f"no znode follows the {len(record[2])} bytes that a znode is said to have",
+            )
+        return record
+
+    def _is_at_path(self) -> bool:
+        """Whether a path comes next, or nothing that is to be read."""
+        head = _LENGTH_AND_SLASH
+        if self.left(head) < head:
+            return self._end is not None
+        length = int.from_bytes(self._buffer[self._at : self._at + 4], "big", signed=True)
+        return 0 < length <= _PIECE and self._buffer[self._at + 4 : self._at + head] == END
 
     def _need(self, size: int) -> None:
-        while len(self._buffer) - self._at < size:
-            offset = self.offset
-            if not self._more():
-                raise DamagedFile(self._path, offset, "the file is torn: something is cut off")
+        missing = size - (len(self._buffer) - self._at)
+        offset = self.offset
+        if missing > 0 and self._more(missing) < missing:
+            raise DamagedFile(self._path, offset, "the file is torn: something is cut off", is_cut_off=True)
 
-    def _more(self) -> bool:
-        """Read on; the buffer keeps what was not taken yet."""
+    def _more(self, least: int = 1) -> int:
+        """Read on, at least so many bytes if there are; the buffer keeps what was not taken yet.
+
+        Returns how many bytes were read. All are put together once, whatever size a damaged length asks for.
+        """
         have = self._base + len(self._buffer)
-        size = _PIECE if self._end is None else min(_PIECE, self._end - have)
-        piece = read_piece(self._content, size, self._path, have) if size else b""
+        pieces, read = [self._buffer[self._at :]], 0
+        while read < least and (piece := self._piece(have + read)):
+            pieces.append(piece)
+            read += len(piece)
         self._sum = self.checksum
-        self._buffer, self._base, self._at = self._buffer[self._at :] + piece, self.offset, 0
-        return bool(piece)
+        self._buffer, self._base, self._at = b"".join(pieces), self.offset, 0
+        return read
+
+    def _piece(self, at: int) -> bytes:
+        size = _PIECE if self._end is None else min(_PIECE, self._end - at)
+        return read_piece(self._content, size, self._path, at) if size > 0 else b""

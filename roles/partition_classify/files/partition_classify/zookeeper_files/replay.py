@@ -178,7 +178,9 @@ class Replay:
         owner = 0
         if kind in (CREATE, CREATE2):
             owner = txn.session if body.flag() else 0
-        body.number()
+        # Before 3.4 it did not tell the version of the parent's children.
+        if kind != CREATE or not body.is_at_end:
+            body.number()
         if kind == CREATE_CONTAINER:
             owner = _CONTAINER
         elif kind == CREATE_TTL:
@@ -252,6 +254,11 @@ class _Body:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether all of it was taken."""
+        return self._at == len(self._data)
 
     def flag(self) -> bool:
         (value,) = _FLAG.unpack_from(self._data, self._at)

@@ -44,17 +44,20 @@ def survey(
     hot: Sequence[DataFolder],
     cold: Sequence[DataFolder],
     root: str,
-    older_snapshot: Callable[[DamagedFile], None] | None = None,
+    *,
+    passed_over: Callable[[DamagedFile], None],
+    older_snapshot: bool = False,
 ) -> list[Table]:
     """The shard paths at and below ``root``; each snapshot and log is gone over once.
 
-    ``older_snapshot`` is as for `choose_member`. Raises EnsembleError for files that cannot be used, for a
-    shard path that is in two folders of hot or of cold, or when there is none.
+    ``passed_over`` and ``older_snapshot`` are as for `choose_member`. Raises EnsembleError for files that
+    cannot be used, for a shard path that is in two folders of hot or of cold, or when there is none.
     """
+    choose = partial(choose_member, passed_over=passed_over, older_snapshot=older_snapshot)
     found: dict[str, tuple[Member, FoundTable]] = {}
     for folder in hot:
         look = partial(find_tables, folder=folder, root=root)
-        member, tables = choose_member(folder, marks_a_shard, look, older_snapshot=older_snapshot)
+        member, tables = choose(folder, marks_a_shard, look)
         for table in tables:
             if table.shard_path in found:
                 raise _twice(table.shard_path, found[table.shard_path], (member, table))
@@ -68,7 +71,7 @@ def survey(
     in_cold: dict[str, Files] = {}
     for folder in cold:
         look_in_cold = partial(find_in_cold, folder=folder, shard_paths=found, definitions=definitions)
-        member, places = choose_member(folder, marks_a_shard, look_in_cold, older_snapshot=older_snapshot)
+        member, places = choose(folder, marks_a_shard, look_in_cold)
         for path, place in places.items():
             if path in in_cold:
                 raise _twice_in_cold(path, in_cold[path].member, member)

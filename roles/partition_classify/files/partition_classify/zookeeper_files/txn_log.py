@@ -16,6 +16,7 @@ sum is corrupt, and so is a file in whose middle there are zeros.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
@@ -32,11 +33,19 @@ _VERSION = 2
 _FILE_HEADER = struct.Struct(">4siq")
 _RECORD_HEADER = struct.Struct(">qi")
 _FINISHED = b"B"
+_UNWRITTEN = b"\0"
+# The upper half of the field for the sum is never used.
+_UNUSED_OF_SUM = 4
+_ZEROS = re.compile(rb"\0{4,}")
 _TXN_HEADER = struct.Struct(">qiqqi")
 _PIECE = 1 << 20
 # jute.maxbuffer is 1 MiB unless set; a log with a larger record than this is not one of a server that works.
 _LARGEST = 1 << 28
 _COUNTER = 0xFFFFFFFF
+_DIGEST_SIZE = 4 + 8
+_DIGEST_VERSION = struct.pack(">i", 2)
+# Errors, and sessions that begin.
+_TOUCHES_NOTHING = frozenset({-1, -10})
 
 
 class Txn(NamedTuple):
@@ -49,6 +58,12 @@ class Txn(NamedTuple):
     time: int
     kind: int
     body: bytes
+
+    @property
+    def digest(self) -> bytes | None:
+        """What the body ends with where the server writes digests; of others it may be anything, too."""
+        digest = self.body[-_DIGEST_SIZE:]
+        return digest if len(digest) == _DIGEST_SIZE and digest.startswith(_DIGEST_VERSION) else None
 
 
 def log_files(logs: Sequence[NamedFile], zxid: int) -> tuple[NamedFile, ...]:
@@ -63,24 +78,48 @@ def read_logs(logs: Sequence[NamedFile], after: int, until: int | None = None) -
     Raises DamagedFile, and EnsembleError where transactions are missing between two that are there.
     """
     last = after
+    latest: Txn | None = None
     for log in logs:
+        before: Txn | None = None
         for txn in _transactions(log.path):
+            previous, before = before, txn
             if txn.zxid <= last:
                 # A member that has caught up with its leader may log what it has logged before.
+                latest = txn if txn.zxid == last else latest
                 continue
             if until is not None and txn.zxid > until:
                 return
-            _check_follows(txn.zxid, last, log.path)
-            last = txn.zxid
+            is_in_file = previous is not None and previous.zxid == last
+            if txn.zxid != last + 1 and not (is_in_file and _is_first_of_epoch(txn)):
+                _check_new_epoch(txn, last, latest, log.path)
+            last, latest = txn.zxid, txn
             yield log.path, txn
 
 
-def _check_follows(zxid: int, last: int, path: Path) -> None:
+def _is_first_of_epoch(txn: Txn) -> bool:
     """Every write takes a number, also one that fails; a new leader begins with 1 again."""
-    if zxid != last + 1 and zxid & _COUNTER != 1:
+    return txn.zxid & _COUNTER == 1
+
+
+def _check_new_epoch(txn: Txn, last: int, latest: Txn | None, path: Path) -> None:
+    """Raise EnsembleError unless a file that begins with an epoch goes on where the one before it ends.
+
+    The numbers do not tell how many transactions the epoch before had. What does is the digest of the tree:
+    it is the same before and after a transaction that does not touch the tree, as the first of an epoch often
+    does not.
+    """
+    if not _is_first_of_epoch(txn):
         raise EnsembleError(
-            f"{path}: transaction 0x{zxid:x} follows 0x{last:x}, so those between them are missing",
+            f"{path}: transaction 0x{txn.zxid:x} follows 0x{last:x}, so those between them are missing",
             remedy="Copy all log files that are as old as the snapshot or newer, also those of dataLogDir",
+        )
+    digest = None if latest is None else latest.digest
+    if last and (digest is None or txn.kind not in _TOUCHES_NOTHING or txn.digest != digest):
+        raise EnsembleError(
+            f"{path} begins with transaction 0x{txn.zxid:x} of a new leader, and nothing shows that"
+            f" 0x{last:x}, after which it is read, was the last of the one before: a log file may be missing",
+            remedy="Copy all log files again; if none is missing, take the files of a member that has a"
+            f" snapshot of the new leader's time, snapshot.{txn.zxid - 1:x} or newer",
         )
 
 
@@ -99,7 +138,7 @@ def _read_file_header(file: IO[bytes], path: Path) -> bool:
     """Whether there is one; a server that dies at the wrong moment leaves an empty file."""
     header = _read(file, _FILE_HEADER.size, path)
     if len(header) < _FILE_HEADER.size or not any(header):
-        _check_nothing_follows(file, path, 0)
+        _check_unfinished(path, 0, len(header))
         return False
     magic, version, _dbid = _FILE_HEADER.unpack(header)
     if magic != _MAGIC:
@@ -119,20 +158,59 @@ def _next(file: IO[bytes], path: Path) -> Txn | None:
     if not 0 <= length <= _LARGEST:
         raise DamagedFile(path, offset, f"{length} is no length of a transaction")
     record = _read(file, length + len(_FINISHED), path) if length else b""
-    if len(record) <= length or record[length:] != _FINISHED:
-        _check_nothing_follows(file, path, offset)
-        return None
     body = record[:length]
-    if zlib.adler32(body) != checksum or length < _TXN_HEADER.size:
+    if len(record) <= length or record[length:] == _UNWRITTEN:
+        _check_unfinished(path, offset, _RECORD_HEADER.size + len(record))
+        return None
+    if record[length:] != _FINISHED or zlib.adler32(body) != checksum or length < _TXN_HEADER.size:
         raise DamagedFile(path, offset, "a transaction is corrupt: it does not match its checksum")
     session, _cxid, zxid, time, kind = _TXN_HEADER.unpack_from(body)
     return Txn(offset, session, zxid, time, kind, body[_TXN_HEADER.size :])
 
 
-def _check_nothing_follows(file: IO[bytes], path: Path, offset: int) -> None:
-    while piece := _read(file, _PIECE, path):
-        if piece.count(0) != len(piece):
-            raise DamagedFile(path, offset, "a transaction is torn, although others follow it,")
+def _check_unfinished(path: Path, offset: int, size: int) -> None:
+    """Raise DamagedFile unless the record at the offset is one that a server has not written to its end.
+
+    After the ``size`` bytes that it seems to have there may be zeros only. Where its length is damaged these
+    bytes may be all of the file, and have other records in them.
+    """
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            rest = file.read().rstrip(b"\0")
+    except OSError as error:
+        raise unreadable(path, error) from error
+    head = rest[: _RECORD_HEADER.size]
+    if len(head) == _RECORD_HEADER.size and rest.endswith(_FINISHED):
+        body = memoryview(rest)[_RECORD_HEADER.size : -len(_FINISHED)]
+        if len(body) >= _TXN_HEADER.size and zlib.adler32(body) == _RECORD_HEADER.unpack(head)[0]:
+            raise DamagedFile(path, offset, "the length of a transaction is corrupt")
+    if len(rest) > size or any(_is_record(rest, start) for start in _possible_starts(rest)):
+        raise DamagedFile(path, offset, "a transaction is torn, although others follow it,")
+
+
+def _possible_starts(rest: bytes) -> Iterator[int]:
+    """Where in the bytes, but at their beginning, a record may begin.
+
+    It begins with a sum of 4 bytes in a field of 8, so the half that is zero ends a row of zeros, or the sum
+    begins with some zeros more.
+    """
+    for zeros in _ZEROS.finditer(rest, 1):
+        start, end = zeros.span()
+        yield from range(max(start, end - _RECORD_HEADER.size), end - _UNUSED_OF_SUM + 1)
+
+
+def _is_record(rest: bytes, start: int) -> bool:
+    """Whether a whole record begins there that matches its sum."""
+    body = start + _RECORD_HEADER.size
+    if body > len(rest):
+        return False
+    checksum: int
+    checksum, length = _RECORD_HEADER.unpack_from(rest, start)
+    end = body + length
+    if not _TXN_HEADER.size <= length or rest[end : end + len(_FINISHED)] != _FINISHED:
+        return False
+    return zlib.adler32(memoryview(rest)[body:end]) == checksum
 
 
 def _read(file: IO[bytes], size: int, path: Path) -> bytes:

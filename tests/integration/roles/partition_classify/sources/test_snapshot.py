@@ -121,7 +121,7 @@ def test_plan_from_files_is_the_plan_of_the_live_source(
 
 def test_damaged_snapshot_is_refused_in_one_sentence(spark: SparkSession, tmp_path: Path) -> None:
     write_generated(tmp_path, GeneratedTree(shard_paths=1, parts=10))
-    (path,) = (tmp_path / "version-2").iterdir()
+    (path,) = (tmp_path / "version-2").glob("snapshot.*")
     path.write_bytes(path.read_bytes()[:-1])
     frame = files(spark, "/clickhouse", hot={"data_dir": str(tmp_path)})
     with pytest.raises(PySparkException) as error:
@@ -134,6 +134,6 @@ def test_damaged_snapshot_is_refused_in_one_sentence(spark: SparkSession, tmp_pa
 
 def test_older_snapshot_is_read_when_asked_for(spark: SparkSession, tmp_path: Path) -> None:
     write_generated(tmp_path, GeneratedTree(shard_paths=1, parts=10))
-    (tmp_path / "version-2" / "snapshot.3e9").touch()
+    (tmp_path / "version-2" / "snapshot.3e9").write_bytes(b"no snapshot")
     found = files(spark, "/clickhouse", hot={"data_dir": str(tmp_path)}, older_snapshot="true")
     assert found.count() == 10

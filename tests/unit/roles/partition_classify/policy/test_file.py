@@ -131,6 +131,11 @@ def test_patterns(table: str, path: str, matches: bool) -> None:
         ("version: 1\nrules: [{table: /a, pin: hot}]", "rules[0].pin is not a known key"),
         ("version: 1\nrules: [{table: /a, table: /b}]", "the policy is not YAML: key table is there twice"),
         ("version: 1\ndefaults: {cold_after: 86400}", "defaults.cold_after is 86400"),
+        (
+            'version: 1\ndefaults: {cold_after: "30"}',
+            "defaults.cold_after is '30', which is not a duration above 0 with",
+        ),
+        ('version: 1\ndefaults: {cold_after: ""}', "defaults.cold_after is ''"),
         ("version: 1\ndefaults: {cold_after: 1.5d}", "defaults.cold_after is '1.5d'"),
         ("version: 1\ndefaults: {cold_after: 0d}", "defaults.cold_after is '0d'"),
         ("version: 1\ndefaults: {cold_after: 1y}", "defaults.cold_after is '1y'"),

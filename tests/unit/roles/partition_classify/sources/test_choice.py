@@ -83,7 +83,7 @@ def test_older_snapshots_are_read_when_they_are_asked_for(
     arguments.source = "zookeeper_snapshot"
     folder = generated(tmp_path / "hot")
     size = size_of_files([folder])
-    (tmp_path / "hot" / "version-2" / "snapshot.fff").touch()
+    (tmp_path / "hot" / "version-2" / "snapshot.fff").write_bytes(b"no snapshot")
     arguments.older_snapshot = True
     source = source_of(write(arguments, hot={"data_dir": folder.data_dir}))
     assert source.inventory(spark).count() == TREE.parts

@@ -14,6 +14,8 @@ import pytest
 from olap_partmove._partmove.errors import EnsembleError
 from partition_classify.zookeeper_files.folders import folders_of
 from support.classify.members import names_of, write_log, write_snapshot
+from support.files import log_files as log
+from support.files.log_files import LogWriter
 
 
 def test_log_in_a_folder_of_its_own_is_read(tmp_path: Path) -> None:
@@ -23,9 +25,33 @@ def test_log_in_a_folder_of_its_own_is_read(tmp_path: Path) -> None:
 
 
 def test_folder_without_a_snapshot_is_refused(tmp_path: Path) -> None:
-    write_log(tmp_path, 1, "x")
+    write_log(tmp_path, 2, "x")
     with pytest.raises(EnsembleError, match=f"There is no snapshot in {tmp_path}/version-2"):
         names_of(tmp_path)
+
+
+def test_server_that_has_written_no_snapshot_yet_began_with_an_empty_tree(tmp_path: Path) -> None:
+    writer = LogWriter(1)
+    writer.add(log.CREATE, log.create("/a"))
+    writer.add(log.CREATE, log.create("/a/x"))
+    writer.write(tmp_path)
+    assert names_of(tmp_path) == ["x"]
+
+
+def test_folder_without_a_log_is_refused(tmp_path: Path) -> None:
+    write_snapshot(tmp_path, "x")
+    (tmp_path / "version-2" / "log.1").unlink()
+    with pytest.raises(
+        EnsembleError, match=f"no transaction log in {tmp_path}/version-2, .* snapshot.a is"
+    ) as info:
+        names_of(tmp_path)
+    assert "data_log_dir" in info.value.remedy
+
+
+def test_new_member_has_no_log(tmp_path: Path) -> None:
+    write_snapshot(tmp_path, "x", zxid=0, newest=0)
+    assert list((tmp_path / "version-2").glob("log.*")) == []
+    assert names_of(tmp_path) == ["x"]
 
 
 def test_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:

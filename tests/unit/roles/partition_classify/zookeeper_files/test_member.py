@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from partition_classify.zookeeper_files.damage import DamagedFile
-from support.classify.members import names_of, write_log, write_snapshot
+from support.classify.members import COMPRESSIONS, names_of, write_log, write_snapshot
 from support.files.snapshot_files import Trailers
 
 
@@ -23,16 +23,41 @@ def test_log_files_that_the_snapshot_covers_are_not_needed(tmp_path: Path) -> No
 
 
 def test_older_snapshot_is_read_only_when_asked_for(tmp_path: Path) -> None:
-    write_snapshot(tmp_path, "old", zxid=10)
-    write_log(tmp_path, 11, "new", "newer")
-    newest = write_snapshot(tmp_path, "old", "new", zxid=11)
-    newest.write_bytes(newest.read_bytes()[:-3])
+    newest = with_two_snapshots(tmp_path)
+    content = bytearray(newest.read_bytes())
+    content[-20] ^= 1
+    newest.write_bytes(content)
     with pytest.raises(DamagedFile, match=f"^{newest}: "):
         names_of(tmp_path)
 
     told: list[DamagedFile] = []
-    assert names_of(tmp_path, older_snapshot=told.append) == ["new", "newer", "old"]
+    assert names_of(tmp_path, older_snapshot=True, passed_over=told.append) == ["new", "newer", "old"]
     assert [error.path for error in told] == [newest]
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_snapshot_that_is_being_written_is_passed_over(tmp_path: Path, compression: str) -> None:
+    newest = with_two_snapshots(tmp_path, compression)
+    content = newest.read_bytes()
+    for size in range(0, len(content) - (14 if compression else 1), 7):
+        newest.write_bytes(content[:size])
+        told: list[DamagedFile] = []
+        assert names_of(tmp_path, passed_over=told.append) == ["new", "newer", "old"]
+        assert [error.path for error in told] == [newest], size
+
+
+def test_only_snapshot_cannot_be_passed_over(tmp_path: Path) -> None:
+    path = write_snapshot(tmp_path, "x")
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(DamagedFile, match=f"^{path}: the file is torn"):
+        names_of(tmp_path, older_snapshot=True)
+
+
+def with_two_snapshots(data_dir: Path, compression: str = "") -> Path:
+    """The newest has what a log did since the other one, but for the last transaction; return it."""
+    write_snapshot(data_dir, "old", zxid=10)
+    write_log(data_dir, 11, "new", "newer")
+    return write_snapshot(data_dir, "old", "new", zxid=11, compression=compression)
 
 
 def test_older_snapshot_does_not_help_a_corrupt_log(tmp_path: Path) -> None:
@@ -43,7 +68,7 @@ def test_older_snapshot_does_not_help_a_corrupt_log(tmp_path: Path) -> None:
     writer.content[60] ^= 1
     path.write_bytes(writer.content)
     with pytest.raises(DamagedFile, match=f"^{path}: a transaction is corrupt.* at byte 16"):
-        names_of(tmp_path, older_snapshot=lambda _error: None)
+        names_of(tmp_path, older_snapshot=True)
 
 
 @pytest.mark.parametrize("trailers", [Trailers(digest=12), Trailers(last_zxid=12)], ids=["3.6", "3.9"])

@@ -89,3 +89,14 @@ def test_what_a_server_stores_of_a_znode_is_taken_apart_and_put_together() -> No
     known = Stored(1, 2, 3, 4, 5, 6, 7, 8, -9, 10)
     assert Stored.unpacked(known.packed()) == known
     assert Stored.unpacked(stored(7, NOW))[1:5] == (7, 7, NOW, NOW)
+
+
+@pytest.mark.parametrize("length", [2 * PIECE, 1 << 26, 1 << 27])
+def test_a_length_that_leads_nowhere_is_named_where_it_is(length: int) -> None:
+    """Not where it leads to, and without putting all that is in between together again and again."""
+    znodes = [("", b""), ("/a", b"data"), *((f"/a/{number}", b"z" * PIECE) for number in range(130))]
+    content = bytearray(content_of(znodes))
+    record = RECORD_BYTES
+    struct.pack_into(">i", content, record + 4 + len("/a"), length)
+    with pytest.raises(DamagedFile, match=f"no znode follows the {length} bytes .* at byte {record}"):
+        list(reader_of(bytes(content)).records())

@@ -31,3 +31,11 @@ def test_transaction_that_is_not_known_is_refused(tmp_path: Path, kind: int, bod
         DamagedFile, match=f"^{path}: transaction 0xc of type {kind} is not understood .* at byte {offset}"
     ):
         names_of(tmp_path)
+
+
+def test_create_of_a_server_before_3_4(tmp_path: Path) -> None:
+    write_snapshot(tmp_path)
+    writer = LogWriter(11)
+    writer.add(log.CREATE, log.create_before_3_4("/a/x"))
+    writer.write(tmp_path)
+    assert names_of(tmp_path) == ["x"]

@@ -14,28 +14,27 @@ import pytest
 
 from olap_partmove._partmove.errors import EnsembleError, SameEnsemble
 from partition_classify.zookeeper_files.folders import DataFolder
-from partition_classify.zookeeper_files.survey import survey
-from support.classify.members import TOP, TREE, generated
+from support.classify.members import TOP, TREE, generated, surveyed
 from support.files.snapshot_files import write_generated
 
 
 def test_members_of_one_ensemble_are_refused(tmp_path: Path) -> None:
     hot = (generated(tmp_path / "one"), generated(tmp_path / "two"))
     with pytest.raises(EnsembleError, match="are of members of one ensemble"):
-        survey(hot, (), TOP)
+        surveyed(hot, (), TOP)
 
 
 def test_same_shard_path_in_two_clusters_is_refused(tmp_path: Path) -> None:
     write_generated(tmp_path / "two", TREE, first_zxid=2)
     hot = (generated(tmp_path / "one"), DataFolder("hot", str(tmp_path / "two")))
     with pytest.raises(EnsembleError, match=f"The shard path {TREE.paths[0]} is in two ensembles"):
-        survey(hot, (), TOP)
+        surveyed(hot, (), TOP)
 
 
 def test_hot_given_as_cold_is_refused(tmp_path: Path) -> None:
     hot, cold = generated(tmp_path / "hot"), generated(tmp_path / "cold")
     with pytest.raises(SameEnsemble, match="was created by the same transaction in both"):
-        survey([hot], [cold], TOP)
+        surveyed([hot], [cold], TOP)
 
 
 def test_two_members_of_cold_are_refused(tmp_path: Path) -> None:
@@ -44,7 +43,7 @@ def test_two_members_of_cold_are_refused(tmp_path: Path) -> None:
         write_generated(folder, TREE, first_zxid=2)
     cold = tuple(DataFolder("cold", str(folder)) for folder in folders)
     with pytest.raises(EnsembleError, match=f"{TREE.paths[0]} is in two folders of cold"):
-        survey([generated(tmp_path / "hot")], cold, TOP)
+        surveyed([generated(tmp_path / "hot")], cold, TOP)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +56,7 @@ def test_two_members_of_cold_are_refused(tmp_path: Path) -> None:
 )
 def test_root_without_tables_is_refused(tmp_path: Path, root: str, message: str) -> None:
     with pytest.raises(EnsembleError, match=re.escape(message)):
-        survey([generated(tmp_path)], (), root)
+        surveyed([generated(tmp_path)], (), root)
 
 
 def test_shard_paths_are_told_with_their_members(tmp_path: Path) -> None:
@@ -65,7 +64,7 @@ def test_shard_paths_are_told_with_their_members(tmp_path: Path) -> None:
     write_generated(tmp_path / "cold", cold_tree, zxid=7, first_zxid=5)
     cold = DataFolder("cold", str(tmp_path / "cold"))
     hot = generated(tmp_path / "hot")
-    tables = survey([hot], [cold], TOP)
+    tables = surveyed([hot], [cold], TOP)
     assert [table.shard_path for table in tables] == TREE.paths
     assert {table.hot.member.folder for table in tables} == {hot}
     assert [table.cold and table.cold.member.folder for table in tables] == [cold, None, None]

@@ -13,8 +13,7 @@ import pytest
 from olap_partmove._partmove.errors import EnsembleError
 from partition_classify.sources.snapshot import SnapshotReader
 from partition_classify.zookeeper_files.folders import DataFolder
-from partition_classify.zookeeper_files.survey import survey
-from support.classify.members import TOP, TREE, generated, rows_of
+from support.classify.members import TOP, TREE, generated, rows_of, surveyed
 from support.files import log_files as log
 from support.files.log_files import LogWriter
 from support.files.snapshot_files import snapshot_file
@@ -54,7 +53,7 @@ def tables_of(
             snapshot.znode(path)
         snapshot.end()
     folder = DataFolder("hot", str(data_dir), chroot=chroot)
-    return sorted(table.shard_path for table in survey([folder], (), root))
+    return sorted(table.shard_path for table in surveyed([folder], (), root))
 
 
 def test_nothing_is_looked_for_below_a_shard_path(tmp_path: Path) -> None:

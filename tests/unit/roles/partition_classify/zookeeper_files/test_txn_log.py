@@ -65,11 +65,90 @@ def test_missing_log_file_is_refused(tmp_path: Path) -> None:
         names_of(tmp_path)
 
 
+NEW_LEADER = (7 << 32) + 1
+
+
 def test_new_leader_begins_to_count_again(tmp_path: Path) -> None:
     write_snapshot(tmp_path)
-    write_log(tmp_path, 11, "x")
-    write_log(tmp_path, (7 << 32) + 1, "y")
+    writer = LogWriter(11)
+    writer.add(log.CREATE, log.create("/a/x"))
+    writer.zxid = NEW_LEADER
+    writer.add(log.CREATE, log.create("/a/y"))
+    writer.write(tmp_path)
     assert names_of(tmp_path) == ["x", "y"]
+
+
+def test_first_leader_begins_after_the_empty_tree(tmp_path: Path) -> None:
+    write_snapshot(tmp_path, zxid=0, newest=0)
+    write_log(tmp_path, (1 << 32) + 1, "x")
+    assert names_of(tmp_path) == ["x"]
+
+
+def test_file_that_begins_with_a_new_leader_is_refused_unless_something_shows_that_none_is_missing(
+    tmp_path: Path,
+) -> None:
+    write_snapshot(tmp_path)
+    write_log(tmp_path, 11, "x")
+    write_log(tmp_path, NEW_LEADER, "y")
+    with pytest.raises(
+        EnsembleError, match="log.700000001 begins with .* 0x700000001 of a new leader, .* that 0xb"
+    ) as info:
+        names_of(tmp_path)
+    assert "snapshot.700000000 or newer" in info.value.remedy
+
+
+def test_file_that_begins_with_a_new_leader_right_after_the_snapshot_is_refused(tmp_path: Path) -> None:
+    write_snapshot(tmp_path)
+    write_log(tmp_path, NEW_LEADER, "y")
+    with pytest.raises(EnsembleError, match="nothing shows that 0xa, "):
+        names_of(tmp_path)
+
+
+@pytest.mark.parametrize(("tree", "expected"), [(12345, ["x", "y"]), (12346, None)], ids=["same", "another"])
+def test_digest_tells_whether_a_file_is_missing(
+    tmp_path: Path, tree: int, expected: list[str] | None
+) -> None:
+    write_snapshot(tmp_path)
+    old = LogWriter(11, digest=True)
+    old.add(log.CREATE, log.create("/a/x"))
+    old.write(tmp_path)
+    new = LogWriter(NEW_LEADER, digest=True, tree=tree)
+    new.add(log.CREATE_SESSION, log.create_session())
+    new.tree += 1
+    new.add(log.CREATE2, log.create("/a/y"))
+    new.write(tmp_path)
+    if expected is None:
+        with pytest.raises(EnsembleError, match="nothing shows that 0xb"):
+            names_of(tmp_path)
+    else:
+        assert names_of(tmp_path) == expected
+
+
+def test_digest_after_a_change_tells_nothing(tmp_path: Path) -> None:
+    write_snapshot(tmp_path)
+    for zxid, name in ((11, "x"), (NEW_LEADER, "y")):
+        writer = LogWriter(zxid, digest=True)
+        writer.add(log.CREATE2, log.create(f"/a/{name}"))
+        writer.write(tmp_path)
+    with pytest.raises(EnsembleError, match="nothing shows that 0xb"):
+        names_of(tmp_path)
+
+
+@pytest.mark.parametrize("padding", [0, 5000])
+def test_no_bit_of_a_log_can_flip_unnoticed(tmp_path: Path, padding: int) -> None:
+    """But in the number of the database, which no server looks at."""
+    write_snapshot(tmp_path)
+    writer = write_log(tmp_path, 11, "x", "y", "z")
+    path = writer.write(tmp_path, padding)
+    whole = bytes(writer.content)
+    for bit in range(len(whole) * 8):
+        if 8 <= bit // 8 < len(log.HEADER):
+            continue
+        content = bytearray(whole)
+        content[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(bytes(content) + bytes(padding))
+        with pytest.raises(EnsembleError):
+            assert names_of(tmp_path) == [], bit
 
 
 def test_transaction_that_was_logged_twice_counts_once(tmp_path: Path) -> None:

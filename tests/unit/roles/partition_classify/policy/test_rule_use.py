@@ -1,0 +1,67 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which rules and pins of a policy have to do with no partition."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from partition_classify.policy.file import parse_policy
+from partition_classify.policy.rule_use import RuleUse, complaints, refuse_complaints, rule_uses
+from partition_classify.policy.strict_yaml import PolicyError
+from partition_classify.policy.transforms import plan_rows
+from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
+from support.classify.inventory import DAY, NOW, part
+
+POLICY = b"""
+version: 1
+defaults: {pin_cold: ["1", "5"]}
+rules:
+  - {table: /tables/a, pin_hot: ["1", "9"]}
+  - {table: "/tables/*"}
+  - {table: /tables/b, never: true}
+  - {table: /tabels/**, never: true}
+"""
+
+
+@pytest.fixture(scope="module")
+def uses(spark: SparkSession) -> list[RuleUse]:
+    parts = [part(each, DAY)._replace(shard_path="/tables/a") for each in ("1", "2")]
+    parts += [part(each, DAY)._replace(shard_path="/tables/b") for each in ("3", "9")]
+    parts += [part("4", DAY)._replace(shard_path="/other")]
+    policy = parse_policy(POLICY, "policy.yml")
+    return rule_uses(plan_rows(spark.createDataFrame(parts, INVENTORY_SCHEMA), policy, NOW), policy)
+
+
+def test_each_rule_with_what_it_decided(uses: list[RuleUse]) -> None:
+    assert uses == [
+        RuleUse("rules[0]", "/tables/a", 2, ("9",)),
+        RuleUse("rules[1]", "/tables/*", 2, ()),
+        RuleUse("rules[2]", "/tables/b", 0, ()),
+        RuleUse("rules[3]", "/tabels/**", 0, ()),
+        # A table with a rule of its own has the 1 of the defaults.
+        RuleUse("defaults", None, 1, ("5",)),
+    ]
+
+
+def test_what_is_told(uses: list[RuleUse]) -> None:
+    nothing = "decides nothing: no shard path with parts matches it that an earlier rule leaves"
+    assert complaints(uses) == [
+        "rules[0], /tables/a, pins what no partition of its tables is: 9",
+        f"rules[2], /tables/b, {nothing}",
+        f"rules[3], /tabels/**, {nothing}",
+        "defaults pins what no partition of its tables is: 5",
+    ]
+
+
+def test_policy_that_fits() -> None:
+    assert complaints([RuleUse("rules[0]", "/a", 1, ()), RuleUse("defaults", None, 0, ())]) == []
+    refuse_complaints([])
+
+
+def test_policy_that_is_refused() -> None:
+    with pytest.raises(PolicyError, match=r"does not fit the tables: one; two\. Correct it"):
+        refuse_complaints(["one", "two"])
