@@ -25,7 +25,8 @@ _INSTALLED = (
     *("ca-certificates", "dbus", "iproute2", "openssh-server", "openssl", "procps", "sudo"),
     *("systemd", "systemd-sysv", "python3", "python3-apt", "python3-lxml", "default-jre"),
 )
-# What roles install from the repository on the bridge, with all that it depends on.
+# What roles install from the repository on the bridge. What these depend on is in the tree: that is most of
+# what there is to unpack, and each host would do so.
 _OFFERED = ("zookeeper", "zookeeperd", "clickhouse-server", "clickhouse-client")
 
 _MASKED = (
@@ -77,10 +78,13 @@ def _build(folder: Path) -> None:
 
 
 def _download(tree: Path, packages: Path) -> None:
-    """Have the apt of the tree say what the offered packages need beyond what the tree has."""
-    options = ("--yes", "--no-install-recommends", "--download-only")
-    run("chroot", str(tree), "apt-get", "clean")
-    run("chroot", str(tree), "apt-get", *options, "install", *_OFFERED)
+    """Have the apt of the tree say what the offered packages need, and install that, but not them."""
+    apt = ("chroot", str(tree), "apt-get", "--yes", "--no-install-recommends")
+    run(*apt, "clean")
+    run(*apt, "--download-only", "install", *_OFFERED)
+    archives = (tree / "var/cache/apt/archives").glob("*.deb")
+    needed = sorted({file.name.partition("_")[0] for file in archives}.difference(_OFFERED))
+    run(*apt, "install", *needed, env={"DEBIAN_FRONTEND": "noninteractive"})
     for file in (tree / "var/cache/apt/archives").glob("*.deb"):
         # apt writes the colon of an epoch as %3a, which a server would take for an escape.
         shutil.move(file, packages / file.name.replace("%3a", "_"))
