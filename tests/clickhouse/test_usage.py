@@ -207,5 +207,5 @@ def classify(folder: Path, root: str, hot: Ensemble, servers: Sequence[ClickHous
         "parquet": "rows",
     }
     options = [f"--{name}={folder / file}" for name, file in given.items()]
-    arguments = parser().parse_args([*options, f"--root={root}", "--as-of=2100-01-01T00:00:00Z"])
+    arguments = parser().parse_args([*options, f"--root={root}", "--as-of=2100-01-01T00:00:00Z", "--future"])
     return job.classify(arguments)

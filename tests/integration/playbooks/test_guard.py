@@ -218,6 +218,7 @@ def variables(guard: Guard) -> dict[str, Any]:
             "root": guard.pair.base,
             "policy": {"version": 1, "defaults": {"keep_newest": 1, "cold_after": "1s"}},
             "as_of": "2100-01-01T00:00:00Z",
+            "future": True,
             "plan_dest": str(guard.pair.folder / "plan.jsonl"),
             "spark_submit": str(Path(sys.executable).with_name("spark-submit")),
             "spark_master": "local[1]",

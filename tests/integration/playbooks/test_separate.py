@@ -34,6 +34,7 @@ def variables(pair: Pair) -> dict[str, Any]:
             "root": pair.base,
             "policy": {"version": 1, "defaults": {"keep_newest": 1, "cold_after": "1s"}},
             "as_of": "2100-01-01T00:00:00Z",
+            "future": True,
             "plan_dest": str(pair.folder / "plan.jsonl"),
             "spark_submit": str(Path(sys.executable).with_name("spark-submit")),
             "spark_master": "local[2]",

@@ -51,6 +51,8 @@ def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookR
         [*command, "--connection", "local", *options, str(playbook)],
         env={
             **os.environ,
+            # There is no variable for what it sets.
+            "ANSIBLE_CONFIG": str(Path(__file__).with_name("quick.cfg")),
             "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
             "ANSIBLE_HOME": str(home),
             "ANSIBLE_LOCAL_TEMP": str(home / "tmp"),

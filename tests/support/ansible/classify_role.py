@@ -72,6 +72,7 @@ def role_variables(folder: Path, root: str, *, hot: list[str], cold: list[str]) 
         "root": root,
         "policy": {"version": 1, "defaults": {"keep_newest": 1}},
         "as_of": _LATER,
+        "future": True,
         "plan_dest": str(folder / "plan.jsonl"),
         "spark_submit": str(Path(sys.executable).with_name("spark-submit")),
         "spark_master": "local[2]",

@@ -30,7 +30,7 @@ Connect = Callable[[str], KazooClient]
 SCRIPT = build_package.HERE / "classify.py"
 LEGACY_BYTES = sum(len(data) for data in LEGACY.values())
 NOTHING = {"partitions": 0, "parts": 0, "znodes": 0, "bytes": 0}
-LATER = "2100-01-01T00:00:00Z"
+LATER = ("--as-of=2100-01-01T00:00:00Z", "--future")
 
 
 class Run(NamedTuple):
@@ -102,9 +102,7 @@ def test_plan_says_what_there_is_to_do(
         table.set_state(partition, b"COLD")
         copies.add_part("r2", f"{partition}_1_1_0")
 
-    first = job.run(
-        f"--as-of={LATER}", f"--parquet={job.plan.parent}/rows", f"--report={job.plan.parent}/report"
-    )
+    first = job.run(*LATER, f"--parquet={job.plan.parent}/rows", f"--report={job.plan.parent}/report")
 
     assert first.status == 0, first.errors
     assert first.summary == {
@@ -119,6 +117,7 @@ def test_plan_says_what_there_is_to_do(
         "to_reheat": {"partitions": 1, "parts": 1, "znodes": 1, "bytes": len(MINIMALISTIC)},
         "busy": NOTHING,
         "left_alone": NOTHING,
+        "rules": [{"rule": "defaults", "table": None, "partitions": 3, "unused_pins": []}],
     }
     assert first.errors[0] == f"shard paths at or below {base}: 1, with 5 parts"
     plan = read_plan(job.plan)
@@ -133,7 +132,7 @@ def test_plan_says_what_there_is_to_do(
     assert list((job.plan.parent / "rows").glob("as_of=4102444800000/*.parquet"))
 
     before = job.plan.read_bytes()
-    second = job.run_here(capsys, f"--as-of={LATER}")
+    second = job.run_here(capsys, *LATER)
     assert second.summary is not None
     assert second.summary["changed"] is False
     assert job.plan.read_bytes() == before
@@ -152,7 +151,7 @@ def test_second_plan_of_the_same_files_is_no_change(
         folders[ensemble] = {"data_dir": str(tmp_path / ensemble)}
     job.connections.write_text(json.dumps(folders))
 
-    runs = [job.run_here(capsys, "--source=zookeeper_snapshot", f"--as-of={LATER}") for _each in range(2)]
+    runs = [job.run_here(capsys, "--source=zookeeper_snapshot", *LATER) for _each in range(2)]
 
     assert [run.summary and run.summary["changed"] for run in runs] == [True, False], runs
 
@@ -168,8 +167,36 @@ def test_ensemble_that_does_not_answer_ends_the_job_with_one_sentence(job: Job) 
 
 def test_wrong_policy_is_refused(job: Job) -> None:
     job.policy.write_text("version: 1\ndefaults: {cold_after: soon}\n")
-    sentences = "defaults.cold_after is 'soon'. It has to be a duration above 0 such as 90m, 36h, 7d or 2w."
-    assert job.run() == (1, None, [f"{job.policy}: {sentences}"])
+    duration = "a duration above 0 with its unit, such as 90m, 36h, 7d or 2w."
+    sentences = f"{job.policy}: defaults.cold_after is 'soon'. It has to be {duration}"
+    assert job.run() == (1, None, [sentences])
+
+
+def test_moment_to_come_is_refused(job: Job, capsys: pytest.CaptureFixture[str]) -> None:
+    status, summary, (error,) = job.run_here(capsys, LATER[0])
+    assert (status, summary) == (1, None)
+    assert error.startswith("The moment to decide for is still to come: ")
+    assert not job.plan.exists()
+
+
+@pytest.mark.usefixtures("kept_spark")
+def test_rule_that_decides_nothing_is_told_and_refused_if_asked_for(
+    job: Job, hot: Ensemble, connect: Connect, capsys: pytest.CaptureFixture[str]
+) -> None:
+    SyntheticTable(connect(hot.connect_string), f"{job.root}/01/hits").create().add_part("r1", "1_0_0_0")
+    job.policy.write_text("version: 1\nrules: [{table: /tabels/**, never: true}]\n")
+    complaint = "rules[0], /tabels/**, decides nothing: no shard path with parts matches it"
+
+    refused = job.run_here(capsys, "--strict")
+    assert (refused.status, refused.summary) == (1, None)
+    assert refused.errors[-1].startswith(f"The policy does not fit the tables: {complaint}")
+    assert not job.plan.exists()
+
+    told = job.run_here(capsys)
+    assert told.status == 0
+    assert [
+        each for each in told.errors if each.startswith(f"the policy does not fit the tables: {complaint}")
+    ]
 
 
 @pytest.mark.parametrize("options", [[], ["--previous=/none/plan.jsonl"]])

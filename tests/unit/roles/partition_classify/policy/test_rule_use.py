@@ -20,7 +20,7 @@ POLICY = b"""
 version: 1
 defaults: {pin_cold: ["1", "5"]}
 rules:
-  - {table: /tables/a, pin_hot: ["1", "9"]}
+  - {table: /tables/a, pin_hot: ["2", "9"]}
   - {table: "/tables/*"}
   - {table: /tables/b, never: true}
   - {table: /tabels/**, never: true}
@@ -29,7 +29,7 @@ rules:
 
 @pytest.fixture(scope="module")
 def uses(spark: SparkSession) -> list[RuleUse]:
-    parts = [part(each, DAY)._replace(shard_path="/tables/a") for each in ("1", "2")]
+    parts = [part(each, DAY)._replace(shard_path="/tables/a") for each in ("1", "2", "8")]
     parts += [part(each, DAY)._replace(shard_path="/tables/b") for each in ("3", "9")]
     parts += [part("4", DAY)._replace(shard_path="/other")]
     policy = parse_policy(POLICY, "policy.yml")
@@ -38,7 +38,7 @@ def uses(spark: SparkSession) -> list[RuleUse]:
 
 def test_each_rule_with_what_it_decided(uses: list[RuleUse]) -> None:
     assert uses == [
-        RuleUse("rules[0]", "/tables/a", 2, ("9",)),
+        RuleUse("rules[0]", "/tables/a", 3, ("9",)),
         RuleUse("rules[1]", "/tables/*", 2, ()),
         RuleUse("rules[2]", "/tables/b", 0, ()),
         RuleUse("rules[3]", "/tabels/**", 0, ()),

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
 from partition_classify.policy.file import Policy, Rule, Settings
-from partition_classify.policy.transforms import plan_rows, with_settings, with_table
+from partition_classify.policy.transforms import DEFAULTS, plan_rows, with_settings, with_table
 from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
 from partition_classify.sources.signals import SIGNAL_SCHEMA
 from support.classify.inventory import DAY, HOUR, NOW, part, sign
@@ -91,10 +91,10 @@ def test_first_rule_that_matches_gives_the_settings(spark: SparkSession) -> None
     paths = ("/ch/hits", "/ch/visits", "/ch/01/hits", "/x/ch/hits")
     rows = spark.createDataFrame([(path, "1") for path in paths], "shard_path string, partition_id string")
     assert {tuple(row) for row in with_settings(rows, policy).collect()} == {
-        ("/ch/hits", "1", 7 * DAY, "7 days", 1, True, False, False),
-        ("/ch/visits", "1", 36 * HOUR, "36 hours", 2, False, False, True),
-        ("/ch/01/hits", "1", DAY, "1 day", 0, False, False, False),
-        ("/x/ch/hits", "1", DAY, "1 day", 0, False, False, False),
+        ("/ch/hits", "1", 0, 7 * DAY, "7 days", 1, True, False, False),
+        ("/ch/visits", "1", 1, 36 * HOUR, "36 hours", 2, False, False, True),
+        ("/ch/01/hits", "1", DEFAULTS, DAY, "1 day", 0, False, False, False),
+        ("/x/ch/hits", "1", DEFAULTS, DAY, "1 day", 0, False, False, False),
     }
 
 
