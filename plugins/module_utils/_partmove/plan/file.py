@@ -16,6 +16,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -41,6 +42,7 @@ __all__ = [
     "read_header",
     "read_plan",
     "rows_from_list",
+    "staged_plan",
     "write_plan",
 ]
 
@@ -153,6 +155,23 @@ def write_plan(
     hex, ``source`` names what was read, ``as_of`` is in milliseconds since 1970. Raises PlanError for
     rows that `read_plan` would refuse, and OSError when the folder cannot be written.
     """
+    with staged_plan(path, rows, policy_digest=policy_digest, source=source, as_of=as_of) as header:
+        return header
+
+
+@contextmanager
+def staged_plan(
+    path: str | os.PathLike[str],
+    rows: Iterable[PlanRow],
+    *,
+    policy_digest: str,
+    source: str,
+    as_of: int,
+) -> Iterator[PlanHeader]:
+    """Write the plan beside its place as `write_plan` does, and put it there at the end of the block.
+
+    Where the block raises, the old file stays: whoever compares with it finds what has not been finished.
+    """
     target = Path(path)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
         rows_path, plan_path = Path(folder, "rows"), Path(folder, "plan")
@@ -170,8 +189,8 @@ def write_plan(
                 count, last = count + 1, row
         header = PlanHeader(policy_digest, source, as_of, count, digest.hexdigest())
         _assemble(plan_path, header, rows_path, f"header for {target}")
+        yield header
         _put_in_place(plan_path, target)
-    return header
 
 
 def rows_from_list(items: Iterable[object], state: State) -> list[PlanRow]:

@@ -23,7 +23,7 @@ from olap_partmove._partmove.plan.file import PlanHeader, read_header
 
 from .arguments import now, parser
 from .hand_over import PLAN, HandOver
-from .plan_output import write_parquet, write_plan_file
+from .plan_output import staged_plan_file, write_parquet
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, complaints, refuse_complaints
 from .policy.transforms import plan_rows
@@ -109,18 +109,20 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.Namespace) -> PlanHeader:
-    header = write_plan_file(
+    """The plan last: a run that fails before is found to be unfinished by the next one."""
+    staged = staged_plan_file(
         rows,
         arguments.plan,
         policy_digest=policy.digest,
         source=source.description,
         as_of=arguments.as_of,
     )
-    if arguments.parquet:
-        write_parquet(rows, arguments.parquet, arguments.as_of)
-    if arguments.report:
-        write_report(figures_of(rows, header, source.size_of_hot()), arguments.report)
-        tell(f"wrote the report to {arguments.report}")
+    with staged as header:
+        if arguments.parquet:
+            write_parquet(rows, arguments.parquet, arguments.as_of)
+        if arguments.report:
+            write_report(figures_of(rows, header, source.size_of_hot()), arguments.report)
+            tell(f"wrote the report to {arguments.report}")
     return header
 
 

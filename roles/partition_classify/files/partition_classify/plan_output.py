@@ -7,25 +7,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pyspark.sql import DataFrame, Row, functions as F  # noqa: N812 - what everyone calls it
 
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
-from olap_partmove._partmove.plan.file import PlanHeader, PlanRow, write_plan
+from olap_partmove._partmove.plan.file import PlanHeader, PlanRow, staged_plan
 
 from .policy.decisions import LEAVE
 
 
-def write_plan_file(
+def staged_plan_file(
     rows: DataFrame, path: Path, *, policy_digest: str, source: str, as_of: int
-) -> PlanHeader:
-    """Write the plan file, with the rows of one Spark partition in memory at a time.
+) -> AbstractContextManager[PlanHeader]:
+    """Write the plan file, with the rows of one Spark partition in memory at a time; see `staged_plan`.
 
     Tables that the policy leaves alone have no row in it.
     """
-    return write_plan(path, _sorted(rows), policy_digest=policy_digest, source=source, as_of=as_of)
+    return staged_plan(path, _sorted(rows), policy_digest=policy_digest, source=source, as_of=as_of)
 
 
 def write_parquet(rows: DataFrame, folder: str, as_of: int) -> None:

@@ -172,6 +172,25 @@ def test_wrong_policy_is_refused(job: Job) -> None:
     assert job.run() == (1, None, [sentences])
 
 
+@pytest.mark.usefixtures("kept_spark")
+def test_plan_is_written_last(
+    job: Job, hot: Ensemble, connect: Connect, capsys: pytest.CaptureFixture[str]
+) -> None:
+    SyntheticTable(connect(hot.connect_string), f"{job.root}/01/hits").create().add_part("r1", "1_0_0_0")
+    rows = job.plan.parent / "rows"
+    rows.write_text("no folder\n")
+
+    failed = job.run_here(capsys, f"--parquet={rows}")
+    assert (failed.status, failed.summary) == (1, None)
+    assert not job.plan.exists()
+
+    rows.unlink()
+    done = job.run_here(capsys, f"--parquet={rows}")
+    assert done.summary is not None
+    assert done.summary["changed"] is True
+    assert sorted(each.name for each in job.plan.parent.iterdir() if each.name.startswith(".")) == []
+
+
 def test_moment_to_come_is_refused(job: Job, capsys: pytest.CaptureFixture[str]) -> None:
     status, summary, (error,) = job.run_here(capsys, LATER[0])
     assert (status, summary) == (1, None)

@@ -14,7 +14,7 @@ from pyspark.sql.types import TimestampType
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
 from olap_partmove._partmove.plan.file import PlanRow, read_plan
-from partition_classify.plan_output import write_parquet, write_plan_file
+from partition_classify.plan_output import staged_plan_file, write_parquet
 
 SCHEMA = (
     "shard_path string, partition string, state string, reason string, last_modified bigint, "
@@ -40,7 +40,8 @@ def columns(row: PlanRow) -> tuple[object, ...]:
 
 
 def write(rows: DataFrame, path: Path) -> bytes:
-    write_plan_file(rows, path, policy_digest="0" * 64, source="test", as_of=0)
+    with staged_plan_file(rows, path, policy_digest="0" * 64, source="test", as_of=0):
+        assert not path.exists()
     return path.read_bytes()
 
 

@@ -168,7 +168,7 @@ def _action() -> Column:
 
 def _gate() -> Column:
     return F.when((F.col("action") == MOVE) & (F.col("parts_per_replica") > 1), ONE_PART).when(
-        F.col("action") == BUSY, F.col("busy_gate")
+        F.col("busy_gate").isNotNull(), F.col("busy_gate")
     )
 
 

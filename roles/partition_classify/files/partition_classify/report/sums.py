@@ -170,7 +170,8 @@ def _ensemble(hot: HotFigures, ensemble: EnsembleSize | None) -> EnsembleFigures
 
 def _gates(rows: DataFrame) -> tuple[GateFigures, ...]:
     """What each gate stops, in the order in which the move looks at them."""
-    stopped = rows.where(F.col("gate").isNotNull())
+    # What is to be reheated is not stopped; its gate only says why.
+    stopped = rows.where(F.col("gate").isNotNull() & (F.col("action") != REHEAT))
     sums = (F.sum(name) for name in _AMOUNTS)
     amounts = {
         gate: Amount(*amount) for gate, *amount in stopped.groupBy("gate").agg(F.count("*"), *sums).collect()

@@ -220,7 +220,7 @@ CASES = {
             Expected("5", "COLD", "unchanged for 9 days, cold_after is 1 day", "move"),
             Expected("6", "HOT", YOUNG, "stay"),
             Expected("7", "HOT", MUTATED, "busy", "mutations_applied"),
-            Expected("8", "HOT", QUEUED, "reheat"),
+            Expected("8", "HOT", QUEUED, "reheat", "queue_clear"),
             Expected("9", "COLD", "cold already", "stay"),
         ],
         replace(A_DAY, pin_cold=("7",)),
