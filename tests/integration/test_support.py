@@ -321,7 +321,8 @@ def test_outdated_parts_vanish_quickly(servers: ClickHouseCluster) -> None:
         first.execute(f"INSERT INTO visits VALUES ('2019-12-01', {number})")
     first.execute("OPTIMIZE TABLE visits PARTITION 20191201 FINAL")
     names = "SELECT name FROM system.parts WHERE table = 'visits'"
-    wait_for(lambda: first.query(names) == [("20191201_0_1_1",)])
+    # Servers may have merged them before they were told to.
+    wait_for(lambda: len(first.query(names)) == 1)
 
 
 @pytest.mark.clickhouse

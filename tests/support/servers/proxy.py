@@ -120,6 +120,7 @@ class ZooKeeperProxy:
         self._server: asyncio.Server | None = None
         self._links: set[_Link] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
         self._traps: list[Trap] = []
         self._passing = asyncio.Event()
         self._passing.set()
@@ -186,7 +187,7 @@ class ZooKeeperProxy:
         asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(_CALL_SECONDS)
 
     async def _listen(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port)
 
     async def _close(self) -> None:
         if self._server is not None:
@@ -194,6 +195,10 @@ class ZooKeeperProxy:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        # Also those whose task never began, and those that still have something to send.
+        for writer in self._writers:
+            writer.transport.abort()
+        await asyncio.gather(*(writer.wait_closed() for writer in self._writers), return_exceptions=True)
 
     async def _add(self, trap: Trap) -> None:
         self._traps.append(trap)
@@ -215,10 +220,13 @@ class ZooKeeperProxy:
         if passing is not None:
             (self._passing.set if passing else self._passing.clear)()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        task = self._loop.create_task(self._serve(reader, writer))
         self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             if self._accepting:
                 await self._forward(reader, writer)
@@ -226,11 +234,11 @@ class ZooKeeperProxy:
             # The member is down, or the proxy is being closed: the client sees a closed connection.
             pass
         finally:
-            self._tasks.discard(task)
             writer.close()
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_server, to_server = await asyncio.open_connection(*self._target)
+        self._writers.add(to_server)
         link = _Link(writer, to_server)
         self._links.add(link)
         ways = [

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
@@ -78,7 +79,7 @@ def _classify(arguments: argparse.Namespace) -> dict[str, Any]:
         raise PartMoveError(
             f"{error.filename}: {error.strerror}" if error.filename else str(error)
         ) from error
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         raise PartMoveError(sentence_of(error)) from error
 
 

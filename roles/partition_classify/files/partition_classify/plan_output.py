@@ -10,13 +10,17 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, functions as F  # noqa: N812 - what everyone calls it
 
+from olap_partmove._partmove.errors import PartMoveError
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
 from olap_partmove._partmove.plan.file import PlanHeader, PlanRow, staged_plan
 
 from .policy.decisions import LEAVE
+from .spark_errors import sentence_of
 
 
 def staged_plan_file(
@@ -33,11 +37,17 @@ def write_parquet(rows: DataFrame, folder: str, as_of: int) -> None:
     """Add the rows to a Parquet data set with the partition column ``as_of``, in milliseconds since 1970.
 
     The columns are those of `decided`, ``last_modified`` as a timestamp. Only rows of the same moment are
-    replaced.
+    replaced. Raises PartMoveError where the folder cannot be written to.
     """
     with_times = rows.withColumn("last_modified", F.timestamp_millis("last_modified"))
     ordered = with_times.orderBy("shard_path", "partition")
-    ordered.write.mode("overwrite").parquet(f"{folder.rstrip('/')}/as_of={as_of}")
+    try:
+        ordered.write.mode("overwrite").parquet(f"{folder.rstrip('/')}/as_of={as_of}")
+    except (PySparkException, Py4JJavaError) as error:
+        raise PartMoveError(
+            f"{folder}: the rows cannot be written there as Parquet. {sentence_of(error)}",
+            remedy="Give a folder that driver and executors can write to; the old plan is still in its place",
+        ) from error
 
 
 def _sorted(rows: DataFrame) -> Iterator[PlanRow]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 # How Python ends the traceback of an error of this collection that was raised on a worker.
 _OURS = re.compile(r"^(?:olap_partmove|partition_classify)\.[\w.]+: (.+)$", re.MULTILINE)
-_THEIRS = re.compile(r"^(\w[\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
+# A colon comes before what Java raised without a query around it.
+_THEIRS = re.compile(r"^(?:: )?(\w[\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
 
 
-def sentence_of(error: PySparkException) -> str:
+def sentence_of(error: PySparkException | Py4JJavaError) -> str:
     """The sentence of the error that a worker met; else what Spark says first, with where to look further."""
     text = str(error)
     ours = _OURS.findall(text)

@@ -182,6 +182,8 @@ def test_plan_is_written_last(
 
     failed = job.run_here(capsys, f"--parquet={rows}")
     assert (failed.status, failed.summary) == (1, None)
+    assert failed.errors[-1].startswith(f"{rows}: the rows cannot be written there as Parquet. ")
+    assert "Parent path is not a directory" in failed.errors[-1]
     assert not job.plan.exists()
 
     rows.unlink()

@@ -61,22 +61,22 @@ class Change:
 
     replaced: whatever the snapshot has, it is gone.
     created: what there is where the snapshot has nothing, or nothing any more; None for nothing.
-    set_data, aversion: what else became of the znode that the snapshot has; None for nothing.
+    set_data, acl: what else became of the znode that the snapshot has; None for nothing.
     """
 
-    __slots__ = ("aversion", "created", "replaced", "set_data")
+    __slots__ = ("acl", "created", "replaced", "set_data")
 
     def __init__(self) -> None:
         self.replaced = False
         self.created: NodeData | None = None
         self.set_data: _SetData | None = None
-        self.aversion: int | None = None
+        self.acl: _SetAcl | None = None
 
     def applied_to(self, node: NodeData) -> NodeData | None:
         """What became of a znode that the snapshot has; None when it is gone."""
         if self.replaced:
             return self.created
-        return _with_acl(_with_data(node, self.set_data), self.aversion)
+        return _with_acl(_with_data(node, self.set_data), self.acl)
 
     def create(self, node: NodeData) -> None:
         """Add that the znode is created, unless it is there."""
@@ -86,7 +86,7 @@ class Change:
     def delete(self) -> None:
         """Add that the znode is deleted."""
         self.replaced = True
-        self.created = self.set_data = self.aversion = None
+        self.created = self.set_data = self.acl = None
 
     def set(self, data: _SetData) -> None:
         """Add that the data of the znode is replaced, if it is there."""
@@ -94,11 +94,11 @@ class Change:
         if self.created is not None:
             self.created = _with_data(self.created, data)
 
-    def set_acl(self, aversion: int) -> None:
+    def set_acl(self, acl: _SetAcl) -> None:
         """Add that the ACL of the znode is replaced, if it is there."""
-        self.aversion = aversion
+        self.acl = acl
         if self.created is not None:
-            self.created = _with_acl(self.created, aversion)
+            self.created = _with_acl(self.created, acl)
 
 
 class _SetData(NamedTuple):
@@ -106,6 +106,11 @@ class _SetData(NamedTuple):
     version: int
     zxid: int
     time: int
+
+
+class _SetAcl(NamedTuple):
+    aversion: int
+    zxid: int
 
 
 class Replay:
@@ -168,7 +173,7 @@ class Replay:
             body.skip_acl()
             aversion = body.number()
             if self._wanted(path):
-                self._change(path).set_acl(aversion)
+                self._change(path).set_acl(_SetAcl(aversion, txn.zxid))
         elif kind not in _CHANGES_NOTHING:
             raise _NotUnderstood(f"type {kind}")
 
@@ -222,11 +227,12 @@ def _with_data(node: NodeData, change: _SetData | None) -> NodeData:
     return NodeData(change.data, changed.packed())
 
 
-def _with_acl(node: NodeData, aversion: int | None) -> NodeData:
+def _with_acl(node: NodeData, acl: _SetAcl | None) -> NodeData:
+    """The znode with the ACL that was set, unless it has a newer one, or was created later."""
     stored = Stored.unpacked(node.stored)
-    if aversion is None or stored.aversion > aversion:
+    if acl is None or stored.aversion > acl.aversion or stored.czxid > acl.zxid:
         return node
-    return NodeData(node.data, stored._replace(aversion=aversion).packed())
+    return NodeData(node.data, stored._replace(aversion=acl.aversion).packed())
 
 
 def _closed_paths(data: bytes) -> list[bytes]:

@@ -232,7 +232,7 @@ def decide(policy: Mapping[str, Any], path: str, shard: Shard) -> dict[str, tupl
         decided[key] = (
             state,
             action,
-            None if action == "reheat" else gate,
+            gate,
             times.get(key, counts[-1]),
             key in times,
             *counts[:-1],
@@ -323,6 +323,8 @@ def test_plan_is_that_of_the_model(spark: SparkSession, number: int) -> None:
             ("COLD", "move", "one_part"),
             ("HOT", "stay", None),
             ("HOT", "reheat", None),
+            ("HOT", "reheat", "queue_clear"),
+            ("HOT", "reheat", "mutations_applied"),
             ("HOT", "busy", "queue_clear"),
             ("HOT", "busy", "mutations_applied"),
         }

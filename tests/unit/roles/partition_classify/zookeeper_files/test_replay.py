@@ -14,6 +14,7 @@ from partition_classify.zookeeper_files.damage import DamagedFile
 from support.classify.members import names_of, write_snapshot
 from support.files import log_files as log
 from support.files.log_files import LogWriter
+from support.files.member_files import tree_of
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,13 @@ def test_create_of_a_server_before_3_4(tmp_path: Path) -> None:
     writer.add(log.CREATE, log.create_before_3_4("/a/x"))
     writer.write(tmp_path)
     assert names_of(tmp_path) == ["x"]
+
+
+def test_acl_of_a_znode_that_is_gone_is_not_that_of_a_later_one(tmp_path: Path) -> None:
+    """The snapshot has the later one already, and the log does not tell that a session took the first."""
+    write_snapshot(tmp_path, "x", newest=12)
+    writer = LogWriter(11)
+    writer.add(log.SET_ACL, log.set_acl("/a/x", 1))
+    writer.add(log.CREATE, log.create("/a/x", b"x" * 100))
+    writer.write(tmp_path)
+    assert tree_of(tmp_path, "/a")["/a/x"].aversion == 0
