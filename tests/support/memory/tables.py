@@ -12,7 +12,8 @@ from datetime import date, timedelta
 from itertools import islice
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import NoAuthError
+from kazoo.exceptions import NoAuthError, NoNodeError
+from kazoo.interfaces import IAsyncResult
 
 from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
 
@@ -120,8 +121,8 @@ def read_tree(
 ) -> Mapping[str, tuple[object, ...]]:
     """Return every znode at and below `path`: data, then what changes whenever it is written to.
 
-    Leaves out what ZooKeeper keeps itself, what lies below a znode that may not be read, and the
-    znodes `without` with all below them.
+    Leaves out what ZooKeeper keeps itself, what lies below a znode that may not be read, the znodes
+    `without` with all below them, and what somebody else deletes meanwhile.
     """
     # The member that the client is connected to may be behind.
     client.sync(path)
@@ -135,13 +136,24 @@ def read_tree(
             except NoAuthError:
                 tree[each] = ("not readable",)
                 continue
+            except NoNodeError:
+                if each == path:
+                    raise
+                continue
             tree[each] = (data, stat.czxid, stat.mzxid, stat.pzxid, stat.ephemeralOwner)
             # Most have none.
             if stat.numChildren:
                 parents.append((each.rstrip("/"), client.get_children_async(each)))
-        below = [f"{prefix}/{name}" for prefix, children in parents for name in sorted(children.get())]
+        below = [f"{prefix}/{name}" for prefix, children in parents for name in _names(children)]
         level = [each for each in below if each != "/zookeeper" and each not in without]
     return tree
+
+
+def _names(children: IAsyncResult) -> list[str]:
+    try:
+        return sorted(children.get())
+    except NoNodeError:
+        return []
 
 
 def _build_replica(table: Table, replica: str, metadata: bytes, columns: bytes) -> None:

@@ -167,14 +167,21 @@ class TellingDisks:
         return replace(found, detached=frozenset(self.table.detached(number)))
 
 
-def judged(ground: Ground) -> Kinds:
-    """What an audit says, which has to leave everything in both ensembles as it is."""
+def judged(ground: Ground, *, is_silent: bool = False) -> Kinds:
+    """What an audit says, which has to leave everything in both ensembles as it is.
+
+    A server that has just started may still be busy with that, and is not judged then; with ``is_silent`` one
+    of them is down, and stays so.
+    """
     found: list[ShardAudit] = []
 
     def audit_writes_nothing() -> bool:
         before = ground.dump()
         found[:] = [ground.audit()]
-        return ground.dump() == before
+        is_judged = not found[0].unjudged and all(
+            row.verdict.kind is not Kind.NOT_JUDGED for row in found[0].rows
+        )
+        return ground.dump() == before and (is_judged or is_silent)
 
     # Where a server wrote something meanwhile, nobody can tell.
     wait_for(audit_writes_nothing)
