@@ -150,6 +150,13 @@ MUTANTS = (
         ("repair/test_by_registration.py::test_other_data_on_disk_is_not_registered[unknown]",),
     ),
     Mutant(
+        "what an ensemble has that is not the right one registers a part",
+        "repair/sources.py",
+        "if case.kind is not Kind.COLD_UNKNOWN:",
+        "if True:",
+        ("repair/test_sources.py::test_what_only_cold_registers",),
+    ),
+    Mutant(
         "no gate is asked before parts are registered",
         _REGISTRATION,
         "left.update({each: Left(why.reason, why.remedy) for each, why in refused.items()})",

@@ -19,7 +19,7 @@ from ..gates.judge import REHEAT_GATES, refuse_partitions
 from ..shard.reader import Look
 from ..tree.znodes import Create, Op, SetData
 from .case import Case, LeasedCase, Left
-from .sources import PartitionSources, Source, Sources
+from .sources import Source, Sources, read_sources
 
 _DETACH = (
     "Give registrations, a backup that has it. Or, on the server of this replica, ALTER TABLE … DETACH"
@@ -41,16 +41,17 @@ def register(case: Case) -> dict[str, Left]:
     Sources are the registrations of other replicas, and those that were given.
     """
     left: dict[str, Left] = {}
-    sources = Sources(case)
     with case.leased() as leased:
         look = leased.shard.look(case.partition_ids)
         now = leased.shard.taken_at
         facts = [look.partitions[each] for each in case.partition_ids]
         refused = refuse_partitions(look.shard, facts, now, gates=REHEAT_GATES)
         left.update({each: Left(why.reason, why.remedy) for each, why in refused.items()})
-        for partition, found in leased.look().still(left):
-            if partition.partition_id in left:
-                continue
+        still = leased.look().still(left)
+        todo = [each for each in still if each[0].partition_id not in left]
+        parts = {part for _partition, found in todo for verdict in found.values() for part in verdict.parts}
+        sources = read_sources(case, [partition for partition, _found in todo], parts)
+        for partition, found in todo:
             try:
                 _register(leased, look, sources, partition, found)
             except _Refused as refusal:
@@ -66,13 +67,12 @@ def _register(
     found: Mapping[str, Verdict],
 ) -> None:
     case = leased.case
-    known = sources.read(partition, {part for verdict in found.values() for part in verdict.parts})
     in_hot: list[Op] = []
     in_cold: list[Op] = []
     for replica in (each for each in partition.replicas if each.name in found):
         names = set(found[replica.name].parts)
         for part in (each for each in replica.active or () if each.text in names):
-            source = _source(known, replica, part)
+            source = _source(sources, replica, part)
             path = case.layout.replica(replica.name).part(part.text)
             ops = in_cold if source.is_cold else in_hot
             ops.append(Create(path, source.data))
@@ -88,7 +88,7 @@ def _register(
         leased.shard.hot.commit([(partition.partition_id, in_hot)], look.shard.fence).raise_problem()
 
 
-def _source(sources: PartitionSources, replica: ReplicaEvidence, part: PartName) -> Source:
+def _source(sources: Sources, replica: ReplicaEvidence, part: PartName) -> Source:
     """The first source whose hash is that of the part on disk; raises _Refused where there is none."""
     shown = replica.hashes.get(part.text)
     if shown is None:

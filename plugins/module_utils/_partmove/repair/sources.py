@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from ..audit.evidence import PartitionEvidence
+from ..audit.evidence import PartitionEvidence, ReplicaEvidence
 from ..audit.kind import Kind
+from ..formats.names import PartName
 from ..shard.parts import read_parts
 from ..tree.ports import ZnodeReader
 from .backup import SavedZnode
@@ -26,29 +27,8 @@ class Source(NamedTuple):
     """Whether cold registers it; hot otherwise, and what comes from a file."""
 
 
-class Sources:
-    """All that is known to register the parts of a table."""
-
-    def __init__(self, case: Case) -> None:
-        """Take the registrations that were given with the case."""
-        self._case = case
-        self._given = _by_part(case)
-
-    def read(self, partition: PartitionEvidence, parts: Collection[str]) -> PartitionSources:
-        """Read what replicas in hot have of these parts of the partition; at once from each ensemble."""
-        world = self._case.world
-        found = _registered(world.hot, self._case, partition, parts, is_cold=False)
-        # What an ensemble has that is not the right one registers nothing for a server.
-        if self._case.kind is not Kind.COLD_UNKNOWN:
-            found += _registered(world.cold, self._case, partition, parts, is_cold=True)
-        by_part: dict[str, list[tuple[str, Source]]] = {}
-        for replica, part, source in found:
-            by_part.setdefault(part, []).append((replica, source))
-        return PartitionSources(by_part, self._given)
-
-
-class PartitionSources(NamedTuple):
-    """What is known to register parts of one partition."""
+class Sources(NamedTuple):
+    """All that is known to register some parts of a table."""
 
     registered: Mapping[str, list[tuple[str, Source]]]
     """Part → the replicas that have it, each with what registers it; those in hot first."""
@@ -62,15 +42,33 @@ class PartitionSources(NamedTuple):
         yield from self.given.get(part, ())
 
 
+def read_sources(case: Case, partitions: Iterable[PartitionEvidence], parts: Collection[str]) -> Sources:
+    """Read what replicas in hot have of these parts of the partitions, at once from each ensemble."""
+    replicas = [each for partition in partitions for each in partition.replicas if each.is_in_hot]
+    found = _registered(case.world.hot, case, [(each, each.hot) for each in replicas], parts, is_cold=False)
+    # What an ensemble has that is not the right one registers nothing for a server.
+    if case.kind is not Kind.COLD_UNKNOWN:
+        listed = [(each, each.cold) for each in replicas]
+        found += _registered(case.world.cold, case, listed, parts, is_cold=True)
+    registered: dict[str, list[tuple[str, Source]]] = {}
+    for replica, part, source in found:
+        registered.setdefault(part, []).append((replica, source))
+    return Sources(registered, _by_part(case))
+
+
 def _registered(
-    reader: ZnodeReader, case: Case, partition: PartitionEvidence, parts: Collection[str], *, is_cold: bool
+    reader: ZnodeReader,
+    case: Case,
+    listed: Iterable[tuple[ReplicaEvidence, Iterable[PartName]]],
+    parts: Collection[str],
+    *,
+    is_cold: bool,
 ) -> list[tuple[str, str, Source]]:
-    """Replica, part and what registers it in one ensemble, for each replica that hot has."""
+    """Replica, part and what registers it in one ensemble, of those parts that it lists for replicas."""
     wanted = [
         (case.layout.replica(replica.name).part(part.text), part)
-        for replica in partition.replicas
-        if replica.is_in_hot
-        for part in (replica.cold if is_cold else replica.hot)
+        for replica, names in listed
+        for part in names
         if part.text in parts
     ]
     found = []

@@ -141,7 +141,7 @@ def _check_moment(arguments: argparse.Namespace) -> None:
     if arguments.as_of > now() + _CLOCKS_DIFFER_MS and not arguments.future:
         raise PartMoveError(
             "The moment to decide for is still to come: what changes until then would count as unchanged",
-            remedy="Leave as_of out, or ask for a plan of the future, which is not to be carried out before",
+            remedy="Leave it out, or allow it with --future, in the role with partition_classify_future",
         )
 
 

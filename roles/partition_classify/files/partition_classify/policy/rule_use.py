@@ -64,7 +64,7 @@ def refuse_complaints(found: Sequence[str]) -> None:
     if found:
         raise PolicyError(
             f"The policy does not fit the tables: {'; '.join(found)}",
-            remedy="Correct it, or run without strict",
+            remedy="Correct it, or run without --strict, in the role partition_classify_strict",
         )
 
 

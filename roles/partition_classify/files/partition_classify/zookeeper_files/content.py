@@ -17,19 +17,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from .damage import DamagedFile, unreadable
-
-EMPTY_TREE = Path("(the empty tree)")
-"""Stands for the snapshot of a server that has not written one yet; such a server begins with this tree."""
-
-# The header, no sessions, no ACLs; the root and what is reserved below it, without ACL; the end.
-_NOTHING_STORED = struct.pack(">qqqqqiiiqq", -1, *[0] * 9)
-_EMPTY_RECORDS = b"".join(
-    struct.pack(">i", len(path)) + path + struct.pack(">i", 0) + _NOTHING_STORED
-    for path in (b"", b"/zookeeper", b"/zookeeper/quota")
-)
-_END = struct.pack(">i", 1) + b"/"
-_EMPTY_CONTENT = b"ZKSN" + struct.pack(">iqii", 2, -1, 0, 0) + _EMPTY_RECORDS + _END
-_EMPTY_SNAPSHOT = _EMPTY_CONTENT + struct.pack(">q", zlib.adler32(_EMPTY_CONTENT)) + _END
+from .empty_tree import EMPTY_SNAPSHOT, EMPTY_TREE
 
 _PIECE = 1 << 20
 # What snappy-java's SnappyOutputStream begins with, followed by its version and the oldest compatible one.
@@ -196,7 +184,7 @@ def _uncompressed_size(block: bytes) -> int:
 
 def _opened(path: Path) -> IO[bytes]:
     if path == EMPTY_TREE:
-        return io.BytesIO(_EMPTY_SNAPSHOT)
+        return io.BytesIO(EMPTY_SNAPSHOT)
     try:
         return path.open("rb")
     except OSError as error:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from olap_partmove._partmove.errors import EnsembleError
 from olap_partmove._partmove.records import TEXT, Settings
 
-from .content import EMPTY_TREE
 from .damage import unreadable
+from .empty_tree import EMPTY_TREE
 
 _VERSION = "version-2"
 _FOLDER = Settings(dict.fromkeys(("data_dir", "data_log_dir", "chroot"), TEXT), error=EnsembleError)

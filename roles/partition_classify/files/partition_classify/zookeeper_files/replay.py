@@ -20,28 +20,18 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from . import txn_kinds as kinds
 from .damage import DamagedFile
 from .nodes import Stored
-from .txn_log import Txn
-
-CREATE, CREATE2, CREATE_TTL, CREATE_CONTAINER = 1, 15, 21, 19
-DELETE, DELETE_CONTAINER = 2, 20
-SET_DATA, RECONFIG = 5, 16
-SET_ACL = 7
-CHECK = 13
-MULTI = 14
-ERROR = -1
-CREATE_SESSION, CLOSE_SESSION = -10, -11
+from .txn_log import DIGEST_SIZE, Txn
 
 _FLAG = struct.Struct(">?")
 _INT = struct.Struct(">i")
 _LONG = struct.Struct(">q")
-_DIGEST_SIZE = 4 + 8
 # ephemeralOwner of znodes that are nobody's: containers, and with the time to live in the lower bytes.
 _CONTAINER = -(2**63)
 _TTL = -(2**56)
 _UNKNOWN_ACL = 0
-_CHANGES_NOTHING = frozenset({ERROR, CHECK, CREATE_SESSION})
 
 
 class NodeData(NamedTuple):
@@ -141,60 +131,60 @@ class Replay:
             ) from error
 
     def _apply(self, txn: Txn) -> None:
-        if txn.kind == CLOSE_SESSION:
+        if txn.kind == kinds.CLOSE_SESSION:
             self._close(txn.session, _closed_paths(txn.body))
             return
         body = _Body(txn.body)
-        if txn.kind == MULTI:
+        if txn.kind == kinds.MULTI:
             parts = [(body.number(), body.buffer()) for _each in range(body.number())]
             # A multi that failed is logged as one error for each of its operations.
-            if all(kind != ERROR for kind, _part in parts):
+            if all(kind != kinds.ERROR for kind, _part in parts):
                 for kind, part in parts:
                     self._operation(txn, kind, _Body(part))
         else:
             self._operation(txn, txn.kind, body)
-            if txn.kind in _CHANGES_NOTHING:
+            if txn.kind in kinds.CHANGES_NOTHING:
                 return
         body.end()
 
     def _operation(self, txn: Txn, kind: int, body: _Body) -> None:
-        if kind in (CREATE, CREATE2, CREATE_TTL, CREATE_CONTAINER):
+        if kind in (kinds.CREATE, kinds.CREATE2, kinds.CREATE_TTL, kinds.CREATE_CONTAINER):
             self._create(txn, kind, body)
-        elif kind in (DELETE, DELETE_CONTAINER):
+        elif kind in (kinds.DELETE, kinds.DELETE_CONTAINER):
             path = body.buffer()
             if self._wanted(path):
                 self._change(path).delete()
-        elif kind in (SET_DATA, RECONFIG):
+        elif kind in (kinds.SET_DATA, kinds.RECONFIG):
             path, data, version = body.buffer(), body.buffer(), body.number()
             if self._wanted(path):
                 self._change(path).set(_SetData(data, version, txn.zxid, txn.time))
-        elif kind == SET_ACL:
+        elif kind == kinds.SET_ACL:
             path = body.buffer()
             body.skip_acl()
             aversion = body.number()
             if self._wanted(path):
                 self._change(path).set_acl(_SetAcl(aversion, txn.zxid))
-        elif kind not in _CHANGES_NOTHING:
+        elif kind not in kinds.CHANGES_NOTHING:
             raise _NotUnderstood(f"type {kind}")
 
     def _create(self, txn: Txn, kind: int, body: _Body) -> None:
         path, data = body.buffer(), body.buffer()
         body.skip_acl()
         owner = 0
-        if kind in (CREATE, CREATE2):
+        if kind in (kinds.CREATE, kinds.CREATE2):
             owner = txn.session if body.flag() else 0
         # Before 3.4 it did not tell the version of the parent's children.
-        if kind != CREATE or not body.is_at_end:
+        if kind != kinds.CREATE or not body.is_at_end:
             body.number()
-        if kind == CREATE_CONTAINER:
+        if kind == kinds.CREATE_CONTAINER:
             owner = _CONTAINER
-        elif kind == CREATE_TTL:
+        elif kind == kinds.CREATE_TTL:
             owner = _TTL | body.long_number()
         if not self._wanted(path):
             return
         stored = Stored(_UNKNOWN_ACL, txn.zxid, txn.zxid, txn.time, txn.time, 0, 0, 0, owner, txn.zxid)
         self._change(path).create(NodeData(data, stored.packed()))
-        if owner and kind in (CREATE, CREATE2):
+        if owner and kind in (kinds.CREATE, kinds.CREATE2):
             self._owned.setdefault(owner, set()).add(path)
 
     def _close(self, session: int, paths: Iterable[bytes]) -> None:
@@ -244,7 +234,7 @@ def _closed_paths(data: bytes) -> list[bytes]:
         paths = [body.buffer() for _each in range(max(body.number(), 0))]
         body.end()
     except (struct.error, _NotUnderstood):
-        if len(data) == _DIGEST_SIZE:
+        if len(data) == DIGEST_SIZE:
             return []
         raise
     return paths
@@ -299,5 +289,5 @@ class _Body:
     def end(self) -> None:
         """Raise _NotUnderstood where anything but a digest follows."""
         left = len(self._data) - self._at
-        if left not in (0, _DIGEST_SIZE):
+        if left not in (0, DIGEST_SIZE):
             raise _NotUnderstood(f"{left} bytes more than it has")

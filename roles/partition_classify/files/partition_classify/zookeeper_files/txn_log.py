@@ -27,6 +27,7 @@ from olap_partmove._partmove.errors import EnsembleError
 
 from .damage import DamagedFile, unreadable
 from .folders import NamedFile
+from .txn_kinds import CHANGES_NOTHING
 
 _MAGIC = b"ZKLG"
 _VERSION = 2
@@ -42,10 +43,9 @@ _PIECE = 1 << 20
 # jute.maxbuffer is 1 MiB unless set; a log with a larger record than this is not one of a server that works.
 _LARGEST = 1 << 28
 _COUNTER = 0xFFFFFFFF
-_DIGEST_SIZE = 4 + 8
+DIGEST_SIZE = 4 + 8
+"""How many bytes the digest of the tree takes with its version, at the end of a transaction."""
 _DIGEST_VERSION = struct.pack(">i", 2)
-# Errors, and sessions that begin.
-_TOUCHES_NOTHING = frozenset({-1, -10})
 
 
 class Txn(NamedTuple):
@@ -62,8 +62,8 @@ class Txn(NamedTuple):
     @property
     def digest(self) -> bytes | None:
         """What the body ends with where the server writes digests; of others it may be anything, too."""
-        digest = self.body[-_DIGEST_SIZE:]
-        return digest if len(digest) == _DIGEST_SIZE and digest.startswith(_DIGEST_VERSION) else None
+        digest = self.body[-DIGEST_SIZE:]
+        return digest if len(digest) == DIGEST_SIZE and digest.startswith(_DIGEST_VERSION) else None
 
 
 def log_files(logs: Sequence[NamedFile], zxid: int) -> tuple[NamedFile, ...]:
@@ -90,31 +90,34 @@ def read_logs(logs: Sequence[NamedFile], after: int, until: int | None = None) -
             if until is not None and txn.zxid > until:
                 return
             is_in_file = previous is not None and previous.zxid == last
-            if txn.zxid != last + 1 and not (is_in_file and _is_first_of_epoch(txn)):
-                _check_new_epoch(txn, last, latest, log.path)
+            if txn.zxid != last + 1 and not (is_in_file and _begins_epoch(txn)):
+                _check_gap(txn, last, latest, log.path)
             last, latest = txn.zxid, txn
             yield log.path, txn
 
 
-def _is_first_of_epoch(txn: Txn) -> bool:
+def _begins_epoch(txn: Txn) -> bool:
     """Every write takes a number, also one that fails; a new leader begins with 1 again."""
     return txn.zxid & _COUNTER == 1
 
 
-def _check_new_epoch(txn: Txn, last: int, latest: Txn | None, path: Path) -> None:
-    """Raise EnsembleError unless a file that begins with an epoch goes on where the one before it ends.
+def _check_gap(txn: Txn, last: int, latest: Txn | None, path: Path) -> None:
+    """Raise EnsembleError unless nothing is missing between ``last`` and a transaction of another number.
+
+    ``latest`` is the transaction of the number ``last``, None where only the snapshot has it. So it is where
+    a new leader begins a file, if that file goes on where the one before it ends.
 
     The numbers do not tell how many transactions the epoch before had. What does is the digest of the tree:
     it is the same before and after a transaction that does not touch the tree, as the first of an epoch often
     does not.
     """
-    if not _is_first_of_epoch(txn):
+    if not _begins_epoch(txn):
         raise EnsembleError(
             f"{path}: transaction 0x{txn.zxid:x} follows 0x{last:x}, so those between them are missing",
             remedy="Copy all log files that are as old as the snapshot or newer, also those of dataLogDir",
         )
     digest = None if latest is None else latest.digest
-    if last and (digest is None or txn.kind not in _TOUCHES_NOTHING or txn.digest != digest):
+    if last and (digest is None or txn.kind not in CHANGES_NOTHING or txn.digest != digest):
         raise EnsembleError(
             f"{path} begins with transaction 0x{txn.zxid:x} of a new leader, and nothing shows that"
             f" 0x{last:x}, after which it is read, was the last of the one before: a log file may be missing",
@@ -174,12 +177,7 @@ def _check_unfinished(path: Path, offset: int, size: int) -> None:
     After the ``size`` bytes that it seems to have there may be zeros only. Where its length is damaged these
     bytes may be all of the file, and have other records in them.
     """
-    try:
-        with path.open("rb") as file:
-            file.seek(offset)
-            rest = file.read().rstrip(b"\0")
-    except OSError as error:
-        raise unreadable(path, error) from error
+    rest = _without_zeros_at_end(path, offset)
     head = rest[: _RECORD_HEADER.size]
     if len(head) == _RECORD_HEADER.size and rest.endswith(_FINISHED):
         body = memoryview(rest)[_RECORD_HEADER.size : -len(_FINISHED)]
@@ -187,6 +185,23 @@ def _check_unfinished(path: Path, offset: int, size: int) -> None:
             raise DamagedFile(path, offset, "the length of a transaction is corrupt")
     if len(rest) > size or any(_is_record(rest, start) for start in _possible_starts(rest)):
         raise DamagedFile(path, offset, "a transaction is torn, although others follow it,")
+
+
+def _without_zeros_at_end(path: Path, offset: int) -> bytes:
+    """The bytes of the file from the offset on. The zeros at its end are many, and never all in memory."""
+    found, zeros = bytearray(), 0
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            while piece := file.read(_PIECE):
+                written = piece.rstrip(b"\0")
+                if written:
+                    found += bytes(zeros) + written
+                    zeros = 0
+                zeros += len(piece) - len(written)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return bytes(found)
 
 
 def _possible_starts(rest: bytes) -> Iterator[int]:

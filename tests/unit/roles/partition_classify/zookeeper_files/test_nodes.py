@@ -100,3 +100,10 @@ def test_a_length_that_leads_nowhere_is_named_where_it_is(length: int) -> None:
     struct.pack_into(">i", content, record + 4 + len("/a"), length)
     with pytest.raises(DamagedFile, match=f"no znode follows the {length} bytes .* at byte {record}"):
         list(reader_of(bytes(content)).records())
+
+
+def test_a_range_may_end_with_a_large_record() -> None:
+    znodes = [("", b""), ("/a", b"x" * (2 * PIECE))]
+    content = content_of(znodes)
+    end = 2 * RECORD_BYTES + len("/a") + 2 * PIECE
+    assert [path for _offset, path, _data, _stored in reader_of(content, 0, end).records()] == [b"", b"/a"]

@@ -11,7 +11,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import SavedZnode
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.case import Case, Options
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.sources import Source, Sources
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.sources import (
+    Source,
+    read_sources,
+)
 from support.memory.bench import DAY, PART, PATH
 from support.memory.drifted import Drifted
 from support.memory.synthetic import MINIMALISTIC
@@ -22,7 +25,7 @@ R1, R2 = (f"{PATH}/replicas/{replica}/parts/{PART}" for replica in ("r1", "r2"))
 def sources_of(drifted: Drifted, *given: SavedZnode, kind: Kind = Kind.UNREGISTERED) -> list[Source]:
     """For the part of r1."""
     case = Case(drifted.world(), ShardLayout(PATH), kind, {}, Options(registrations=given))
-    return list(Sources(case).read(partition_of(drifted), {PART}).of("r1", PART))
+    return list(read_sources(case, [partition_of(drifted)], {PART}).of("r1", PART))
 
 
 def partition_of(drifted: Drifted) -> PartitionEvidence:

@@ -1,0 +1,25 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The tree that every server begins with, as the snapshot that it would write of it."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+EMPTY_TREE = Path("(the empty tree)")
+"""Stands for the snapshot of a server that has not written one yet; such a server begins with this tree."""
+
+# The header, no sessions, no ACLs; the root and what is reserved below it, without ACL; the end.
+_STORED = struct.pack(">qqqqqiiiqq", -1, *[0] * 9)
+_RECORDS = b"".join(
+    struct.pack(">i", len(path)) + path + struct.pack(">i", 0) + _STORED
+    for path in (b"", b"/zookeeper", b"/zookeeper/quota")
+)
+_END = struct.pack(">i", 1) + b"/"
+_CONTENT = b"ZKSN" + struct.pack(">iqii", 2, -1, 0, 0) + _RECORDS + _END
+EMPTY_SNAPSHOT = _CONTENT + struct.pack(">q", zlib.adler32(_CONTENT)) + _END
+"""The bytes of that snapshot."""
