@@ -101,15 +101,20 @@ def run(request: Request) -> Answer:
         told = _read(reader, request.seconds)
         if told is None:
             os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
+        _process, status = os.waitpid(process, 0)
         output.seek(0)
         printed = output.read().decode(errors="replace")[-_MOST_OUTPUT:]
     if told is None:
         return Answer([], [], f"took more than {request.seconds:.0f} s", printed)
     if not told:
-        return Answer([], [], "the process ended before the tests did", printed)
+        ended = f"the process ended ({os.waitstatus_to_exitcode(status)}) before the tests did"
+        return Answer([], [], f"{ended}: {_last_line(printed)}", printed)
     passed, failed, broken = json.loads(told)
     return Answer(passed, failed, broken, printed if broken or failed else "")
+
+
+def _last_line(printed: str) -> str:
+    return next(reversed(printed.splitlines()), "it printed nothing")
 
 
 def _run_here(request: Request, writer: int, output: int) -> None:
