@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from .._partmove.errors import BoundElsewhere, FormatError, PartMoveError
@@ -23,7 +25,7 @@ from .._partmove.move.report import ShardReport
 from .._partmove.move.run import World
 from .._partmove.move.to_cold import move_shard
 from .._partmove.move.to_hot import find_reheatable, reheat_shard
-from .._partmove.plan.file import PlanRow, group_rows, read_plan, rows_from_list
+from .._partmove.plan.file import PlanRow, read_plan, rows_from_list
 from .._partmove.shard.inventory import check_tables
 from .._partmove.text import parse_duration
 from .._partmove.tree.ports import ZnodeStore
@@ -129,29 +131,29 @@ class MovePartitions:
 
 
 class _Work:
-    """The rows to carry out, sorted; those of a plan file are read again each time."""
+    """What there is to do, sorted; the rows of a plan file are read when their turn comes."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         path, partitions = params["plan"], params["partitions"]
         self._state = State.named(params["state"])
         self._shard_paths = _shard_paths(params)
-        self._rows: Callable[[], Iterable[PlanRow]]
+        self._counts: Mapping[str, Counter[State]]
+        self._read: Callable[[str], Sequence[PlanRow]]
         if path is not None:
             plan = read_plan(path)
             self.name = f"{path}, rows_digest {plan.header.rows_digest}"
-            self._rows = plan.rows
+            self._counts, self._read = plan.counts, plan.read
         else:
             self.name = "a list of shard paths" if self._shard_paths else "a list of partitions"
-            self._rows = rows_from_list(partitions or (), self._state).copy
+            rows = rows_from_list(partitions or (), self._state)
+            listed = {each: tuple(group) for each, group in groupby(rows, key=lambda row: row.shard_path)}
+            self._counts = {each: Counter(row.state for row in group) for each, group in listed.items()}
+            self._read = listed.__getitem__
 
     def survey(self) -> tuple[list[str], int]:
         """The shard paths with something to do, and how many partitions that are, as far as it is known."""
-        shard_paths: list[str] = []
-        partitions = 0
-        for shard_path, ids in self.by_shard_path():
-            shard_paths.append(shard_path)
-            partitions += len(ids or ())
-        return shard_paths, partitions
+        wanted = {each: counts[self._state] for each, counts in self._counts.items() if counts[self._state]}
+        return [*self._shard_paths, *wanted], sum(wanted.values())
 
     def event(self, shard_paths: Sequence[str], partitions: int) -> dict[str, object]:
         """What a journal keeps of it. Nobody knows yet how many partitions whole shard paths have."""
@@ -162,13 +164,16 @@ class _Work:
         """Each shard path with the partitions that are to get the state; None for all that there are."""
         for shard_path in self._shard_paths:
             yield shard_path, None
-        wanted = (row for row in self._rows() if row.state is self._state)
-        for shard_path, rows in group_rows(wanted):
-            yield shard_path, [row.partition for row in rows]
+        for shard_path, counts in self._counts.items():
+            if counts[self._state]:
+                rows = self._read(shard_path)
+                yield shard_path, [row.partition for row in rows if row.state is self._state]
 
     def other_rows(self) -> Iterator[PlanRow]:
         """The rows that want another state."""
-        return (row for row in self._rows() if row.state is not self._state)
+        for shard_path, counts in self._counts.items():
+            if sum(counts.values()) > counts[self._state]:
+                yield from (row for row in self._read(shard_path) if row.state is not self._state)
 
 
 def _shard_paths(params: Mapping[str, Any]) -> list[str]:

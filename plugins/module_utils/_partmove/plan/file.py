@@ -15,9 +15,10 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -38,7 +39,6 @@ __all__ = [
     "Plan",
     "PlanHeader",
     "PlanRow",
-    "group_rows",
     "read_header",
     "read_plan",
     "rows_from_list",
@@ -63,38 +63,79 @@ class _FileId(NamedTuple):
         return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
+class _Section(NamedTuple):
+    """The lines of one shard path, which stand together."""
+
+    line: int
+    """The number of the first one in the file."""
+    offset: int
+    """Where in the file it begins, in bytes."""
+    counts: Counter[State]
+
+
 class Plan:
     """A plan file whose every line was checked. Holds no rows: they are read again when asked for."""
 
-    def __init__(self, path: Path, header: PlanHeader, file_id: _FileId) -> None:
+    def __init__(
+        self, path: Path, header: PlanHeader, sections: Mapping[str, _Section], file_id: _FileId
+    ) -> None:
         self.path = path
         self.header = header
+        self._sections = sections
         self._file_id = file_id
 
-    def rows(self) -> Iterator[PlanRow]:
-        """All rows in the order of the file.
+    @property
+    def counts(self) -> dict[str, Counter[State]]:
+        """Shard path → how many partitions should be in which state; in the order of the file."""
+        return {shard_path: section.counts for shard_path, section in self._sections.items()}
+
+    def read(self, shard_path: str) -> list[PlanRow]:
+        """The rows of one shard path, by partition id.
 
         Raises PlanError when the file was replaced or written to since it was checked.
         """
+        section = self._sections[shard_path]
         with _open(self.path) as stream:
             if _FileId.of(stream) != self._file_id:
                 raise PlanError(
                     f"{self.path}: the plan file was changed while it was in use",
                     remedy="Let nothing write to the plan while it is carried out, then run again",
                 )
-            stream.readline()
-            for number, line in enumerate(stream, start=2):
-                yield parse_row(line, f"{self.path}:{number}")
+            stream.seek(section.offset)
+            lines = enumerate(islice(stream, sum(section.counts.values())), section.line)
+            return [parse_row(line, f"{self.path}:{number}") for number, line in lines]
 
-    def by_shard_path(self) -> Iterator[tuple[str, tuple[PlanRow, ...]]]:
-        """Each shard path with its rows; only the rows of one shard path are in memory."""
-        return group_rows(self.rows())
+    def rows(self) -> Iterator[PlanRow]:
+        """All rows in the order of the file; only those of one shard path are in memory."""
+        return chain.from_iterable(map(self.read, self._sections))
 
 
-def group_rows(rows: Iterable[PlanRow]) -> Iterator[tuple[str, tuple[PlanRow, ...]]]:
-    """Each shard path with its rows; the rows must be sorted by shard path."""
-    for shard_path, group in groupby(rows, key=lambda row: row.shard_path):
-        yield shard_path, tuple(group)
+class _Contents:
+    """What is kept of the rows of a file while it is checked."""
+
+    def __init__(self, offset: int) -> None:
+        """``offset`` is where the first row begins, in bytes."""
+        self.sections: dict[str, _Section] = {}
+        self.rows = 0
+        self._digest = hashlib.sha256()
+        self._offset = offset
+        self._last: PlanRow | None = None
+
+    @property
+    def digest(self) -> str:
+        return self._digest.hexdigest()
+
+    def add(self, line: bytes, number: int, where: str) -> None:
+        """Raises PlanError for what is no row, or may not follow the one before it."""
+        row = parse_row(line, where)
+        _check_order(self._last, row, where)
+        if self._last is None or self._last.shard_path != row.shard_path:
+            self.sections[row.shard_path] = _Section(number, self._offset, Counter())
+        self.sections[row.shard_path].counts[row.state] += 1
+        self._digest.update(line)
+        self._offset += len(line)
+        self._last = row
+        self.rows += 1
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
@@ -105,27 +146,22 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     plan_path = Path(path)
     with _open(plan_path) as stream:
         file_id = _FileId.of(stream)
-        header = parse_header(stream.readline(), f"{plan_path}:1")
-        digest = hashlib.sha256()
-        count = 0
-        last: PlanRow | None = None
+        first = stream.readline()
+        header = parse_header(first, f"{plan_path}:1")
+        contents = _Contents(len(first))
         for number, line in enumerate(stream, start=2):
-            where = f"{plan_path}:{number}"
-            row = parse_row(line, where)
-            _check_order(last, row, where)
-            digest.update(line)
-            count, last = count + 1, row
-    if count != header.rows:
+            contents.add(line, number, f"{plan_path}:{number}")
+    if contents.rows != header.rows:
         raise PlanError(
-            f"{plan_path}:1: the header announces {header.rows} rows and the file holds {count}",
+            f"{plan_path}:1: the header announces {header.rows} rows and the file holds {contents.rows}",
             remedy="The file was cut short or edited; run the classification again",
         )
-    if digest.hexdigest() != header.rows_digest:
+    if contents.digest != header.rows_digest:
         raise PlanError(
             f"{plan_path}:1: the rows do not have the digest that the header gives",
             remedy="The file was edited; classify again, or name the partitions in the playbook",
         )
-    return Plan(plan_path, header, file_id)
+    return Plan(plan_path, header, contents.sections, file_id)
 
 
 def read_header(path: str | os.PathLike[str]) -> PlanHeader | None:

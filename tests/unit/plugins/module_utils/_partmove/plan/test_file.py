@@ -65,11 +65,11 @@ def test_rows_come_back_as_written(plan_path: Path) -> None:
     assert read_header(plan_path) == plan.header
 
 
-def test_rows_are_grouped_by_shard_path(plan_path: Path) -> None:
-    assert list(read_plan(plan_path).by_shard_path()) == [
-        ("/ch/hits/01", (HITS_1, HITS_2)),
-        ("/ch/visits/01", (VISITS,)),
-    ]
+def test_rows_of_a_shard_path_are_counted_and_read_alone(plan_path: Path) -> None:
+    plan = read_plan(plan_path)
+    assert plan.counts == {"/ch/hits/01": {State.COLD: 1, State.HOT: 1}, "/ch/visits/01": {State.HOT: 1}}
+    assert plan.read("/ch/visits/01") == [VISITS]
+    assert plan.read("/ch/hits/01") == [HITS_1, HITS_2]
 
 
 def test_file_is_what_the_manual_shows(plan_path: Path) -> None:
