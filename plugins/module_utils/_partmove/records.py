@@ -10,6 +10,8 @@ one sentence: where the record is, which field of it is wrong, and what that fie
 
 from __future__ import annotations
 
+from base64 import b64decode
+from binascii import Error as NotBase64
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Union
 
@@ -132,6 +134,18 @@ FLAG = that(lambda value: isinstance(value, bool), "true or false")
 WHOLE_NUMBER = that(_is_whole, "a whole number")
 COUNT = Value(_count, "a whole number, 0 or more")
 SECONDS = that(_is_time, "a number of seconds, below a thousand million")
+
+
+def parse_base64(text: object) -> bytes:
+    """The bytes that a text in base64 stands for; raises Unfit for anything else."""
+    try:
+        return b64decode(text, validate=True) if isinstance(text, str) else _unfit()
+    except (NotBase64, ValueError):
+        return _unfit()
+
+
+def _unfit() -> bytes:
+    raise Unfit
 
 
 class Record:

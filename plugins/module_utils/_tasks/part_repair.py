@@ -24,8 +24,9 @@ from .._partmove.shard.fence import no_table
 from .._partmove.text import format_time, parse_duration
 from .._partmove.tree.ports import Journal, ZnodeStore
 from .._partmove.tree.znodes import Znode
-from .backup_file import BackupFile, read_backup
+from .backup_file import BackupFile
 from .journal_file import told_run
+from .registrations_file import read_registrations
 from .resources import LockOptions, Resources, probe_of
 
 
@@ -84,11 +85,12 @@ class RepairParts:
         hot, cold = resources.open_pair()
         journal = resources.open_journal()
         check_unlike(hot, cold, self._layout.path)
-        shard = hot.read([self._layout.path])[0]
-        if shard is None:
+        shard, left = (each.read([self._layout.path])[0] for each in (hot, cold))
+        if shard is None and left is None:
             raise no_table(self._layout)
         moment = format_time(int(resources.clock.now() * 1000))
-        header = BackupHeader(moment, self._layout.path, shard.stat.czxid, self._kind.value)
+        czxid = 0 if shard is None else shard.stat.czxid
+        header = BackupHeader(moment, self._layout.path, czxid, self._kind.value)
         self._backup = resources.open_backup(self._params["backup"], header)
         probe = probe_of(self._params["clickhouse"])
         world = RepairWorld(
@@ -136,7 +138,7 @@ class RepairParts:
             )
         path = params["registrations"]
         return Options(
-            registrations=() if path is None else read_backup(path)[1],
+            registrations=() if path is None else read_registrations(path, self._layout),
             quiet=parse_duration(params["quiet"], "quiet"),
             cold_is_lost=params["cold_is_lost"],
             replica_is_gone=params["replica_is_gone"],

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..errors import BoundElsewhere, FormatError, NoSuchTable
+from ..errors import BoundElsewhere, FormatError
 from .evidence import Doubts, PartitionEvidence
 from .judge import Verdict, judge
 from .kind import Kind
@@ -49,13 +49,13 @@ def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = 
     has anything, EnsembleError and kin.
     """
     try:
-        first = _look(reader, shard_path)
+        first = reader.read_anywhere(shard_path)
         verdicts: _Verdicts = _verdicts(first)
         wanted = frozenset(verdicts) if compare_all else _unsound(verdicts)
         if wanted:
             if any(each.kind in _MAY_PASS for found in verdicts.values() for each in found.values()):
                 reader.wait(_SECONDS_BETWEEN_LOOKS)
-            second = _after(first, _look(reader, shard_path, content_of=wanted))
+            second = _after(first, reader.read_anywhere(shard_path, content_of=wanted))
             verdicts = _in_both(verdicts, _verdicts(second), wanted)
     except (BoundElsewhere, FormatError) as error:
         return ShardAudit(shard_path, (), str(error))
@@ -71,16 +71,6 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 
 _OF_CONTENT = frozenset({Kind.UNREADABLE, Kind.UNLIKE_DISK, Kind.COPIES_DIFFER})
 """Kinds that only a look at content finds, which is the second one."""
-
-
-def _look(reader: EvidenceReader, shard_path: str, content_of: Collection[str] = ()) -> ShardEvidence:
-    try:
-        return reader.read(shard_path, content_of=content_of)
-    except NoSuchTable:
-        left = reader.read_left_in_cold(shard_path)
-        if left is None:
-            raise
-        return left
 
 
 def _after(first: ShardEvidence, second: ShardEvidence) -> ShardEvidence:

@@ -106,6 +106,19 @@ class EvidenceReader:
             lock="" if lock is None else lock.data.decode(errors="replace"),
         )
 
+    def read_anywhere(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:
+        """The evidence of a shard path; of one that hot does not have, what cold has of it.
+
+        Raises as `read` does, NoSuchTable where neither has anything.
+        """
+        try:
+            return self.read(shard_path, content_of=content_of)
+        except NoSuchTable:
+            left = self.read_left_in_cold(shard_path)
+            if left is None:
+                raise
+            return left
+
     def wait(self, seconds: float) -> None:
         """Let servers end what they are at work on."""
         self._clock.sleep(seconds)

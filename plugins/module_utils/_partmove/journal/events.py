@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ..envelope import json_object
 from ..errors import FormatError
-from ..records import COUNT, TEXT, WHOLE_NUMBER, Kind, Record, list_of, mapping_of, that
+from ..records import COUNT, TEXT, WHOLE_NUMBER, Kind, Record, Value, list_of, mapping_of, parse_base64, that
 from ..text import shown
 
 VERSION = 1
@@ -63,12 +63,19 @@ class Description(NamedTuple):
     fields: Mapping[str, Field]
 
 
+def _base64(text: object) -> object:
+    """The text as it is, which results of modules show; raises Unfit where it stands for no bytes."""
+    parse_base64(text)
+    return text
+
+
 _PARTS = Record(
     {
         "part": TEXT,
         "digest": that(lambda text: isinstance(text, str) and _DIGEST.fullmatch(text) is not None, "SHA-256"),
         "replicas": list_of(TEXT, "a list of names"),
-    }
+    },
+    {"data": Value(_base64, "base64")},
 )
 _TEXTS = list_of(TEXT, "a list of texts")
 _SHARD_PATH = Field(TEXT, "ZooKeeper path of the table")
@@ -128,7 +135,8 @@ EVENTS: Mapping[Event, Description] = {
             "parts": Field(
                 list_of(_PARTS, "a list of mappings"),
                 "the registrations that go over: each `part`, the `digest` of its znodes, and the `replicas`"
-                " for which it is registered with them",
+                " for which it is registered with them; of a part without children also the `data` of its"
+                " znode, in base64",
             ),
         },
     ),
@@ -241,6 +249,19 @@ def parse_line(data: bytes, where: str) -> JournalLine:
     if not isinstance(time, str) or not isinstance(run, str):
         raise FormatError(f"{where}: time and run are no texts", remedy=_REMEDY)
     return JournalLine(time, run, known, RECORDS[known].read(fields, where))
+
+
+def read_lines(lines: Iterable[bytes], where: str) -> Iterator[tuple[int, JournalLine | None]]:
+    """Number and meaning of each line of a file, but for empty ones; None stands for one that is cut off.
+
+    Raises FormatError for what is no line of a journal.
+    """
+    for number, data in enumerate(lines, 1):
+        text = data.rstrip(b"\r\n")
+        if text and (text == data or is_cut(text)):
+            yield number, None
+        elif text:
+            yield number, parse_line(text, f"{where}, line {number}")
 
 
 def is_cut(data: bytes) -> bool:

@@ -17,7 +17,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..errors import FormatError
-from .events import Event, JournalLine, is_cut, parse_line
+from .events import Event, JournalLine, read_lines
 
 _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,3})?)?)(?:Z|\+00:00)?)?",
@@ -83,12 +83,11 @@ class History:
 
         Raises FormatError for what is no journal.
         """
-        for number, data in enumerate(lines, 1):
-            text = data.rstrip(b"\r\n")
-            if text == data or is_cut(text):
-                self._note_cut(number, text)
-            elif text:
-                self._add(parse_line(text, f"{where}, line {number}"))
+        for number, line in read_lines(lines, where):
+            if line is None:
+                self.incomplete.append(number)
+            else:
+                self._add(line)
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -100,10 +99,6 @@ class History:
         """The runs of the events that were asked for, by the time of the first line that is there of each."""
         runs = [run for name, run in self._runs.items() if name in self._told]
         return sorted(runs, key=itemgetter("began", "run"))
-
-    def _note_cut(self, number: int, text: bytes) -> None:
-        if text:
-            self.incomplete.append(number)
 
     def _add(self, line: JournalLine) -> None:
         run = self._runs.setdefault(line.run, _new_run(line))

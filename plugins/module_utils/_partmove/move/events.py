@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
@@ -36,10 +37,16 @@ def switching(
         "state_before": state_text(partition.state),
         "state_version": 0 if partition.state is None else partition.state.stat.version,
         "parts": [
-            {"part": name, "digest": digest_of(payload), "replicas": names}
+            {"part": name, "digest": digest_of(payload), "replicas": names, **_data(payload)}
             for (name, payload), names in replicas.items()
         ],
     }
+
+
+def _data(payload: Payload) -> dict[str, str]:
+    """The bytes that register a part, for a repair. With the children of the legacy form they are many."""
+    data, children = payload
+    return {} if children else {"data": b64encode(data).decode()}
 
 
 def digest_of(payload: Payload) -> str:

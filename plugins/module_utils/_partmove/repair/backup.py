@@ -15,14 +15,13 @@ A file of which the last line is cut off was written by a run that was killed be
 from __future__ import annotations
 
 import json
-from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
+from base64 import b64encode
 from typing import NamedTuple
 
 from ..envelope import Envelope, json_object
 from ..errors import FormatError
 from ..formats.layout import check_shard_path
-from ..records import COUNT, TEXT, Record, Unfit, Value, one_of
+from ..records import COUNT, TEXT, Record, Value, one_of, parse_base64
 from ..tree.znodes import Znode
 
 FORMAT = "olap.partmove/backup"
@@ -32,23 +31,12 @@ _REMEDY = "Give a file that part_repair has written, as it was written"
 _ENVELOPE = Envelope("backup of a repair", FORMAT, VERSION, remedy=_REMEDY)
 
 
-def _bytes(text: object) -> bytes:
-    try:
-        return b64decode(text, validate=True) if isinstance(text, str) else _unfit()
-    except (NotBase64, ValueError):
-        return _unfit()
-
-
-def _unfit() -> bytes:
-    raise Unfit
-
-
 _HEADER = Record({"time": TEXT, "shard_path": TEXT, "czxid": COUNT, "kind": TEXT}, remedy=_REMEDY)
 _SAVED = Record(
     {
         "ensemble": one_of("hot", "cold"),
         "path": TEXT,
-        "data": Value(_bytes, "base64"),
+        "data": Value(parse_base64, "base64"),
         "version": COUNT,
     },
     remedy=_REMEDY,
@@ -61,7 +49,10 @@ class BackupHeader(NamedTuple):
     time: str
     shard_path: str
     czxid: int
-    """Transaction that created the shard path in hot: another one after the table was made again."""
+    """Transaction that created the shard path in hot: another one after the table was made again.
+
+    0 where hot does not have the table.
+    """
     kind: str
 
     def encode(self) -> bytes:

@@ -120,6 +120,8 @@ def _last_of_theirs(look: CaseLook, partition: PartitionEvidence, paths: list[st
             "Find out what wrote it, and remove it by hand",
         )
     for replica in partition.replicas:
+        if look.case.options.replica_is_gone and not replica.is_in_hot:
+            continue
         layout = look.case.layout.replica(replica.name)
         parts = [(path, part) for part in replica.cold if (path := layout.part(part.text)) in paths]
         for copy in read_parts(look.case.world.cold, parts):

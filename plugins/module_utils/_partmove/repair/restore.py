@@ -77,9 +77,9 @@ def _first_of_each(layout: ShardLayout, root: str, saved: Sequence[SavedZnode]) 
 def _refuse_other_table(hot: ZnodeStore, layout: ShardLayout, header: BackupHeader) -> None:
     hot.sync(layout.path)
     shard = hot.read([layout.path])[0]
-    if shard is None:
+    if shard is None and header.czxid:
         raise no_table(layout)
-    if shard.stat.czxid != header.czxid:
+    if shard is not None and shard.stat.czxid != header.czxid:
         raise PartMoveError(
             f"The table at {layout.path} was made again since the backup was written",
             remedy="What the backup has belongs to the former table; there is nothing to put it back to",

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from ..audit.audit import Row, ShardAudit, audit_shard
 from ..audit.judge import Verdict
 from ..audit.kind import Kind
-from ..errors import PartMoveError
+from ..errors import NoSuchTable, PartMoveError
 from ..formats.layout import ShardLayout
 from ..journal.events import Event
 from ..tree.ports import Journal
@@ -129,7 +129,11 @@ def _record(journal: Journal, report: RepairReport, kind: Kind) -> None:
 
 
 def _audited(world: RepairWorld, shard_path: str) -> ShardAudit:
-    audit = audit_shard(world.evidence(), shard_path)
+    """The audit; of a table that hot does not have, and that cold has no part of any more, without rows."""
+    try:
+        audit = audit_shard(world.evidence(), shard_path)
+    except NoSuchTable:
+        return ShardAudit(shard_path, ())
     if audit.unjudged:
         raise PartMoveError(f"{shard_path} cannot be judged: {audit.unjudged}")
     return audit

@@ -248,7 +248,7 @@ def test_a_server_that_is_silent_keeps_a_partition_as_it_is(unmarked: Repairs) -
         ({"lock_wait": "soon"}, "lock_wait is 'soon'"),
         ({"quiet": "soon"}, "quiet is 'soon'"),
         ({"partitions": ["a/b"]}, "a/b"),
-        ({"registrations": "/none"}, "The backup /none cannot be read: No such file or directory"),
+        ({"registrations": "/none"}, "The registrations /none cannot be read: No such file or directory"),
     ],
 )
 def test_options_that_cannot_be_are_refused(repairs: Repairs, options: dict[str, Any], message: str) -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from hashlib import sha256
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
@@ -20,6 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.repor
 from support.memory.arrange import write
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.moves import ListJournal
+from support.memory.tables import TableOptions
 
 REFUSAL = Refusal(GateName.AFTERMATH, "it is so", "Do this")
 
@@ -37,10 +39,23 @@ def test_replicas_that_register_the_same_share_a_digest() -> None:
         "state_before": "",
         "state_version": 0,
         "parts": [
-            {"part": PART, "digest": digest_of(first.payload), "replicas": ["r1", "r1"]},
-            {"part": PART, "digest": digest_of((b"other", ())), "replicas": ["r2"]},
+            {
+                "part": PART,
+                "digest": digest_of(first.payload),
+                "replicas": ["r1", "r1"],
+                "data": b64encode(first.znode.data).decode(),
+            },
+            {"part": PART, "digest": digest_of((b"other", ())), "replicas": ["r2"], "data": "b3RoZXI="},
         ],
     }
+
+
+def test_of_a_part_with_children_there_is_a_digest_alone() -> None:
+    bench = Bench(TableOptions(partitions=(DAY,), legacy=True))
+    partition = bench.reader().look([DAY]).partitions[DAY]
+    (part,) = partition.hot["r1"]
+    told = switching(PATH, partition, [part], "COLD")["parts"]
+    assert told == [{"part": PART, "digest": digest_of(part.payload), "replicas": ["r1"]}]
 
 
 def test_a_digest_is_of_all_znodes_of_a_part() -> None:

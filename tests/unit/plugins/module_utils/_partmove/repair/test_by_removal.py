@@ -42,6 +42,30 @@ def test_of_another_replica_that_alone_has_it(drifted: Drifted) -> None:
     assert drifted.done == [f"cold: delete {PATH}/{path}"]
 
 
+def test_of_a_table_that_was_dropped(drifted: Drifted) -> None:
+    drifted.bench.move()
+    drifted.bench.servers.drop_table()
+    assert set(drifted.kinds().values()) == {Kind.ANOTHER_REPLICA}
+    left = drifted.repair(Kind.ANOTHER_REPLICA).left[DAY]
+    assert "registered for no replica that hot has" in left.reason
+    assert drifted.done == []
+    found = drifted.repair(Kind.ANOTHER_REPLICA, Options(replica_is_gone=True))
+    assert [(row.partition, row.replica) for row in found.repaired] == [(DAY, "r1"), (DAY, "r2")]
+    assert drifted.done == [f"cold: delete {PATH}/replicas/{each}/parts/{PART}" for each in ("r1", "r2")]
+    again = drifted.repair(Kind.ANOTHER_REPLICA, Options(replica_is_gone=True))
+    assert (again.repaired, again.left) == ([], {})
+
+
+def test_what_is_no_part_of_a_table_that_was_dropped(drifted: Drifted) -> None:
+    drifted.bench.move()
+    drifted.bench.cold.set(f"{PATH}/replicas/r1/parts/{PART}", b"junk")
+    create_cold(ODD)(drifted.bench)
+    drifted.bench.servers.drop_table()
+    assert drifted.kinds("") == {"r1": Kind.UNREADABLE}
+    assert drifted.repair(Kind.UNREADABLE, Options(replica_is_gone=True)).left == {}
+    assert drifted.done == [f"cold: delete {PATH}/{ODD}"]
+
+
 def test_while_a_server_is_silent_nothing_is_removed(drifted: Drifted) -> None:
     drifted.bench.move()
     for names in drifted.bench.servers.disk.values():

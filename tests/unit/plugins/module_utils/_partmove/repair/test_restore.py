@@ -14,6 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.bac
     BackupHeader,
     SavedZnode,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.case import Options
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.restore import Restored, restore
 from support.memory.bench import DAY, PART, PATH
 from support.memory.drifted import Drifted
@@ -73,6 +74,18 @@ def test_a_table_that_is_gone(drifted: Drifted) -> None:
     first = header(drifted)
     drifted.bench.hot.delete(PATH, recursive=True)
     with pytest.raises(PartMoveError, match="no replicated table"):
+        put_back(drifted, first)
+
+
+def test_of_a_table_that_hot_did_not_have() -> None:
+    drifted = Drifted()
+    drifted.bench.move()
+    drifted.bench.servers.drop_table()
+    assert drifted.repair(Kind.ANOTHER_REPLICA, Options(replica_is_gone=True)).left == {}
+    first = drifted.header(Kind.ANOTHER_REPLICA)._replace(czxid=0)
+    assert put_back(drifted, first) == Restored([f"cold: {path}" for path in COPIES], [], 0)
+    drifted.bench.hot.create(PATH, b"")
+    with pytest.raises(PartMoveError, match="was made again since"):
         put_back(drifted, first)
 
 
