@@ -14,6 +14,7 @@ from support.servers.tls import TlsFiles
 
 from . import steady
 from .base import base
+from .carried import pack
 from .hosts import create, destroy, publish
 from .machine import StagingError, obstacle
 
@@ -49,6 +50,9 @@ def _arguments() -> argparse.ArgumentParser:
     certify.add_argument("folder", type=Path)
     certify.add_argument("names", nargs="+", help="names and addresses of the hosts")
     certify.set_defaults(run=lambda options: TlsFiles.create(options.folder, *options.names))
+    carry = commands.add_parser("carry", help="pack Ansible and the collection for a host")
+    carry.add_argument("file", type=Path)
+    carry.set_defaults(run=lambda options: print(pack(options.file)))
     write = commands.add_parser(
         "write", help="write to an ensemble until a file is there; print what happened"
     )

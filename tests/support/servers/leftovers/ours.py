@@ -109,6 +109,24 @@ def attached_again_after_it_was_cold(ground: Ground) -> None:
     ground.table.settle()
 
 
+def copied_while_cold(ground: Ground) -> None:
+    """Into another table of the server, which reads its own disk for that."""
+    ground.move(DAY)
+    _with_another_table(ground, f"ALTER TABLE {{}}_new REPLACE PARTITION {DAY} FROM {{}}")
+
+
+def replaced_while_cold(ground: Ground) -> None:
+    """What cold has of the part that is gone stays."""
+    ground.move(DAY)
+    _with_another_table(ground, f"ALTER TABLE {{}} REPLACE PARTITION {DAY} FROM {{}}_new")
+
+
+def copied_to_while_cold(ground: Ground) -> None:
+    """The part that came is registered in hot."""
+    ground.move(DAY)
+    _with_another_table(ground, f"ALTER TABLE {{}} ATTACH PARTITION {DAY} FROM {{}}_new")
+
+
 def made_again_at_the_same_path(ground: Ground) -> None:
     """The new table has a part of the same name in one of the partitions."""
     ground.move(DAY, OTHER)
@@ -168,6 +186,16 @@ def something_else_among_the_parts(ground: Ground) -> None:
     ground.registry.cold.create(f"{ground.table.path}/{SOMETHING_ELSE}", b"")
 
 
+def _with_another_table(ground: Ground, statement: str) -> None:
+    """Run a statement on the table and one beside it that has a row in the same partition."""
+    table, server = ground.table, ground.table.servers[0]
+    server.execute(f"CREATE TABLE {table.name}_new ({BY_DAY.columns}) ENGINE = MergeTree {BY_DAY.clauses}")
+    server.execute(f"INSERT INTO {table.name}_new VALUES ('2019-12-01', 7)")
+    server.execute(statement.format(table.name, table.name), replication_alter_partitions_sync=2)
+    server.execute(f"DROP TABLE {table.name}_new")
+    table.settle()
+
+
 def _add_r3(ground: Ground) -> None:
     """Add a replica on the server of r1, and wait until it has what is hot."""
     table, server = ground.table, ground.table.servers[0]
@@ -203,6 +231,9 @@ SCENES = (
     Scene(dropped_while_hot, _of_day(Kind.EMPTY)),
     Scene(detached_while_cold, _of_day(Kind.EMPTY_MARKED_COLD)),
     Scene(attached_again_after_it_was_cold, _of_day(Kind.HOT_MARKED_COLD)),
+    Scene(copied_while_cold, _of_day(Kind.COLD)),
+    Scene(replaced_while_cold, _of_day(Kind.GHOST)),
+    Scene(copied_to_while_cold, _of_day(Kind.HALF_COLD)),
     Scene(made_again_at_the_same_path, {DAY: both(Kind.FORMER_TABLE), OTHER: both(Kind.FORMER_TABLE)}),
     Scene(
         replica_added_while_cold,
