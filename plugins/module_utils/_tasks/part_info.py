@@ -51,6 +51,10 @@ class InspectParts:
     def run(self, resources: Resources) -> None:
         """Read one shard path after the other."""
         hot, cold = resources.open_given()
+        # A move that is over may be news to the members that answer here.
+        hot.sync("/")
+        if cold is not None:
+            cold.sync("/")
         for shard_path in told_apart(hot, cold, self._paths(hot)):
             self._inspect(hot, cold, shard_path)
 

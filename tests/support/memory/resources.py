@@ -17,11 +17,14 @@ from support.memory.bench import Bench
 
 
 class MemoryResources(Resources):
-    """Opens the ensembles of a bench; ``opened`` has the names of those that were asked for, in order."""
+    """Opens the ensembles of a bench, or other ``stores``.
+
+    ``opened`` has the names of those that were asked for, in order.
+    """
 
     def __init__(self, bench: Bench, params: Mapping[str, Any], *, check_mode: bool = False) -> None:
         super().__init__(params, ExitStack(), check_mode=check_mode)
-        self._stores = {"hot": bench.hot_store, "cold": bench.cold_store}
+        self.stores: dict[str, ZnodeStore] = {"hot": bench.hot_store, "cold": bench.cold_store}
         self.opened: list[str] = []
 
     def close(self) -> None:
@@ -31,5 +34,5 @@ class MemoryResources(Resources):
     def open_ensemble(self, name: str) -> ZnodeStore:
         """The store of the bench, below an overlay in check mode."""
         self.opened.append(name)
-        store = self._stores[name]
+        store = self.stores[name]
         return OverlayStore(store, self.clock) if self.check_mode else store

@@ -56,6 +56,21 @@ def test_where_partitions_are_and_how_much_there_is_of_them() -> None:
     assert not result["changed"]
 
 
+def test_members_that_lag_behind_are_waited_for() -> None:
+    bench = Bench()
+    for each in (bench.hot_ensemble, bench.cold_ensemble):
+        each.settle()
+    bench.move()
+    resources = MemoryResources(bench, DEFAULTS)
+    resources.stores = {
+        name: each.open(each.members[-1])
+        for name, each in (("hot", bench.hot_ensemble), ("cold", bench.cold_ensemble))
+    }
+    task = InspectParts(DEFAULTS)
+    task.run(resources)
+    assert [each["location"] for each in task.result()["partitions"]] == ["cold", "hot"]
+
+
 def test_only_the_partitions_that_are_asked_for() -> None:
     result = inspect(Bench(), partitions=[OTHER, "none"])
     assert [(each["partition"], each["location"]) for each in result["partitions"]] == [
