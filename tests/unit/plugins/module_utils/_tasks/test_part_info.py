@@ -62,6 +62,8 @@ def test_members_that_lag_behind_are_waited_for() -> None:
         each.settle()
     part = f"{PATH}/replicas/r1/parts/{PART}"
     data = bench.hot.get(part)[0]
+    # So that the two have given the table other transactions.
+    bench.cold.create("/else", b"")
     bench.cold.create(part, data, makepath=True)
     bench.hot.delete(part)
     resources = MemoryResources(bench, DEFAULTS)
