@@ -82,8 +82,11 @@ def test_only_what_is_hot_and_has_several_parts_is_merged(
     before = counts(table)
     assert before == [{MOVED: 2, SEVERAL: 2, MERGED: 1, ALSO: 2}] * 2
 
-    source = written(tmp_path, table, MOVED, SEVERAL, MERGED, ALSO)
-    given = {**options, "src": source, "poll": "1s"}
+    source = Path(written(tmp_path, table, MOVED, SEVERAL, MERGED, ALSO))
+    gone = {"shard_path": f"{table.path}_gone", "partition": MOVED}
+    line = f"OPTIMIZE TABLE gone PARTITION ID '{MOVED}' FINAL; -- {json.dumps(gone)}\n"
+    source.write_text(source.read_text(encoding="utf-8") + line, encoding="utf-8")
+    given = {**options, "src": str(source), "poll": "1s"}
     (checked,), _output = call_modules(tmp_path, Call("partition_merge", given, check_mode=True))
     assert counts(table) == before
     limited = Call("partition_merge", {**given, "limit": 1})
@@ -91,7 +94,10 @@ def test_only_what_is_hot_and_has_several_parts_is_merged(
         tmp_path, limited, Call("partition_merge", given), Call("partition_merge", given)
     )
 
-    passed_by = [{**each, "reason": "it is not in hot alone"} for each in wanted(table, MOVED)]
+    passed_by = [
+        {**gone, "reason": f"{gone['shard_path']} is no table with replicas in hot"},
+        *({**each, "reason": "it is not in hot alone"} for each in wanted(table, MOVED)),
+    ]
     assert checked["changed"]
     assert checked["merged"] == wanted(table, SEVERAL, ALSO)
     assert (checked["merged_already"], checked["passed_by"], checked["left"]) == (1, passed_by, 0)

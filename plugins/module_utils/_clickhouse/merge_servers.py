@@ -32,6 +32,10 @@ class ReplicaNow(NamedTuple):
 class HttpMergeServers(HttpReplicaProbe):
     """Asks and merges over the HTTP interface; raises PartMoveError as its base does."""
 
+    def server(self, shard_path: str, replica: str, host: str) -> str:
+        """The server of the replica, the same for all tables that it has; ``host`` as in `look`."""
+        return self._client(shard_path, replica, host).label
+
     def look(self, shard_path: str, replica: str, host: str, partition: str) -> ReplicaNow:
         """What there is now; ``host`` is the data of the replica's ``host`` znode."""
         table = self._table(shard_path, replica, host)

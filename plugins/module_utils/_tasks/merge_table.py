@@ -38,10 +38,7 @@ class MergeTable:
         names = sorted(hot.children([layout.replicas])[0] or ())
         metadata = hot.read([layout.metadata])[0]
         if metadata is None or not names:
-            raise NoSuchTable(
-                f"{shard_path} is no table with replicas in hot",
-                remedy="Delete its lines, or make a new report",
-            )
+            raise NoSuchTable(f"{shard_path} is no table with replicas in hot", remedy="Make a new report")
         version = parse_table_metadata(metadata.data, layout.metadata).format_version
         self._part_names = PartNames(layout, version)
         hosts = hot.read([layout.replica(name).host for name in names])

@@ -45,7 +45,7 @@ def _merge(line: str, where: str) -> Merge:
     match = _LINE.fullmatch(line)
     try:
         about = json.loads(match["about"]) if match else None
-    except ValueError:
+    except (ValueError, RecursionError):
         about = None
     if match is None or not isinstance(about, dict) or about.get("partition") != match["partition"]:
         raise FormatError(

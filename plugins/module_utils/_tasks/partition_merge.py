@@ -14,7 +14,7 @@ from typing import Any
 
 from .._clickhouse.merge_servers import HttpMergeServers, ReplicaNow
 from .._clickhouse.options import ClickHouseOptions
-from .._partmove.errors import FormatError, PartMoveError
+from .._partmove.errors import FormatError, NoSuchTable, PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.formats.names import check_partition_id
 from .._partmove.shard.location import Location
@@ -52,8 +52,7 @@ class MergePartitions:
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
         given = {name: value for name, value in params["clickhouse"].items() if value is not None}
-        self._options = ClickHouseOptions(**given)
-        self._servers = HttpMergeServers(self._options)
+        self._servers = HttpMergeServers(ClickHouseOptions(**given))
         self._root = coordination_root(params)
         self._wanted = list(_wanted(params))
         self._max_queue: int = params["max_queue"]
@@ -102,6 +101,8 @@ class MergePartitions:
         for merge in self._wanted:
             if self._begun >= self._limit:
                 return
+            if merge.shard_path not in self._tables:
+                continue
             if _is_merged([now for _replica, now in self._look(merge)]):
                 self._already += 1
             elif self._is_in_hot(merge, self._tables[merge.shard_path].location_seen(merge.partition)):
@@ -113,15 +114,18 @@ class MergePartitions:
         sets: dict[frozenset[str], ReplicaSet] = {}
         for merge in self._wanted:
             path = merge.shard_path
-            if path not in self._tables:
-                self._tables[path] = MergeTable(hot, cold, path, self._root)
-            servers = frozenset(map(self._server_of, self._tables[path].replicas))
+            try:
+                if path not in self._tables:
+                    self._tables[path] = MergeTable(hot, cold, path, self._root)
+            except NoSuchTable as error:
+                # A table may be dropped after the report was made.
+                self._passed_by.append({**merge._asdict(), "reason": error.message})
+                continue
+            servers = frozenset(
+                self._servers.server(path, each.name, each.host) for each in self._tables[path].replicas
+            )
             sets.setdefault(servers, ReplicaSet()).waiting.append(merge)
         return list(sets.values())
-
-    def _server_of(self, replica: Replica) -> str:
-        given = self._options.endpoint_of(replica.name)
-        return replica.host if given is None else f"{given[0]}:{given[1]}"
 
     def _go_on(self, replica_set: ReplicaSet, clock: Clock) -> None:
         """See whether the merge that runs is done, and begin the next one."""
