@@ -15,8 +15,8 @@ description:
     merged at a time.
   - A partition is merged when each replica has the same one part of it. Only then the next one is begun.
   - Only what is in hot alone is merged. An C(OPTIMIZE) of a cold part would take its rows out of the table.
-  - When a server is too busy, no further merge is begun, and the module fails with the reason. What was
-    begun is waited for. A run that was stopped can be started again; what is merged is passed by.
+  - While a server is too busy no merge is begun. When that lasts, the module ends what was begun, and fails
+    with the reason. A run that was stopped can be started again; what is merged is passed by.
 options:
   src:
     description:
@@ -56,6 +56,11 @@ options:
     description: Begin no more than so many merges, V(0) for any number.
     type: int
     default: 0
+  patience:
+    description: How long servers may be too busy, without a break, until the module stops. Merges leave them
+      something to do, such as to fetch the part.
+    type: str
+    default: 10m
   timeout:
     description: How long one partition may take until it is merged on every replica, as seconds or with a
       unit.
@@ -165,6 +170,7 @@ def main() -> None:
             "max_queue": {"type": "int", "default": 20},
             "max_merges": {"type": "int", "default": 8},
             "limit": {"type": "int", "default": 0},
+            "patience": {"type": "str", "default": "10m"},
             "timeout": {"type": "str", "default": "6h"},
             "poll": {"type": "str", "default": "5s"},
             "coordination_root": argspec.COORDINATION_ROOT,

@@ -125,7 +125,8 @@ def test_playbook_stops_while_servers_are_busy_and_goes_on_later(
     playbook = tmp_path / "site.yml"
     playbook.write_text(json.dumps([{"ansible.builtin.import_playbook": "olap.partmove.merge_parts"}]))
 
-    stopped = run_playbook(playbook, "-e", f"@{extra}", "-e", "merge_parts_max_queue=0")
+    limits = {"merge_parts_max_queue": 0, "merge_parts_patience": "1s"}
+    stopped = run_playbook(playbook, "-e", f"@{extra}", "-e", json.dumps(limits))
     assert stopped.status != 0
     assert f"Stopped before partition {SEVERAL} of {table.path}: ClickHouse at 127.0.0.1:" in stopped.output
     assert "has 1 entries in its queue for the table, more than max_queue, 0" in stopped.output

@@ -44,6 +44,8 @@ class ReplicaSet:
 
     waiting: deque[Merge] = field(default_factory=deque)
     running: Running | None = None
+    busy_until: float | None = None
+    """Until when it is waited for servers that are too busy, in seconds since 1970; None where none is."""
 
 
 class MergePartitions:
@@ -58,6 +60,7 @@ class MergePartitions:
         self._max_queue: int = params["max_queue"]
         self._max_merges: int = params["max_merges"]
         self._timeout = parse_duration(params["timeout"], "timeout")
+        self._patience = parse_duration(params["patience"], "patience")
         self._poll = parse_duration(params["poll"], "poll")
         self._limit: int = params["limit"] or len(self._wanted)
         self._tables: dict[str, MergeTable] = {}
@@ -93,9 +96,13 @@ class MergePartitions:
         while True:
             for each in sets:
                 self._go_on(each, resources.clock)
-            if not any(each.running for each in sets):
+            if not any(map(self._is_at_work, sets)):
                 return
             resources.clock.sleep(self._poll)
+
+    def _is_at_work(self, replica_set: ReplicaSet) -> bool:
+        is_waiting = replica_set.busy_until is not None and not self._stopped and self._begun < self._limit
+        return replica_set.running is not None or is_waiting
 
     def _foretell(self) -> None:
         for merge in self._wanted:
@@ -135,24 +142,24 @@ class MergePartitions:
             self._merged.append(replica_set.running.merge)
             replica_set.running = None
         while replica_set.waiting and not self._stopped and self._begun < self._limit:
-            replica_set.running = self._begin(replica_set.waiting.popleft(), clock)
-            if replica_set.running is not None:
+            replica_set.running = self._begin(replica_set, clock)
+            if replica_set.running is not None or replica_set.busy_until is not None:
                 return
 
-    def _begin(self, merge: Merge, clock: Clock) -> Running | None:
+    def _begin(self, replica_set: ReplicaSet, clock: Clock) -> Running | None:
         """Give the statement to the leader; None where it is not to be given, or the servers are too busy."""
+        merge = replica_set.waiting[0]
         found = self._look(merge)
-        if _is_merged([now for _replica, now in found]):
+        is_merged = _is_merged([now for _replica, now in found])
+        busy = "" if is_merged else next(filter(None, (self._too_much(now) for _replica, now in found)), "")
+        if busy:
+            self._wait_or_stop(replica_set, busy, clock.now())
+            return None
+        replica_set.busy_until = None
+        replica_set.waiting.popleft()
+        if is_merged:
             self._already += 1
             return None
-        for _replica, now in found:
-            if too_much := self._too_much(now):
-                self._stopped = (
-                    f"Stopped before partition {merge.partition} of {merge.shard_path}:"
-                    f" {now.server} {too_much}. What was begun is done; run again, when the servers are less"
-                    " busy, to go on."
-                )
-                return None
         # Where there are several leaders, or none is told, any replica will do.
         replica = next((replica for replica, now in found if now.is_leader), found[0][0])
         # An OPTIMIZE of what is cold would take its rows out of the table: nothing comes between the two.
@@ -176,13 +183,26 @@ class MergePartitions:
         return self._servers.optimize(merge.shard_path, replica.name, replica.host, merge.partition)
 
     def _too_much(self, now: ReplicaNow) -> str:
+        """Why no merge is begun now; empty where one may be."""
         if now.queue > self._max_queue:
             return (
-                f"has {now.queue} entries in its queue for the table, more than max_queue, {self._max_queue}"
+                f"{now.server} has {now.queue} entries in its queue for the table, more than max_queue,"
+                f" {self._max_queue}"
             )
         if now.merges > self._max_merges:
-            return f"runs {now.merges} merges, more than max_merges, {self._max_merges}"
+            return f"{now.server} runs {now.merges} merges, more than max_merges, {self._max_merges}"
         return ""
+
+    def _wait_or_stop(self, replica_set: ReplicaSet, busy: str, now: float) -> None:
+        """Give servers time to do what the last merge left to do; stop where that is not enough."""
+        if replica_set.busy_until is None:
+            replica_set.busy_until = now + self._patience
+        if now >= replica_set.busy_until:
+            merge = replica_set.waiting[0]
+            self._stopped = (
+                f"Stopped before partition {merge.partition} of {merge.shard_path}: {busy}. What was begun is"
+                " done; run again, when the servers are less busy, to go on."
+            )
 
     def _is_done(self, running: Running, clock: Clock) -> bool:
         merge = running.merge
