@@ -94,6 +94,10 @@ demo: setup ## Classify and move partitions of real servers on this machine
 record: setup ## Record the znodes that the demo uses where there is no ClickHouse
 	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.record
 
+.PHONY: screenshots
+screenshots: setup ## Take the pictures of the report in docs/images
+	@PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python -m demo.screenshots
+
 # FAULTS: how many; SEED: which; ONLY: the numbers to carry out again, such as 17,20-29.
 .PHONY: faults
 faults: setup ## Break real servers at every step of a move, or FAULTS=300 SEED=2

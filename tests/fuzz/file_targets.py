@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The parsers of files: policies, snapshots and logs of a ZooKeeper server, backups of repairs."""
+"""The parsers of files: policies, snapshots and logs of a ZooKeeper server, backups of repairs, merges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from tempfile import TemporaryDirectory
 
 from olap_partmove._partmove.errors import PartMoveError
 from olap_partmove._partmove.repair.backup import BackupHeader, SavedZnode, parse_backup
+from olap_partmove._tasks.merges_file import merges_in
 from partition_classify.policy.file import parse_policy
+from partition_classify.report.figures import MergeFigures
+from partition_classify.report.merges import sql_lines
 from partition_classify.sources.snapshot import SnapshotReader
 from partition_classify.zookeeper_files.folders import DataFolder
 from support.classify.members import rows_of
@@ -52,6 +55,12 @@ _BACKUP = b"".join(
         SavedZnode("hot", _STATE, b"COLD", 1).encode(),
     ]
 )
+_MERGES = [
+    MergeFigures(
+        "/tables/0000/events", "201912", "OPTIMIZE TABLE a.b PARTITION ID '201912' FINAL", 4, 2, None
+    ),
+    MergeFigures("/tables/é", "all", "OPTIMIZE TABLE … PARTITION ID 'all' FINAL", 4, 2, 1 << 40),
+]
 _SEAL = 8 + 4 + 1
 _END_OF_RECORDS = 4 + 1
 
@@ -61,6 +70,7 @@ def file_targets() -> list[Target]:
     return [
         _target("policy file", [_POLICY], lambda data: parse_policy(data, "policy.yml")),
         _target("backup of a repair", [_BACKUP], lambda data: parse_backup(data, "a file")),
+        _target("merges of a report", ["".join(sql_lines(_MERGES)).encode()], _read_merges),
         _target("snapshot file", [_snapshot()], _read_snapshot),
         _target("snapshot file, gzip", [_snapshot("gz")], _read_compressed("gz")),
         _target("snapshot file, snappy", [_snapshot("snappy")], _read_compressed("snappy")),
@@ -75,6 +85,10 @@ def file_targets() -> list[Target]:
 
 def _target(name: str, corpus: list[bytes], read: Callable[[bytes], object]) -> Target:
     return Target(name, corpus, read, PartMoveError)
+
+
+def _read_merges(data: bytes) -> object:
+    return list(merges_in(data.decode(errors="surrogateescape").splitlines(), "merges.sql"))
 
 
 def _read(folder: Path) -> object:

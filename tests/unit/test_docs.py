@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The page about gates lists exactly the gates that the code has."""
+"""The page about gates lists exactly the gates that the code has, and pictures are there and small."""
 
 from __future__ import annotations
 
@@ -40,3 +40,14 @@ def test_the_page_has_every_gate_and_no_other() -> None:
 def test_no_gate_is_only_a_name(name: GateName) -> None:
     uses = [path for path in PRODUCT.rglob("*.py") if f"GateName.{name.name}" in path.read_text("utf-8")]
     assert any(path.name != "names.py" for path in uses)
+
+
+def test_pictures_are_those_that_pages_show_and_small() -> None:
+    images = ROOT / "docs" / "images"
+    shown = {
+        (page.parent / target).resolve()
+        for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+        for target in re.findall(r"\]\(([^)]+\.png)\)", page.read_text(encoding="utf-8"))
+    }
+    assert shown == set(images.iterdir())
+    assert max(each.stat().st_size for each in images.iterdir()) < 200_000

@@ -10,9 +10,10 @@ import http.client
 import json
 import re
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
+from urllib.parse import urlencode
 
 from .._partmove.errors import PartMoveError
 from .._partmove.text import shortened
@@ -69,6 +70,12 @@ class ClickHouseClient:
             raise self._not_understood(body) from error
         return list(rows)
 
+    def execute(self, sql: str, **settings: int) -> None:
+        """Run a statement that has no rows, with these settings; otherwise as `rows`."""
+        status, body = self._post(sql, settings)
+        if status != http.client.OK:
+            raise self._refused(status, body.decode(errors="replace"))
+
     def stream(self, sql: str) -> Iterator[dict[str, Any]]:
         """Run a SELECT and give its rows by column, with few of them in memory; otherwise as `rows`."""
         try:
@@ -92,17 +99,20 @@ class ClickHouseClient:
             raise self._not_understood(line)
         return row
 
-    def _post(self, sql: str) -> tuple[int, bytes]:
+    def _post(self, sql: str, settings: Mapping[str, int] | None = None) -> tuple[int, bytes]:
         try:
             with closing(self._connection()) as connection:
-                response = self._request(connection, sql)
+                response = self._request(connection, sql, settings)
                 return response.status, response.read()
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
 
-    def _request(self, connection: http.client.HTTPConnection, sql: str) -> http.client.HTTPResponse:
+    def _request(
+        self, connection: http.client.HTTPConnection, sql: str, settings: Mapping[str, int] | None = None
+    ) -> http.client.HTTPResponse:
         # Without waiting for the end the status would be sent before the query can fail.
-        connection.request("POST", "/?wait_end_of_query=1", sql.encode(), self._headers())
+        given = urlencode({"wait_end_of_query": 1, **(settings or {})})
+        connection.request("POST", f"/?{given}", sql.encode(), self._headers())
         return connection.getresponse()
 
     def _connection(self) -> http.client.HTTPConnection:

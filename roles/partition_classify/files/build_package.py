@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 MODULE_UTILS = HERE.parents[2] / "plugins" / "module_utils"
 _TIME = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o644 << 16
-_PACKED = (".py", ".j2")
+_PACKED = (".py", ".j2", ".js")
 _PACKAGE = "partition_classify.zip"
 _PROGRAMS = ("background.py", "classify.py", "fetch.py", "log4j2.properties")
 
@@ -60,7 +60,7 @@ def _write(target: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _package(name: str, root: Path) -> dict[str, bytes]:
-    """Name in the zip and bytes of every module and template at and below the folder of a package."""
+    """Name in the zip and bytes of every module, template and script at and below the folder of a package."""
     found = [path for path in sorted(root.rglob("*")) if path.suffix in _PACKED]
     if not found:
         raise FileNotFoundError(f"there are no Python modules in {root}")

@@ -2,26 +2,34 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Figures of a report: as many as there can be, and none."""
+"""Figures of a report: of a fleet with 500 tables and five years of daily partitions, and of nothing."""
 
 from __future__ import annotations
 
 import random
-from datetime import date, timedelta
+from collections.abc import Sequence
 
 from partition_classify.report.figures import (
     Amount,
-    DayFigures,
     EnsembleFigures,
     GatedPartition,
     GateFigures,
     HotFigures,
+    MergeFigures,
+    MergesFigures,
+    MonthFigures,
     OtherTables,
+    PartsFigures,
     ReportFigures,
     TableFigures,
 )
+from partition_classify.report.forecast import MonthZnodes, forecast_of, month_text
 
 NOTHING = Amount()
+TABLES = 500
+MONTHS = 60
+NAME = "/clickhouse/tables/*/analytics/events_of_a_product_with_a_long_name"
+THIS_MONTH = 2026 * 12 + 10
 
 
 def amount(znodes: int) -> Amount:
@@ -29,48 +37,136 @@ def amount(znodes: int) -> Amount:
     return Amount(znodes // 30, znodes, znodes * 90, znodes * 250)
 
 
-def table(name: str, znodes: int, after: int) -> TableFigures:
-    """A table with so many znodes today, and after the plan."""
-    return TableFigures(name, 16, amount(znodes), amount(after), znodes - after, 0.123456)
-
-
-def large(name: str = "/clickhouse/tables/*/database/events_of_a_long_name") -> ReportFigures:
-    """A report with as many rows as there can be."""
-    numbers = random.Random(7)
-    tables = [table(f"{name}_{each}", 3_000_000 - each, numbers.randrange(3_000_000)) for each in range(100)]
-    newest = date(2026, 11, 20)
-    days = [
-        DayFigures((newest - timedelta(days=age)).isoformat(), numbers.randrange(1, 9_999), 10**6, age)
-        for age in range(353, -1, -1)
-    ]
-    stopped = tuple(GatedPartition(name, f"2026{each}", 10**6, f"OPTIMIZE {name}") for each in range(10, 15))
-    gates = [
-        GateFigures(gate, "Why.", f"Wait for {name}", amount(10**6), stopped)
-        for gate in ("queue_clear", "one_part", "mutations_applied")
-    ]
-    hot = HotFigures(*(amount(number * 10**6) for number in (29, 13, 4, 1, 2, 3, 17)))
+def large(name: str = NAME) -> ReportFigures:
+    """A report of 500 tables and five years, whose figures fit together."""
+    months = _months(random.Random(7))
+    now, merge, stay = (sum(getattr(month, kind) for month in months) for kind in ("now", "merge", "stay"))
+    hot = HotFigures(
+        today=amount(now + merge + stay),
+        moved=amount(now + merge),
+        now=amount(now),
+        gated=amount(merge),
+        reheated=amount(1_200),
+        busy=amount(stay // 20),
+        left_alone=amount(stay // 10),
+        after=amount(stay + 1_200),
+    )
+    tables = _tables(name, hot)
+    first_month = THIS_MONTH - MONTHS + 1
+    znodes = {
+        first_month + number: MonthZnodes(month.znodes, month.znodes // 50)
+        for number, month in enumerate(months)
+    }
     return ReportFigures(
         as_of="2026-11-20T22:15:00.000Z",
-        source=f"zookeeper hot=zk1:2181 root={name}",
+        source=f"zookeeper hot=zk1:2181,zk2:2181,zk3:2181 root={name.split('*', maxsplit=1)[0]}",
         policy_digest="0" * 64,
-        tables=10_000,
-        shard_paths=160_000,
+        tables=TABLES,
+        shard_paths=16 * TABLES,
         hot=hot,
-        cold=amount(10**6),
-        ensemble=EnsembleFigures(40_000_000, 28_000_000, 0.725, 9 * 10**9, 5 * 10**9),
-        most_to_gain=tuple(tables[:10]),
-        largest_tables=tuple(tables),
-        other_tables=OtherTables(9_900, amount(10**7), amount(10**6)),
-        gates=tuple(gates),
-        days=tuple(days),
-        years=tuple(DayFigures(str(year), 10**5, 10**7, 10**4) for year in range(2015, 2026)),
+        cold=amount(1_200),
+        ensemble=EnsembleFigures(
+            hot.today.znodes + 10**6, stay + 10**6, 0.9, hot.today.snapshot_bytes + 10**8, 10**9
+        ),
+        most_to_gain=tuple(sorted(tables, key=lambda table: -table.gained_znodes)[:10]),
+        largest_tables=tables,
+        other_tables=OtherTables(0, NOTHING, NOTHING, 0, 0),
+        gates=_gates(name, merge),
+        months=tuple(months),
+        earlier=MonthFigures(month_text(first_month - 1), 3, 0, 0, 90),
+        parts=_parts(now, merge, stay),
+        merges=_merges(name, merge),
+        forecast=forecast_of(znodes, THIS_MONTH, hot),
     )
+
+
+def _months(numbers: random.Random) -> list[MonthFigures]:
+    """A fleet that grows, in which some of what is old was never merged."""
+    months = []
+    for number in range(MONTHS):
+        age = MONTHS - 1 - number
+        znodes = 40_000 + 2_600 * number + numbers.randrange(12_000)
+        stay = znodes if age < 2 else znodes // 25
+        merge = 0 if age < 2 else (znodes - stay) * (12 + numbers.randrange(10) + number // 3) // 100
+        when = month_text(THIS_MONTH - age)
+        months.append(MonthFigures(when, znodes // 30, stay, merge, znodes - stay - merge))
+    return months
+
+
+def _tables(name: str, hot: HotFigures) -> tuple[TableFigures, ...]:
+    """The tables of the fleet, whose sums are those of hot but for what is lost by rounding."""
+    weights = [1 / (number + 12) for number in range(TABLES)]
+    tables = []
+    for number, weight in enumerate(weights):
+        share = weight / sum(weights)
+        today, now, gated = (int(each.znodes * share) for each in (hot.today, hot.now, hot.gated))
+        after = today - now - gated
+        tables.append(
+            TableFigures(
+                f"{name}_{number}", 16, amount(today), amount(after), now + gated, now, gated, round(share, 6)
+            )
+        )
+    return tuple(tables)
+
+
+def _gates(name: str, merge: int) -> tuple[GateFigures, ...]:
+    stopped = tuple(
+        GatedPartition(name.replace("*", "03"), f"202611{day}", 900 - day, f"OPTIMIZE {name}")
+        for day in range(10, 15)
+    )
+    return tuple(
+        GateFigures(gate, "Why it is there.", f"Wait for {name}", amount(znodes), stopped)
+        for gate, znodes in (("queue_clear", 12_000), ("one_part", merge), ("mutations_applied", 900))
+    )
+
+
+def _parts(now: int, merge: int, stay: int) -> tuple[PartsFigures, ...]:
+    ranges: Sequence[tuple[int, int | None]] = (
+        (1, 1), (2, 2), (3, 5), (6, 10), (11, 50), (51, 100), (101, None),
+    )  # fmt: skip
+    one = PartsFigures(1, 1, (now + stay) // 6, now + stay, now // 6)
+    several = [
+        PartsFigures(first, last, merge // 6 // 2**number, merge // 2**number, merge // 7 // 2**number)
+        for number, (first, last) in enumerate(ranges[1:], start=1)
+    ]
+    return (one, *several)
+
+
+def _merges(name: str, znodes: int) -> MergesFigures:
+    path = name.replace("*", "03")
+    first = tuple(
+        MergeFigures(
+            path,
+            str(20230101 + number),
+            f"OPTIMIZE TABLE analytics.events PARTITION ID '{20230101 + number}' FINAL",
+            120 - number,
+            20 - number // 5,
+            None if number % 10 == 9 else 10**8 * (1 + number),
+        )
+        for number in range(100)
+    )
+    return MergesFigures(znodes // 30, znodes, 7 * 10**12, znodes // 300, 41, first)
 
 
 def empty() -> ReportFigures:
     """A report of ensembles in which nothing is registered."""
-    hot = HotFigures(*[NOTHING] * 7)
-    nothing = OtherTables(0, NOTHING, NOTHING)
+    hot = HotFigures(*[NOTHING] * 8)
     return ReportFigures(
-        "2026-11-20T22:15:00.000Z", "x", "0" * 64, 0, 0, hot, NOTHING, None, (), (), nothing, (), (), ()
+        as_of="2026-11-20T22:15:00.000Z",
+        source="x",
+        policy_digest="0" * 64,
+        tables=0,
+        shard_paths=0,
+        hot=hot,
+        cold=NOTHING,
+        ensemble=None,
+        most_to_gain=(),
+        largest_tables=(),
+        other_tables=OtherTables(0, NOTHING, NOTHING, 0, 0),
+        gates=(),
+        months=(),
+        earlier=None,
+        parts=(),
+        merges=MergesFigures(0, 0, 0, 0, 0, ()),
+        forecast=None,
     )

@@ -18,10 +18,12 @@ import pytest
 
 _SECONDS = 600
 _SCHEMES = {"dark": 0, "light": 1}
-_POLICY = "default-src 'none';"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_SCRIPTS = re.compile(r"; script-src '[^']*'")
 _PROBE = """<script>
 const page = document.documentElement;
 parent.document.body.dataset.probe = [innerWidth, page.scrollWidth, page.scrollHeight].join(" ");
+{script}
 </script></body>"""
 
 
@@ -41,6 +43,8 @@ class Shown(NamedTuple):
     """The colour of the top left corner: ``#0d141c``."""
     console: list[str]
     """What the browser had to complain about."""
+    told: str | None
+    """What a script of the test left in ``parent.document.body.dataset.told``."""
 
 
 def chromium_program() -> str:
@@ -51,17 +55,19 @@ def chromium_program() -> str:
     return program
 
 
-def show(page: Path, folder: Path, *, width: int, height: int, scheme: str) -> Shown:
+def show(page: Path, folder: Path, *, width: int, height: int, scheme: str, script: str = "") -> Shown:
     """Show the page in a frame of this size; the screenshot is ``folder/<width>-<scheme>.png``.
 
-    Measured is a copy of the page that is allowed one script, that which measures.
+    Measured is a copy of the page that is allowed one more script, which measures and then is ``script``.
     """
     text = page.read_text(encoding="utf-8")
     assert _POLICY in text
     assert "</body>" in text
     copy = folder / f"{width}-{scheme}.html"
-    measured = text.replace(_POLICY, f"{_POLICY} script-src 'unsafe-inline';", 1)
-    measured = html.escape(measured.replace("</body>", _PROBE, 1))
+    # A browser that is told the digest of one script runs no other, whatever else it is told.
+    measured = _SCRIPTS.sub("", text, count=1)
+    measured = measured.replace(_POLICY, f"{_POLICY}; script-src 'unsafe-inline'", 1)
+    measured = html.escape(measured.replace("</body>", _PROBE.replace("{script}", script), 1))
     copy.write_text(_WINDOW.format(width=width, height=height, page=measured), encoding="utf-8")
     screenshot = copy.with_suffix(".png")
     done = subprocess.run(
@@ -91,7 +97,16 @@ def show(page: Path, folder: Path, *, width: int, height: int, scheme: str) -> S
     assert probe, done.stderr
     inner_width, scroll_width, scroll_height = map(int, probe.groups())
     console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    return Shown(inner_width, scroll_width, scroll_height, _first_pixel(screenshot), console)
+    told = re.search(r'data-told="([^"]*)"', done.stdout)
+    background = _first_pixel(screenshot)
+    return Shown(
+        inner_width,
+        scroll_width,
+        scroll_height,
+        background,
+        console,
+        html.unescape(told[1]) if told else None,
+    )
 
 
 def _first_pixel(png: Path) -> str:

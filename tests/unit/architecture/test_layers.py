@@ -69,7 +69,9 @@ LAYERS = {
             "olap_partmove._partmove",
             "olap_partmove._zookeeper",
             "build_package",
+            # With the package of the templates comes that of what is safe in them.
             "jinja2",
+            "markupsafe",
             "partition_classify",
             "py4j",
             "pyspark",

@@ -30,6 +30,7 @@ from .policy.rule_use import RuleUse, complaints, refuse_complaints
 from .policy.transforms import plan_rows
 from .progress import Progress, tell
 from .report.files import prepare_report, report_place, write_report
+from .report.merges import all_merges
 from .report.sums import figures_of
 from .session import make_session
 from .sources.choice import Source, servers_of, source_of
@@ -122,7 +123,8 @@ def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.
         if arguments.parquet:
             write_parquet(rows, arguments.parquet, arguments.as_of)
         if arguments.report:
-            write_report(figures_of(rows, header, source.size_of_hot()), arguments.report)
+            figures = figures_of(rows, header, source.size_of_hot())
+            write_report(figures, all_merges(rows), arguments.report)
             tell(f"wrote the report to {arguments.report}")
     return header
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
+from partition_classify.report.files import REPORT_FILES
 from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role
 from support.ansible.role_runs import changed
 from support.servers.spark_cluster import standalone_cluster
@@ -40,11 +41,15 @@ def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_pat
     assert role.plan.read_bytes() == copy.read_bytes() == before
     assert not role.facts()[1]["changed"]
     assert role.facts()[1]["report"] == str(tmp_path / "report" / "report.html")
-    for name in ("report.html", "report.json"):
+    for name in REPORT_FILES:
         assert (copy.parent / name).read_bytes() == (tmp_path / "report" / name).read_bytes()
 
-    checked = role.run("--check", policy={"version": 1})
-    assert changed(checked) == 1
+    # The report is where it was asked for.
+    seen = {"report_dest": str(tmp_path / "seen"), "report_controller_dest": str(tmp_path / "copied")}
+    checked = role.run("--check", policy={"version": 1}, **seen)
+    assert changed(checked) == 2
+    for folder in seen.values():
+        assert {each.name for each in Path(folder).iterdir()} == set(REPORT_FILES)
     assert role.plan.read_bytes() == before
     path, result = role.facts()
     assert path != str(role.plan)

@@ -14,7 +14,7 @@ import json
 from dataclasses import asdict, dataclass
 
 FORMAT = "olap.partmove/report"
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class HotFigures:
     today: Amount
     moved: Amount
     """What leaves hot."""
+    now: Amount
+    """That part of ``moved`` that can go now: no gate was seen to be closed."""
     gated: Amount
     """That part of ``moved`` that needs a merge first."""
     reheated: Amount
@@ -61,6 +63,7 @@ class HotFigures:
     left_alone: Amount
     """What stays in hot because the policy leaves its tables alone."""
     after: Amount
+    """What is left once the merges are done too, with what comes back."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,10 @@ class TableFigures:
     after: Amount
     gained_znodes: int
     """How many znodes fewer hot has after the plan; below 0 when more come back than go."""
+    now_znodes: int
+    """How many can go now."""
+    gated_znodes: int
+    """How many can go once they are merged."""
     share: float
     """The share that the table has of all znodes of parts in hot today, from 0 to 1."""
 
@@ -84,6 +91,8 @@ class OtherTables:
     tables: int
     today: Amount
     after: Amount
+    now_znodes: int
+    gated_znodes: int
 
 
 @dataclass(frozen=True)
@@ -110,15 +119,101 @@ class GateFigures:
 
 
 @dataclass(frozen=True)
-class DayFigures:
-    """Partitions in hot that changed last on a day, or in a year."""
+class MonthFigures:
+    """What hot has of partitions that changed last in a month, in znodes."""
 
     when: str
-    """The day in UTC, such as ``2026-10-31``, or the year, such as ``2026``."""
+    """The month in UTC, such as ``2026-10``."""
+    partitions: int
+    stay: int
+    """Znodes that stay in hot."""
+    merge: int
+    """Znodes that go once their partitions are merged."""
+    now: int
+    """Znodes that can go now."""
+
+    @property
+    def znodes(self) -> int:
+        """All of them."""
+        return self.stay + self.merge + self.now
+
+
+@dataclass(frozen=True)
+class PartsFigures:
+    """Partitions in hot of which the replicas have so many parts."""
+
+    at_least: int
+    at_most: int | None
+    """None for any number."""
     partitions: int
     znodes: int
     moved: int
     """How many of the partitions leave hot."""
+
+
+@dataclass(frozen=True)
+class MergeFigures:
+    """A partition to be merged."""
+
+    shard_path: str
+    partition: str
+    statement: str
+    znodes: int
+    """How many znodes hot loses once it is merged and moved."""
+    parts: int
+    """How many parts a replica has of it."""
+    bytes_on_disk: int | None
+    """What a replica has of it on disk, and writes again; None where no server was asked."""
+
+
+@dataclass(frozen=True)
+class MergesFigures:
+    """The merges that partitions need before they can go."""
+
+    partitions: int
+    """How many are to be merged, which is how many statements there are."""
+    znodes: int
+    bytes_on_disk: int
+    """What a replica of each writes again, of those of which it is known."""
+    unknown: int
+    """Of how many partitions it is not known."""
+    waiting: int
+    """Partitions that the servers have merged, and whose old parts are still registered."""
+    first: tuple[MergeFigures, ...]
+    """Those that gain most for what they write, in the order of merges.sql."""
+
+
+@dataclass(frozen=True)
+class MonthCount:
+    """How many znodes hot had by the end of a month, of those that it has today."""
+
+    when: str
+    znodes: int
+
+
+@dataclass(frozen=True)
+class MonthForecast:
+    """How many znodes of parts hot will have by the end of a month."""
+
+    when: str
+    without: int
+    """When nothing is moved."""
+    without_merges: int
+    """When what can go at once is moved month by month, and nothing is merged for it."""
+    with_merges: int
+    """When all that the policy calls cold is moved month by month, with the merges that it needs."""
+
+
+@dataclass(frozen=True)
+class ForecastFigures:
+    """Znodes of parts in hot by month, so far and to come."""
+
+    znodes_per_month: int
+    """How many are expected to come in a month."""
+    months_counted: int
+    """Over how many full months, the newest there are, that is the median."""
+    so_far: tuple[MonthCount, ...]
+    to_come: tuple[MonthForecast, ...]
 
 
 @dataclass(frozen=True)
@@ -151,10 +246,14 @@ class ReportFigures:
     largest_tables: tuple[TableFigures, ...]
     other_tables: OtherTables
     gates: tuple[GateFigures, ...]
-    days: tuple[DayFigures, ...]
-    """The days of the newest twelve months, without those on which nothing changed last."""
-    years: tuple[DayFigures, ...]
-    """The years of the time before."""
+    months: tuple[MonthFigures, ...]
+    """Each month from the first to that of the plan."""
+    earlier: MonthFigures | None
+    """The time before them together, as that of its last month; None where there is nothing."""
+    parts: tuple[PartsFigures, ...]
+    merges: MergesFigures
+    forecast: ForecastFigures | None
+    """None where too few months are known."""
 
 
 def json_text(figures: ReportFigures) -> str:

@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
 from olap_partmove._partmove.errors import PlanError
 
-from .figures import ReportFigures, json_text
+from .figures import MergeFigures, ReportFigures, json_text
+from .merges import sql_lines
 
-REPORT_FILES = ("report.html", "report.json")
+REPORT_FILES = ("report.html", "report.json", "merges.sql")
 
 
 def report_place(folder: Path | None) -> str | None:
@@ -34,12 +36,16 @@ def prepare_report(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def write_report(figures: ReportFigures, folder: Path) -> None:
-    """Write both files, each beside its place first, so that nobody sees half of one."""
+def write_report(figures: ReportFigures, merges: Iterable[MergeFigures], folder: Path) -> None:
+    """Write all files, each beside its place first, so that nobody sees half of one.
+
+    ``merges`` are all that there are, which may be too many for memory.
+    """
     from .page import html_text  # noqa: PLC0415 - needs Jinja2, as no other part of the job does
 
-    texts = (html_text(figures), json_text(figures))
-    for name, text in zip(REPORT_FILES, texts, strict=True):
+    contents: tuple[Iterable[str], ...] = ([html_text(figures)], [json_text(figures)], sql_lines(merges))
+    for name, content in zip(REPORT_FILES, contents, strict=True):
         written = folder / f".{name}.new"
-        written.write_text(text, encoding="utf-8")
+        with written.open("w", encoding="utf-8") as file:
+            file.writelines(content)
         written.replace(folder / name)

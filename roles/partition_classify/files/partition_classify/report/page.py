@@ -2,57 +2,70 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The figures of a report as one HTML file that needs nothing else: no script, and nothing of a network."""
+"""The figures of a report as one HTML file that needs nothing else, and nothing of a network.
+
+Its one script searches the tables; the page names its digest, so that a browser runs no other.
+"""
 
 from __future__ import annotations
 
 import calendar
 import pkgutil
-from collections.abc import Sequence
-from datetime import date
-from math import log
-from typing import NamedTuple
+from base64 import b64encode
+from hashlib import sha256
 
 import jinja2
+from markupsafe import Markup
 
-from .figures import DayFigures, ReportFigures
+from .charts import HEIGHT, WIDTH, age_chart, forecast_chart
+from .figures import ReportFigures
 
 TEMPLATE = "report.html.j2"
-LEVELS = 5
-"""How many shades the calendar has, besides the one for a day without partitions."""
+SCRIPT = "search.js"
 
 _MINUS = "\N{MINUS SIGN}"
 _SIZES = ("KiB", "MiB", "GiB", "TiB")
 _COUNTS = ("k", "M", "G")
 
 
-class Cell(NamedTuple):
-    """A day of the calendar; ``level`` is 0 for nothing and up to LEVELS for the most partitions."""
-
-    day: date
-    figures: DayFigures
-    level: int
-
-
-class Month(NamedTuple):
-    """A month of the calendar: weeks from Monday on, None for days of other months."""
-
-    name: str
-    weeks: list[list[Cell | None]]
-
-
 def html_text(figures: ReportFigures) -> str:
     """The page; the same figures give the same text."""
-    source = pkgutil.get_data(__package__, TEMPLATE)
-    if source is None:
-        raise FileNotFoundError(TEMPLATE)
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"count": count_text, "short": short_text, "size": size_text, "share": share_text}
-    return environment.from_string(source.decode()).render(
-        figures=figures, months=months_of(figures.days), levels=levels_of(figures.days)
+    environment.filters |= {
+        "count": count_text,
+        "short": short_text,
+        "size": size_text,
+        "share": share_text,
+        "path": path_markup,
+        "month": month_words,
+    }
+    script = _content(SCRIPT)
+    return environment.from_string(_content(TEMPLATE)).render(
+        figures=figures,
+        ages=age_chart(figures.months),
+        forecast=forecast_chart(figures.forecast) if figures.forecast else None,
+        width=WIDTH,
+        height=HEIGHT,
+        script=Markup(script),
+        script_digest=b64encode(sha256(script.encode()).digest()).decode(),
     )
+
+
+def path_markup(path: str) -> Markup:
+    """A path that a browser breaks after a slash where it has to."""
+    return Markup("/<wbr>").join(path.split("/"))
+
+
+def month_words(when: str) -> str:
+    """A month as people write it.
+
+    >>> month_words("2026-06")
+    'June 2026'
+    """
+    year, month = when.split("-")
+    return f"{calendar.month_name[int(month)]} {year}"
 
 
 def count_text(number: int) -> str:
@@ -92,39 +105,8 @@ def share_text(part: float, whole: float = 1) -> str:
     return f"{share:.1f}\N{NO-BREAK SPACE}%".replace("-", _MINUS)
 
 
-def levels_of(days: Sequence[DayFigures]) -> list[tuple[int, int, int]]:
-    """Each level that is there, with the fewest and the most partitions of its days."""
-    most = max((each.partitions for each in days), default=0)
-    found: dict[int, list[int]] = {}
-    for each in days:
-        found.setdefault(_level(each.partitions, most), []).append(each.partitions)
-    return [(level, min(counts), max(counts)) for level, counts in sorted(found.items())]
-
-
-def months_of(days: Sequence[DayFigures]) -> list[Month]:
-    """The months from the first day to the last one, newest first."""
-    by_day = {date.fromisoformat(each.when): each for each in days}
-    most = max((each.partitions for each in days), default=0)
-
-    def cell(day: date, month: int) -> Cell | None:
-        if day.month != month:
-            return None
-        figures = by_day.get(day) or DayFigures(day.isoformat(), 0, 0, 0)
-        return Cell(day, figures, _level(figures.partitions, most))
-
-    months = []
-    first, last = min(by_day, default=date.max), max(by_day, default=date.min)
-    for number in range(last.year * 12 + last.month - 1, first.year * 12 + first.month - 2, -1):
-        year, month = number // 12, number % 12 + 1
-        weeks = [
-            [cell(day, month) for day in week] for week in calendar.Calendar().monthdatescalendar(year, month)
-        ]
-        months.append(Month(f"{calendar.month_name[month]} {year}", weeks))
-    return months
-
-
-def _level(partitions: int, most: int) -> int:
-    """The shade of a day; counts of days differ by orders of magnitude, and so do the levels."""
-    if partitions == 0:
-        return 0
-    return min(1 + int(LEVELS * log(partitions) / log(most + 1)), LEVELS)
+def _content(name: str) -> str:
+    content = pkgutil.get_data(__package__, name)
+    if content is None:
+        raise FileNotFoundError(name)
+    return content.decode()

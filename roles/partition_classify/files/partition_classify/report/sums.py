@@ -4,13 +4,12 @@
 
 """Adds up plan rows to the figures of a report.
 
-What comes to the driver is bounded: a number of tables, a row a day, a few partitions a gate.
+What comes to the driver is bounded: a number of tables, a row a day, a few partitions a gate, few merges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
 
 from pyspark.sql import Column, DataFrame, Row, functions as F  # noqa: N812 - what everyone calls it
 
@@ -21,9 +20,9 @@ from olap_partmove._partmove.text import format_time
 
 from ..policy.decisions import BUSY, LEAVE, MOVE, REHEAT
 from ..sources.ensemble_size import EnsembleSize
+from .ages import ages_of, months_of, parts_of
 from .figures import (
     Amount,
-    DayFigures,
     EnsembleFigures,
     GatedPartition,
     GateFigures,
@@ -32,14 +31,12 @@ from .figures import (
     ReportFigures,
     TableFigures,
 )
+from .forecast import forecast_of
+from .merges import merges_of
 
-TABLES_LISTED = 100
+TABLES_LISTED = 1000
 MOST_TO_GAIN = 10
 PARTITIONS_LISTED = 5
-_DAY = 86_400_000
-_EPOCH = date(1970, 1, 1)
-# From the first of a month so many days back is in the month eleven months before, whatever the year.
-_ELEVEN_MONTHS = 330
 _KINDS = ("today", "moved", "gated", "reheated", "busy", "left_alone", "cold")
 _AMOUNTS = ("znodes", "bytes", "snapshot_bytes")
 _GATES = {gate.name.value: gate for gate in PARTITION_GATES if gate.name in FORESEEN}
@@ -59,7 +56,8 @@ def figures_of(rows: DataFrame, header: PlanHeader, ensemble: EnsembleSize | Non
     znodes = hot.today.znodes
     gained = F.col("moved_znodes") - F.col("reheated_znodes")
     listed = _listed(tables, F.col("today_znodes"), TABLES_LISTED, znodes)
-    days, years = _calendar(rows)
+    ages = ages_of(rows, header.as_of)
+    months, earlier = months_of(ages)
     found = ReportFigures(
         as_of=format_time(header.as_of),
         source=header.source,
@@ -73,8 +71,11 @@ def figures_of(rows: DataFrame, header: PlanHeader, ensemble: EnsembleSize | Non
         largest_tables=tuple(listed),
         other_tables=_others(totals, hot, listed),
         gates=_gates(rows),
-        days=days,
-        years=years,
+        months=months,
+        earlier=earlier,
+        parts=parts_of(rows),
+        merges=merges_of(rows),
+        forecast=forecast_of(ages.znodes, ages.this_month, hot),
     )
     tables.unpersist()
     return found
@@ -117,7 +118,7 @@ def _amount(row: Row, kind: str) -> Amount:
 
 def _hot(row: Row) -> HotFigures:
     amounts = {kind: _amount(row, kind) for kind in _KINDS if kind != "cold"}
-    return HotFigures(**amounts, after=_after(row))
+    return HotFigures(**amounts, now=amounts["moved"] - amounts["gated"], after=_after(row))
 
 
 def _after(row: Row) -> Amount:
@@ -137,6 +138,8 @@ def _table(row: Row, all_znodes: int) -> TableFigures:
         today=today,
         after=after,
         gained_znodes=today.znodes - after.znodes,
+        now_znodes=row["moved_znodes"] - row["gated_znodes"],
+        gated_znodes=row["gated_znodes"],
         share=_share(today.znodes, all_znodes),
     )
 
@@ -146,6 +149,8 @@ def _others(totals: Row, hot: HotFigures, listed: Sequence[TableFigures]) -> Oth
         tables=totals["tables"] - len(listed),
         today=hot.today - sum((each.today for each in listed), Amount()),
         after=hot.after - sum((each.after for each in listed), Amount()),
+        now_znodes=hot.now.znodes - sum(each.now_znodes for each in listed),
+        gated_znodes=hot.gated.znodes - sum(each.gated_znodes for each in listed),
     )
 
 
@@ -194,26 +199,4 @@ def _largest(stopped: DataFrame) -> tuple[GatedPartition, ...]:
     return tuple(
         GatedPartition(*row)
         for row in first.select("shard_path", "partition", "znodes", "statement").collect()
-    )
-
-
-def _calendar(rows: DataFrame) -> tuple[tuple[DayFigures, ...], tuple[DayFigures, ...]]:
-    """The days of the newest twelve months, and the years before."""
-    by_day = (
-        rows.where("has_hot")
-        .groupBy(F.floor(F.col("last_modified") / _DAY).alias("day"))
-        .agg(F.count("*"), F.sum("znodes"), F.count_if(F.col("action") == MOVE))
-    )
-    found = sorted((_EPOCH + timedelta(days=day), counts) for day, *counts in by_day.collect())
-    if not found:
-        return (), ()
-    newest, _counts = found[-1]
-    first = (newest.replace(day=1) - timedelta(days=_ELEVEN_MONTHS)).replace(day=1)
-    days = tuple(DayFigures(day.isoformat(), *counts) for day, counts in found if day >= first)
-    years: dict[int, list[list[int]]] = {}
-    for day, counts in found:
-        if day < first:
-            years.setdefault(day.year, []).append(counts)
-    return days, tuple(
-        DayFigures(str(year), *map(sum, zip(*several, strict=True))) for year, several in years.items()
     )

@@ -14,6 +14,7 @@ import pytest
 from olap_partmove._partmove.errors import PlanError
 from partition_classify.report.figures import json_text
 from partition_classify.report.files import prepare_report, report_place, write_report
+from partition_classify.report.merges import sql_lines
 from partition_classify.report.page import html_text
 from support.classify.reports import empty, large
 
@@ -27,13 +28,14 @@ def test_python_without_jinja2_is_told_before_anything_is_read(
     assert not (tmp_path / "report").exists()
 
 
-def test_both_files_are_written_and_nothing_else(tmp_path: Path) -> None:
+def test_all_files_are_written_and_nothing_else(tmp_path: Path) -> None:
     prepare_report(tmp_path / "a" / "b")
     for figures in (empty(), large()):
-        write_report(figures, tmp_path / "a" / "b")
+        write_report(figures, iter(figures.merges.first), tmp_path / "a" / "b")
     assert {each.name: each.read_text(encoding="utf-8") for each in (tmp_path / "a" / "b").iterdir()} == {
         "report.html": html_text(large()),
         "report.json": json_text(large()),
+        "merges.sql": "".join(sql_lines(large().merges.first)),
     }
 
 

@@ -6,13 +6,26 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from partition_classify.report.figures import DayFigures, ReportFigures
-from partition_classify.report.page import html_text, months_of, short_text, size_text
+from partition_classify.report import page as page_module
+from partition_classify.report.figures import ReportFigures
+from partition_classify.report.page import (
+    SCRIPT,
+    count_text,
+    html_text,
+    path_markup,
+    share_text,
+    short_text,
+    size_text,
+)
 from support.classify.reports import empty, large
 from support.html_page import (
     HOSTILE,
@@ -21,43 +34,65 @@ from support.html_page import (
     check_same_elements,
     contrast,
     low_contrasts,
-    luminance,
     palettes,
 )
 from support.servers.chromium import show
 
+SEARCHING = Path(page_module.__file__).with_name(SCRIPT).read_text(encoding="utf-8")
+
 
 @pytest.mark.parametrize("figures", [large(), empty()], ids=["large", "empty"])
 def test_page_needs_nothing_else_and_says_what_it_is(figures: ReportFigures) -> None:
-    check_page(html_text(figures))
+    check_page(html_text(figures), SEARCHING)
 
 
 def test_names_are_text_whatever_is_in_them() -> None:
     hostile = html_text(large(HOSTILE))
     check_same_elements(hostile, html_text(large()))
-    assert f"{HOSTILE}_0" in Page(hostile).words
+    assert f"{HOSTILE}_0" in "".join(Page(hostile).words)
 
 
-def test_page_stays_small() -> None:
-    assert len(html_text(large()).encode()) < 300_000
+def test_page_stays_small_at_500_tables_and_five_years() -> None:
+    figures = large()
+    assert (len(figures.largest_tables), len(figures.months)) == (500, 60)
+    assert len(html_text(figures).encode()) < 2_000_000
+
+
+def test_browser_may_run_no_script_but_that_of_the_page() -> None:
+    text = html_text(empty())
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    assert {"http-equiv": "Content-Security-Policy", "content": policy} in Page(text).named("meta")
+
+
+@pytest.mark.parametrize("kind", ["now", "gated", "after"])
+def test_headline_and_tiles_have_the_numbers_of_the_figures(kind: str) -> None:
+    figures = large()
+    words = " ".join("".join(Page(html_text(figures)).words).split())
+    header = words[: words.index("As of")]
+    assert count_text(getattr(figures.hot, kind).znodes) in (words if kind == "after" else header)
+    today = figures.hot.today.znodes
+    now, gated = (share_text(each.znodes, today) for each in (figures.hot.now, figures.hot.gated))
+    # What can go now comes first.
+    assert header.index(" ".join(now.split())) < header.index(" ".join(gated.split()))
+    assert f"after {count_text(figures.merges.partitions)} merges" in header
+
+
+def test_long_names_may_be_broken_after_a_slash() -> None:
+    assert path_markup("/a/<b>") == "/<wbr>a/<wbr>&lt;b&gt;"
+
+
+def test_bytes_that_are_not_known_are_not_guessed() -> None:
+    figures = large()
+    merges = replace(figures.merges, unknown=figures.merges.partitions, bytes_on_disk=0)
+    words = "".join(Page(html_text(replace(figures, merges=merges))).words)
+    assert "is not known: no server was asked" in words
+    assert "not known" in "".join(Page(html_text(figures)).words)
 
 
 def test_same_figures_give_the_same_bytes() -> None:
     assert html_text(large()) == html_text(large())
-
-
-def test_calendar_has_every_day_once_at_its_weekday() -> None:
-    days = [DayFigures(when, 1, 3, 0) for when in ("2023-12-31", "2024-02-29")]
-    months = months_of(days)
-    assert [month.name for month in months] == ["February 2024", "January 2024", "December 2023"]
-    for month in months:
-        for week in month.weeks:
-            assert [cell.day.weekday() for cell in week if cell] == [
-                number for number, cell in enumerate(week) if cell
-            ]
-    cells = [cell for month in months for week in month.weeks for cell in week if cell]
-    assert len({cell.day for cell in cells}) == len(cells) == 29 + 31 + 31
-    assert [cell.day.isoformat() for cell in sorted(cells) if cell.level] == ["2023-12-31", "2024-02-29"]
 
 
 @pytest.mark.parametrize(
@@ -83,29 +118,51 @@ def test_sizes(size: int, text: str) -> None:
     assert size_text(size).replace("\u00a0", " ") == text
 
 
-# --- colours: text has to be readable, and shades have to differ, for everyone ---------------
+# --- colours: text has to be readable, and marks have to be seen and told apart, for everyone ---------------
 
 
 PALETTES = palettes(html_text(empty()))
+MARKS = ("go", "merge", "keep", "none", "text")
+"""The colours of what stands for a number: bars, the areas of charts, and lines."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read(scheme: str) -> None:
     palette = PALETTES[scheme]
     assert low_contrasts(palette) == {}
-    assert contrast(palette["text"], palette["l0"]) >= 4.5
-    assert len([name for name in palette if name.endswith("-text")]) == 9
+    assert contrast(palette["text"], palette["code"]) >= 4.5
+    assert len([name for name in palette if name.endswith("-text")]) == 3
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_shades_differ_in_lightness_and_not_in_hue_alone(scheme: str) -> None:
+def test_marks_are_seen(scheme: str) -> None:
     palette = PALETTES[scheme]
-    shades = [palette[f"l{level}"] for level in range(1, 6)]
-    values = [luminance(shade) for shade in shades]
-    assert values == sorted(values, reverse=scheme == "light")
-    assert all(contrast(one, other) >= 1.3 for one, other in pairwise(shades))
-    bars = ("keep", "merge", "go")
-    assert all(contrast(palette[one], palette[other]) >= 1.8 for one, other in pairwise(bars))
+    contrasts = {
+        (mark, ground): contrast(palette[mark], palette[ground])
+        for mark in MARKS
+        for ground in ("page", "card")
+    }
+    assert {pair: value for pair, value in contrasts.items() if value < 3} == {}
+
+
+def test_no_mark_has_another_colour() -> None:
+    styles = re.findall(r"<style>(.*?)</style>", html_text(empty()), re.DOTALL)[0]
+    used = re.findall(r"([^{}]+)\{[^{}]*?(?:fill|stroke|background): (var\(--[\w-]+\)|#\w+)", styles)
+    others = {"var(--page)", "var(--card)", "var(--line)", "var(--code)", "#fff"}
+    marks = {colour for _selector, colour in used} - others
+    assert marks == {f"var(--{name})" for name in MARKS}
+    # What has the colour of no mark is no mark.
+    grounds = " ".join(selector for selector, colour in used if colour in others)
+    assert not re.search(r"\b(bar|curve|mark|dot|stack)\b", grounds)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_marks_differ_in_lightness_and_what_can_go_is_the_strongest(scheme: str) -> None:
+    palette = PALETTES[scheme]
+    shades = [palette[kind] for kind in ("keep", "merge", "go")]
+    from_card = [contrast(shade, palette["card"]) for shade in shades]
+    assert from_card == sorted(from_card)
+    assert all(contrast(one, other) >= 1.8 for one, other in pairwise(shades))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -114,7 +171,33 @@ def test_page_fits_into_its_window(tmp_path: Path, width: int, height: int, sche
     """At the width of a laptop and of a phone; the screenshots stay in the folder of the test."""
     page = tmp_path / "report.html"
     page.write_text(html_text(large()), encoding="utf-8")
-    shown = show(page, tmp_path, width=width, height=height, scheme=scheme)
+    opened = 'for (const each of document.querySelectorAll("details")) each.open = true;'
+    told = "parent.document.body.dataset.told = page.scrollWidth;"
+    shown = show(page, tmp_path, width=width, height=height, scheme=scheme, script=opened + told)
     assert (shown.inner_width, shown.console) == (width, [])
     assert shown.scroll_width <= width
+    assert shown.told is not None
+    assert int(shown.told) <= width
     assert shown.background == PALETTES[scheme]["page"]
+
+
+SEARCH = """
+const lists = [...document.querySelectorAll("details")].map((each) => each.open);
+const box = document.getElementById("listed-search");
+const shown = () => [...document.querySelectorAll("#listed tbody tr")].filter((row) => !row.hidden).length;
+const found = [lists.some((each) => each), box.parentNode.hidden, shown()];
+for (const words of ["NAME_123", "name clickhouse _49", "nowhere", ""]) {
+  box.value = words;
+  box.dispatchEvent(new Event("input"));
+  found.push(shown(), box.parentNode.querySelector("output").textContent);
+}
+parent.document.body.dataset.told = found.join("; ");
+"""
+
+
+def test_tables_are_folded_and_can_be_searched(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(html_text(large()), encoding="utf-8")
+    shown = show(page, tmp_path, width=1280, height=800, scheme="light", script=SEARCH)
+    assert shown.console == []
+    assert shown.told == "false; false; 500; 1; 1 of 500; 11; 11 of 500; 0; 0 of 500; 500; 500 of 500"

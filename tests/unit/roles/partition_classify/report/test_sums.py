@@ -15,7 +15,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from olap_partmove._partmove.plan.file import PlanHeader
-from partition_classify.report.figures import Amount, DayFigures, ReportFigures, json_text
+from partition_classify.report.figures import (
+    Amount,
+    MergeFigures,
+    MonthFigures,
+    PartsFigures,
+    ReportFigures,
+    json_text,
+)
+from partition_classify.report.merges import MERGES_LISTED, all_merges
 from partition_classify.report.sums import MOST_TO_GAIN, PARTITIONS_LISTED, TABLES_LISTED, figures_of
 from partition_classify.sources.ensemble_size import EnsembleSize
 
@@ -50,11 +58,14 @@ class PlanRow(NamedTuple):
     bytes: int
     snapshot_bytes: int
     statement: str | None
+    parts_per_replica: int
+    bytes_on_disk: int | None
 
 
 SCHEMA = (
     "table string, shard_path string, partition string, action string, gate string, has_hot boolean, "
-    "last_modified bigint, znodes bigint, bytes bigint, snapshot_bytes bigint, statement string"
+    "last_modified bigint, znodes bigint, bytes bigint, snapshot_bytes bigint, statement string, "
+    "parts_per_replica bigint, bytes_on_disk bigint"
 )
 
 
@@ -75,11 +86,14 @@ def made(tables: int) -> list[PlanRow]:
                         action,
                         gate,
                         has_hot,
-                        NOW - numbers.randrange(900 * DAY),
+                        NOW - numbers.randrange(-DAY, 900 * DAY),
                         znodes,
                         90 * znodes,
                         300 * znodes,
-                        "OPTIMIZE" if gate == "one_part" else None,
+                        # Of some the servers have merged what is registered.
+                        "OPTIMIZE" if gate == "one_part" and numbers.randrange(5) else None,
+                        numbers.choice([1, 2, 3, 5, 6, 100, 101, 5000]),
+                        numbers.choice([None, 0, 500, 1000, 2000]),
                     )
                 )
     return rows
@@ -110,6 +124,7 @@ def test_sums_of_hot_are_those_of_the_model(figures: ReportFigures, rows: list[P
     conditions: dict[str, Callable[[PlanRow], bool]] = {
         "today": lambda row: row.has_hot,
         "moved": lambda row: row.action == "move",
+        "now": lambda row: row.action == "move" and row.gate is None,
         "gated": lambda row: row.gate == "one_part",
         "reheated": lambda row: row.action == "reheat" and not row.has_hot,
         "busy": lambda row: row.action == "busy",
@@ -143,11 +158,17 @@ def test_tables_are_those_of_the_model(figures: ReportFigures, rows: list[PlanRo
     for each in (*figures.largest_tables, *figures.most_to_gain):
         assert (each.today, each.after) == (today[each.table], after(by_table[each.table]))
         assert each.gained_znodes == gained[each.table]
+        going = [row for row in by_table[each.table] if row.action == "move"]
+        assert each.now_znodes == total(row for row in going if row.gate is None).znodes
+        assert each.gated_znodes == total(row for row in going if row.gate is not None).znodes
         assert each.share == round(each.today.znodes / figures.hot.today.znodes, 6)
     others = [row for name, own in by_table.items() if name not in listed for row in own]
     assert figures.other_tables.tables == 20
     assert figures.other_tables.today == total(row for row in others if row.has_hot)
     assert figures.other_tables.after == after(others)
+    going = [row for row in others if row.action == "move"]
+    assert figures.other_tables.now_znodes == total(row for row in going if row.gate is None).znodes
+    assert figures.other_tables.gated_znodes == total(row for row in going if row.gate is not None).znodes
 
 
 def test_gates_are_those_of_the_model(figures: ReportFigures, rows: list[PlanRow]) -> None:
@@ -162,17 +183,85 @@ def test_gates_are_those_of_the_model(figures: ReportFigures, rows: list[PlanRow
         assert each.remedy.endswith("run again")
 
 
-def test_calendar_is_that_of_the_model(figures: ReportFigures, rows: list[PlanRow]) -> None:
-    by_day: dict[str, list[PlanRow]] = {}
+def test_months_are_those_of_the_model(figures: ReportFigures, rows: list[PlanRow]) -> None:
+    by_month: dict[str, list[PlanRow]] = {}
     for row in rows:
         if row.has_hot:
-            day = datetime.fromtimestamp(row.last_modified / 1000, UTC).date().isoformat()
-            by_day.setdefault(day if day >= "2025-12-01" else day[:4], []).append(row)
-    assert [*figures.years, *figures.days] == [
-        DayFigures(when, len(own), sum(row.znodes for row in own), sum(row.action == "move" for row in own))
-        for when, own in sorted(by_day.items(), key=lambda item: (len(item[0]), item[0]))
+            moment = datetime.fromtimestamp(min(row.last_modified, NOW) / 1000, UTC)
+            by_month.setdefault(f"{moment:%Y-%m}", []).append(row)
+    whens = [f"{number // 12}-{number % 12 + 1:02}" for number in range(2024 * 12 + 5, 2026 * 12 + 11)]
+    assert by_month.keys() <= set(whens)
+    assert figures.earlier is None
+    assert whens[0] in by_month
+    assert list(figures.months) == [
+        MonthFigures(
+            when,
+            len(own := by_month.get(when, [])),
+            sum(row.znodes for row in own if row.action != "move"),
+            sum(row.znodes for row in own if row.action == "move" and row.gate),
+            sum(row.znodes for row in own if row.action == "move" and not row.gate),
+        )
+        for when in whens
     ]
-    assert {each.when for each in figures.years} == {"2024", "2025"}
+    hot = figures.hot
+    assert sum(month.znodes for month in figures.months) == hot.today.znodes
+    assert sum(month.now for month in figures.months) == hot.now.znodes
+    assert sum(month.merge for month in figures.months) == hot.gated.znodes
+
+
+def test_parts_are_those_of_the_model(figures: ReportFigures, rows: list[PlanRow]) -> None:
+    expected = []
+    for first, last in ((1, 1), (2, 2), (3, 5), (6, 10), (11, 50), (51, 100), (101, None)):
+        own = [row for row in rows if row.has_hot and first <= row.parts_per_replica <= (last or 10**9)]
+        moved = sum(row.action == "move" for row in own)
+        expected.append(PartsFigures(first, last, len(own), sum(row.znodes for row in own), moved))
+    assert list(figures.parts) == expected
+
+
+def test_merges_are_those_of_the_model(
+    spark: SparkSession, figures: ReportFigures, rows: list[PlanRow]
+) -> None:
+    """Those first that gain most znodes for a byte that is written, then those that do for a part."""
+    gated = [row for row in rows if row.gate == "one_part"]
+    needed = [row for row in gated if row.statement]
+    assert any(row.bytes_on_disk is None for row in needed)
+
+    def worth(row: PlanRow) -> tuple[object, ...]:
+        known = bool(row.bytes_on_disk)
+        per_byte = row.znodes / row.bytes_on_disk if row.bytes_on_disk else 0.0
+        per_part = row.znodes / row.parts_per_replica
+        return (not known, -per_byte, -per_part, -row.znodes, row.shard_path, row.partition)
+
+    ordered = [
+        MergeFigures(
+            row.shard_path, row.partition, "OPTIMIZE", row.znodes, row.parts_per_replica, row.bytes_on_disk
+        )
+        for row in sorted(needed, key=worth)
+    ]
+    found = figures.merges
+    assert list(found.first) == ordered[:MERGES_LISTED]
+    assert list(all_merges(spark.createDataFrame(rows, SCHEMA))) == ordered
+    assert (found.partitions, found.waiting) == (len(needed), len(gated) - len(needed))
+    assert found.znodes == sum(row.znodes for row in needed)
+    assert found.bytes_on_disk == sum(row.bytes_on_disk or 0 for row in needed)
+    assert found.unknown == sum(row.bytes_on_disk is None for row in needed)
+
+
+def test_forecast_begins_with_what_there_is(figures: ReportFigures) -> None:
+    forecast = figures.forecast
+    assert forecast is not None
+    assert forecast.months_counted == 12
+    assert forecast.so_far[-1].znodes == figures.hot.today.znodes
+    assert [
+        *(each.when for each in forecast.so_far[-2:]),
+        *(each.when for each in forecast.to_come[:2]),
+    ] == [
+        "2026-10",
+        "2026-11",
+        "2026-12",
+        "2027-01",
+    ]
+    assert forecast.to_come[0].without == figures.hot.today.znodes + forecast.znodes_per_month
 
 
 def test_order_and_partitioning_of_rows_do_not_matter(
@@ -184,8 +273,10 @@ def test_order_and_partitioning_of_rows_do_not_matter(
 
 def test_nothing_at_all_is_a_report_too(spark: SparkSession) -> None:
     found = figures_of(spark.createDataFrame([], SCHEMA), HEADER, None)
-    assert (found.tables, found.hot.today, found.days, found.gates) == (0, Amount(), (), ())
+    assert (found.tables, found.hot.today, found.months, found.gates) == (0, Amount(), (), ())
     assert found.ensemble is None
+    assert found.forecast is None
+    assert found.merges.first == ()
 
 
 def test_ensemble_that_is_smaller_than_its_parts_is_not_believed(

@@ -1,0 +1,251 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of partition_merge: merges partitions one after the other, at the pace of their servers."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .._clickhouse.merge_servers import HttpMergeServers, ReplicaNow
+from .._clickhouse.options import ClickHouseOptions
+from .._partmove.errors import FormatError, NoSuchTable, PartMoveError
+from .._partmove.formats.layout import check_shard_path
+from .._partmove.formats.names import check_partition_id
+from .._partmove.shard.location import Location
+from .._partmove.text import parse_duration
+from .._partmove.tree.ports import Clock, ZnodeStore
+from .merge_table import MergeTable, Replica
+from .merges_file import Merge, merges_in
+from .resources import Resources, coordination_root
+
+
+@dataclass
+class Running:
+    """A merge that was begun."""
+
+    merge: Merge
+    replica: Replica
+    """The one that was told to."""
+    until: float
+    """When it is to be given up, in seconds since 1970."""
+    refused: str = ""
+    """Why the server would not begin; empty when it did."""
+
+
+@dataclass
+class ReplicaSet:
+    """The servers that some shard paths share: one merge at a time."""
+
+    waiting: deque[Merge] = field(default_factory=deque)
+    running: Running | None = None
+    busy_until: float | None = None
+    """Until when it is waited for servers that are too busy, in seconds since 1970; None where none is."""
+
+
+class MergePartitions:
+    """Implements Task for partition_merge."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        given = {name: value for name, value in params["clickhouse"].items() if value is not None}
+        self._servers = HttpMergeServers(ClickHouseOptions(**given))
+        self._root = coordination_root(params)
+        self._wanted = list(_wanted(params))
+        self._max_queue: int = params["max_queue"]
+        self._max_merges: int = params["max_merges"]
+        self._timeout = parse_duration(params["timeout"], "timeout")
+        self._patience = parse_duration(params["patience"], "patience")
+        self._poll = parse_duration(params["poll"], "poll")
+        self._limit: int = params["limit"] or len(self._wanted)
+        self._tables: dict[str, MergeTable] = {}
+        self._merged: list[Merge] = []
+        self._begun = 0
+        self._already = 0
+        self._passed_by: list[dict[str, str]] = []
+        self._stopped = ""
+
+    @property
+    def failure(self) -> str:
+        """Why it stopped before the end, where servers were too busy."""
+        return self._stopped
+
+    def result(self) -> dict[str, Any]:
+        """What was merged so far, in order."""
+        done = len(self._merged) + self._already + len(self._passed_by)
+        return {
+            "changed": bool(self._begun),
+            "merged": [each._asdict() for each in self._merged],
+            "merged_already": self._already,
+            "passed_by": self._passed_by,
+            "left": len(self._wanted) - done,
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Merge; in check mode find out what would be merged."""
+        hot, cold = resources.open_pair()
+        sets = self._replica_sets(hot, cold)
+        if resources.check_mode:
+            self._foretell()
+            return
+        while True:
+            for each in sets:
+                self._go_on(each, resources.clock)
+            if not any(map(self._is_at_work, sets)):
+                return
+            resources.clock.sleep(self._poll)
+
+    def _is_at_work(self, replica_set: ReplicaSet) -> bool:
+        is_waiting = replica_set.busy_until is not None and not self._stopped and self._begun < self._limit
+        return replica_set.running is not None or is_waiting
+
+    def _foretell(self) -> None:
+        for merge in self._wanted:
+            if self._begun >= self._limit:
+                return
+            if merge.shard_path not in self._tables:
+                continue
+            if _is_merged([now for _replica, now in self._look(merge)]):
+                self._already += 1
+            elif self._is_in_hot(merge, self._tables[merge.shard_path].location_seen(merge.partition)):
+                self._begun += 1
+                self._merged.append(merge)
+
+    def _replica_sets(self, hot: ZnodeStore, cold: ZnodeStore) -> list[ReplicaSet]:
+        """The merges by the servers that have to do them, each in their order."""
+        sets: dict[frozenset[str], ReplicaSet] = {}
+        for merge in self._wanted:
+            path = merge.shard_path
+            try:
+                if path not in self._tables:
+                    self._tables[path] = MergeTable(hot, cold, path, self._root)
+            except NoSuchTable as error:
+                # A table may be dropped after the report was made.
+                self._passed_by.append({**merge._asdict(), "reason": error.message})
+                continue
+            servers = frozenset(
+                self._servers.server(path, each.name, each.host) for each in self._tables[path].replicas
+            )
+            sets.setdefault(servers, ReplicaSet()).waiting.append(merge)
+        return list(sets.values())
+
+    def _go_on(self, replica_set: ReplicaSet, clock: Clock) -> None:
+        """See whether the merge that runs is done, and begin the next one."""
+        if replica_set.running is not None:
+            if not self._is_done(replica_set.running, clock):
+                return
+            self._merged.append(replica_set.running.merge)
+            replica_set.running = None
+        while replica_set.waiting and not self._stopped and self._begun < self._limit:
+            replica_set.running = self._begin(replica_set, clock)
+            if replica_set.running is not None or replica_set.busy_until is not None:
+                return
+
+    def _begin(self, replica_set: ReplicaSet, clock: Clock) -> Running | None:
+        """Give the statement to the leader; None where it is not to be given, or the servers are too busy."""
+        merge = replica_set.waiting[0]
+        found = self._look(merge)
+        is_merged = _is_merged([now for _replica, now in found])
+        busy = "" if is_merged else next(filter(None, (self._too_much(now) for _replica, now in found)), "")
+        if busy:
+            self._wait_or_stop(replica_set, busy, clock.now())
+            return None
+        replica_set.busy_until = None
+        replica_set.waiting.popleft()
+        if is_merged:
+            self._already += 1
+            return None
+        # Where there are several leaders, or none is told, any replica will do.
+        replica = next((replica for replica, now in found if now.is_leader), found[0][0])
+        # An OPTIMIZE of what is cold would take its rows out of the table: nothing comes between the two.
+        if not self._is_in_hot(merge, self._tables[merge.shard_path].location(merge.partition)):
+            return None
+        self._begun += 1
+        running = Running(merge, replica, clock.now() + self._timeout)
+        running.refused = self._optimize(running)
+        return running
+
+    def _is_in_hot(self, merge: Merge, location: Location) -> bool:
+        """Whether it is in hot alone; what is not is kept with the reason."""
+        if location is Location.HOT:
+            return True
+        reason = "it has no part" if location is Location.ABSENT else "it is not in hot alone"
+        self._passed_by.append({**merge._asdict(), "reason": reason})
+        return False
+
+    def _optimize(self, running: Running) -> str:
+        merge, replica = running.merge, running.replica
+        return self._servers.optimize(merge.shard_path, replica.name, replica.host, merge.partition)
+
+    def _too_much(self, now: ReplicaNow) -> str:
+        """Why no merge is begun now; empty where one may be."""
+        if now.queue > self._max_queue:
+            return (
+                f"{now.server} has {now.queue} entries in its queue for the table, more than max_queue,"
+                f" {self._max_queue}"
+            )
+        if now.merges > self._max_merges:
+            return f"{now.server} runs {now.merges} merges, more than max_merges, {self._max_merges}"
+        return ""
+
+    def _wait_or_stop(self, replica_set: ReplicaSet, busy: str, now: float) -> None:
+        """Give servers time to do what the last merge left to do; stop where that is not enough."""
+        if replica_set.busy_until is None:
+            replica_set.busy_until = now + self._patience
+        if now >= replica_set.busy_until:
+            merge = replica_set.waiting[0]
+            self._stopped = (
+                f"Stopped before partition {merge.partition} of {merge.shard_path}: {busy}. What was begun is"
+                " done; run again, when the servers are less busy, to go on."
+            )
+
+    def _is_done(self, running: Running, clock: Clock) -> bool:
+        merge = running.merge
+        found = self._look(merge)
+        if _is_merged([now for _replica, now in found]):
+            return True
+        if clock.now() > running.until:
+            said = f"; the server says: {running.refused}" if running.refused else ""
+            raise PartMoveError(
+                f"Partition {merge.partition} of {merge.shard_path} is not merged on every replica yet{said}",
+                remedy="See system.merges and system.replication_queue there, and run again to go on",
+            )
+        if running.refused and self._tables[merge.shard_path].location(merge.partition) is Location.HOT:
+            running.refused = self._optimize(running)
+        return False
+
+    def _look(self, merge: Merge) -> list[tuple[Replica, ReplicaNow]]:
+        path = merge.shard_path
+        return [
+            (each, self._servers.look(path, each.name, each.host, merge.partition))
+            for each in self._tables[path].replicas
+        ]
+
+
+def _wanted(params: Mapping[str, Any]) -> Iterator[Merge]:
+    """Each partition once, where it is named first."""
+    if params["src"] is None:
+        given = [
+            Merge(check_shard_path(each["shard_path"]), check_partition_id(each["partition"], "partitions"))
+            for each in params["partitions"]
+        ]
+        yield from dict.fromkeys(given)
+        return
+    try:
+        with Path(params["src"]).open(encoding="utf-8") as lines:
+            yield from dict.fromkeys(merges_in(lines, params["src"]))
+    except (OSError, UnicodeDecodeError) as error:
+        raise FormatError(
+            f"{params['src']} cannot be read: {getattr(error, 'strerror', None) or error}",
+            remedy="Give the path of a merges.sql on the host that the module runs on",
+        ) from error
+
+
+def _is_merged(replicas: Sequence[ReplicaNow]) -> bool:
+    """Whether each replica has the same one part, or none has any."""
+    return len({each.parts for each in replicas}) == 1 and len(replicas[0].parts) <= 1

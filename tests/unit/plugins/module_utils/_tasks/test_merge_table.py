@@ -1,0 +1,60 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where the partitions of a table are that are to be merged, over ensembles in memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    BoundElsewhere,
+    NoSuchTable,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.location import Location
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.merge_table import MergeTable
+from support.memory.bench import DAY, OTHER, PATH, Bench
+
+
+def table(bench: Bench, path: str = PATH, root: str = "/partmove") -> MergeTable:
+    return MergeTable(bench.hot_store, bench.cold_store, path, root)
+
+
+def test_replicas_are_those_of_hot_with_their_hosts() -> None:
+    found = table(Bench()).replicas
+    assert [each.name for each in found] == ["r1", "r2"]
+    assert all("host: " in each.host for each in found)
+
+
+def test_location_is_that_of_the_moment_and_not_the_one_seen_before() -> None:
+    bench = Bench()
+    looked = table(bench)
+    assert [looked.location_seen(each) for each in (DAY, OTHER, "none")] == [
+        Location.HOT,
+        Location.HOT,
+        Location.ABSENT,
+    ]
+    bench.move()
+    assert looked.location(DAY) is Location.COLD
+    assert looked.location_seen(OTHER) is Location.HOT
+
+
+def test_state_that_says_cold_is_believed_though_parts_were_listed_before() -> None:
+    bench = Bench()
+    looked = table(bench)
+    looked.location_seen(OTHER)
+    bench.move()
+    assert looked.location_seen(DAY) is Location.MIXED
+
+
+def test_path_without_a_table_is_refused() -> None:
+    with pytest.raises(NoSuchTable, match="/clickhouse/none is no table"):
+        table(Bench(), "/clickhouse/none")
+
+
+def test_other_coordination_root_than_that_of_the_moves_is_refused() -> None:
+    bench = Bench()
+    bench.move()
+    with pytest.raises(BoundElsewhere):
+        table(bench, root="/other")

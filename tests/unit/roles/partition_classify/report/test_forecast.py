@@ -1,0 +1,83 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The forecast, by hand-made months."""
+
+from __future__ import annotations
+
+from partition_classify.report.figures import Amount, HotFigures, MonthCount, MonthForecast
+from partition_classify.report.forecast import MonthZnodes, forecast_of, month_text
+
+NOW = 2026 * 12 + 10
+
+
+def hot(*, now: int = 0, gated: int = 0, stay: int = 0, reheated: int = 0) -> HotFigures:
+    """What a plan adds up to, in znodes."""
+    numbers = (now + gated + stay, now + gated, now, gated, reheated, 0, 0, stay + reheated)
+    return HotFigures(*(Amount(znodes=number) for number in numbers))
+
+
+def months(*znodes: MonthZnodes) -> dict[int, MonthZnodes]:
+    """So many months, of which the last is that of the plan."""
+    return {NOW - len(znodes) + 1 + number: each for number, each in enumerate(znodes)}
+
+
+def test_without_the_policy_it_grows_and_with_it_what_is_young_stays_as_much() -> None:
+    found = forecast_of(months(*[MonthZnodes(100)] * 5), NOW, hot(now=400, stay=100))
+    assert found is not None
+    assert (found.znodes_per_month, found.months_counted, len(found.to_come)) == (100, 4, 12)
+    assert found.to_come[0] == MonthForecast("2026-12", 600, 100, 100)
+    assert found.to_come[-1] == MonthForecast("2027-11", 1700, 100, 100)
+    assert found.so_far[:2] == (MonthCount("2026-07", 100), MonthCount("2026-08", 200))
+    assert found.so_far[-1] == MonthCount("2026-11", 500)
+
+
+def test_tables_that_are_left_alone_grow_with_the_policy_too() -> None:
+    found = forecast_of(months(*[MonthZnodes(100, left_alone=30)] * 5), NOW, hot(now=250, stay=250))
+    assert found is not None
+    assert (found.to_come[0].with_merges, found.to_come[1].with_merges) == (280, 310)
+
+
+def test_what_needs_a_merge_piles_up_without_merges_as_its_share_was_so_far() -> None:
+    found = forecast_of(
+        months(*[MonthZnodes(100, left_alone=20)] * 6), NOW, hot(now=300, gated=100, stay=200, reheated=7)
+    )
+    assert found is not None
+    first, second = found.to_come[:2]
+    # A quarter of the 80 that are not of tables left alone, and the 20 of those.
+    assert (first.without, first.without_merges, first.with_merges) == (700, 347, 227)
+    assert (second.without, second.without_merges, second.with_merges) == (800, 387, 247)
+
+
+def test_one_month_in_which_years_came_or_were_moved_does_not_count_for_all() -> None:
+    usual = [MonthZnodes(10, cold=90)] * 6
+    spike = MonthZnodes(10_000, cold=10**6)
+    found = forecast_of(months(*usual, spike, *usual), NOW, hot(stay=100))
+    assert found is not None
+    assert found.znodes_per_month == 100
+
+
+def test_months_in_which_nothing_came_count() -> None:
+    found = forecast_of({NOW - 4: MonthZnodes(900), NOW: MonthZnodes(5)}, NOW, hot(stay=905))
+    assert found is not None
+    assert (found.znodes_per_month, found.months_counted) == (0, 4)
+    assert [each.znodes for each in found.so_far] == [900, 900, 900, 900, 905]
+
+
+def test_this_month_does_not_count_as_it_is_not_over() -> None:
+    found = forecast_of(months(*[MonthZnodes(100)] * 3, MonthZnodes(1)), NOW, hot(stay=301))
+    assert found is not None
+    assert found.znodes_per_month == 100
+
+
+def test_of_less_than_three_full_months_nothing_is_foretold() -> None:
+    assert forecast_of(months(*[MonthZnodes(100)] * 3), NOW, hot(stay=300)) is None
+    assert forecast_of({}, NOW, hot()) is None
+
+
+def test_past_is_told_of_two_years_at_most() -> None:
+    found = forecast_of({NOW - 50: MonthZnodes(7), NOW: MonthZnodes(1)}, NOW, hot(stay=8))
+    assert found is not None
+    assert len(found.so_far) == 24
+    assert found.so_far[0] == MonthCount(month_text(NOW - 23), 7)
