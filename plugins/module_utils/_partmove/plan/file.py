@@ -15,7 +15,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -33,6 +33,7 @@ from .lines import (
     parse_item,
     parse_row,
 )
+from .origin import OriginOf, topmost
 
 __all__ = [
     "Plan",
@@ -109,10 +110,12 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         digest = hashlib.sha256()
         count = 0
         last: PlanRow | None = None
+        tops = {each.path for each in header.origin}
         for number, line in enumerate(stream, start=2):
             where = f"{plan_path}:{number}"
             row = parse_row(line, where)
             _check_order(last, row, where)
+            _check_top(tops, row, where)
             digest.update(line)
             count, last = count + 1, row
     if count != header.rows:
@@ -147,15 +150,18 @@ def write_plan(
     *,
     policy_digest: str,
     source: str,
+    origin: OriginOf,
     as_of: int,
 ) -> PlanHeader:
     """Write the plan so that readers see the old file or the whole new one, never a part of it.
 
     ``rows`` must come sorted and is consumed once; ``policy_digest`` is the SHA-256 of the policy in
-    hex, ``source`` names what was read, ``as_of`` is in milliseconds since 1970. Raises PlanError for
-    rows that `read_plan` would refuse, and OSError when the folder cannot be written.
+    hex, ``source`` names what was read, ``origin`` gives the topmost znodes of hot that the shard paths are
+    below, ``as_of`` is in milliseconds since 1970. Raises PlanError for rows that `read_plan` would refuse,
+    what ``origin`` raises, and OSError when the folder cannot be written.
     """
-    with staged_plan(path, rows, policy_digest=policy_digest, source=source, as_of=as_of) as header:
+    staged = staged_plan(path, rows, policy_digest=policy_digest, source=source, origin=origin, as_of=as_of)
+    with staged as header:
         return header
 
 
@@ -166,6 +172,7 @@ def staged_plan(
     *,
     policy_digest: str,
     source: str,
+    origin: OriginOf,
     as_of: int,
 ) -> Iterator[PlanHeader]:
     """Write the plan beside its place as `write_plan` does, and put it there at the end of the block.
@@ -178,6 +185,7 @@ def staged_plan(
         digest = hashlib.sha256()
         count = 0
         last: PlanRow | None = None
+        tops: set[str] = set()
         with rows_path.open("wb") as stream:
             for row in rows:
                 where = f"row {count + 1} for {target}"
@@ -186,8 +194,10 @@ def staged_plan(
                 _check_order(last, row, where)
                 stream.write(line)
                 digest.update(line)
+                tops.add(topmost(row.shard_path))
                 count, last = count + 1, row
-        header = PlanHeader(policy_digest, source, as_of, count, digest.hexdigest())
+        znodes = tuple(sorted(origin(sorted(tops)))) if tops else ()
+        header = PlanHeader(policy_digest, source, znodes, as_of, count, digest.hexdigest())
         _assemble(plan_path, header, rows_path, f"header for {target}")
         yield header
         _put_in_place(plan_path, target)
@@ -226,6 +236,15 @@ def _check_order(last: PlanRow | None, row: PlanRow, where: str) -> None:
         f"{where}: partition {row.partition} of {row.shard_path} is out of order",
         remedy="Sort the rows by shard path and then by partition, or run the classification again",
     )
+
+
+def _check_top(tops: Collection[str], row: PlanRow, where: str) -> None:
+    """Refuse a row that the header tells no cluster of."""
+    if topmost(row.shard_path) not in tops:
+        raise PlanError(
+            f"{where}: {row.shard_path} is below no znode of the origin in the header",
+            remedy="The file was edited; run the classification again",
+        )
 
 
 def _open(path: Path) -> BinaryIO:

@@ -116,6 +116,7 @@ def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.
         arguments.plan,
         policy_digest=policy.digest,
         source=source.description,
+        origin=source.origin,
         as_of=arguments.as_of,
     )
     with staged as header:

@@ -18,19 +18,22 @@ from olap_partmove._partmove.errors import PartMoveError
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
 from olap_partmove._partmove.plan.file import PlanHeader, PlanRow, staged_plan
+from olap_partmove._partmove.plan.origin import OriginOf
 
 from .policy.decisions import LEAVE
 from .spark_errors import sentence_of
 
 
 def staged_plan_file(
-    rows: DataFrame, path: Path, *, policy_digest: str, source: str, as_of: int
+    rows: DataFrame, path: Path, *, policy_digest: str, source: str, origin: OriginOf, as_of: int
 ) -> AbstractContextManager[PlanHeader]:
     """Write the plan file, with the rows of one Spark partition in memory at a time; see `staged_plan`.
 
     Tables that the policy leaves alone have no row in it.
     """
-    return staged_plan(path, _sorted(rows), policy_digest=policy_digest, source=source, as_of=as_of)
+    return staged_plan(
+        path, _sorted(rows), policy_digest=policy_digest, source=source, origin=origin, as_of=as_of
+    )
 
 
 def write_parquet(rows: DataFrame, folder: str, as_of: int) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.plan.file import PlanRow, read_plan, write_plan
+from olap_partmove._partmove.plan.origin import OriginZnode
 from partition_classify import fetch
 from partition_classify.hand_over import HandOver
 from partition_classify.report.files import REPORT_FILES
@@ -23,7 +24,14 @@ ROW = PlanRow("/t", "202611", State.COLD, "old", 0, 1, 1, 1)
 
 
 def make_plan(path: Path, digest: str = "0") -> Path:
-    write_plan(path, [ROW], policy_digest=digest * 64, source="test", as_of=0)
+    write_plan(
+        path,
+        [ROW],
+        policy_digest=digest * 64,
+        source="test",
+        origin=lambda paths: [OriginZnode(path, 17, 0) for path in paths],
+        as_of=0,
+    )
     return path
 
 

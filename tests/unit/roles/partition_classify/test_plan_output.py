@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +15,7 @@ from pyspark.sql.types import TimestampType
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
 from olap_partmove._partmove.plan.file import PlanRow, read_plan
+from olap_partmove._partmove.plan.origin import OriginZnode
 from partition_classify.plan_output import staged_plan_file, write_parquet
 
 SCHEMA = (
@@ -39,8 +41,12 @@ def columns(row: PlanRow) -> tuple[object, ...]:
     return (*row[:2], row.state.value, *row[3:-1], gate)
 
 
+def origin(paths: Sequence[str]) -> list[OriginZnode]:
+    return [OriginZnode(path, 17, 0) for path in paths]
+
+
 def write(rows: DataFrame, path: Path) -> bytes:
-    with staged_plan_file(rows, path, policy_digest="0" * 64, source="test", as_of=0):
+    with staged_plan_file(rows, path, policy_digest="0" * 64, source="test", origin=origin, as_of=0):
         assert not path.exists()
     return path.read_bytes()
 
