@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
@@ -34,6 +33,7 @@ from .lines import (
     parse_row,
 )
 from .origin import OriginOf, topmost
+from .staging import staging_folder, unwritable
 
 __all__ = [
     "Plan",
@@ -158,7 +158,7 @@ def write_plan(
     ``rows`` must come sorted and is consumed once; ``policy_digest`` is the SHA-256 of the policy in
     hex, ``source`` names what was read, ``origin`` gives the topmost znodes of hot that the shard paths are
     below, ``as_of`` is in milliseconds since 1970. Raises PlanError for rows that `read_plan` would refuse,
-    what ``origin`` raises, and OSError when the folder cannot be written.
+    and where the file cannot be written, and what ``origin`` raises.
     """
     staged = staged_plan(path, rows, policy_digest=policy_digest, source=source, origin=origin, as_of=as_of)
     with staged as header:
@@ -180,13 +180,13 @@ def staged_plan(
     Where the block raises, the old file stays: whoever compares with it finds what has not been finished.
     """
     target = Path(path)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
-        rows_path, plan_path = Path(folder, "rows"), Path(folder, "plan")
+    with staging_folder(target) as folder:
+        rows_path, plan_path = folder / "rows", folder / "plan"
         digest = hashlib.sha256()
         count = 0
         last: PlanRow | None = None
         tops: set[str] = set()
-        with rows_path.open("wb") as stream:
+        with _told(target), rows_path.open("wb") as stream:
             for row in rows:
                 where = f"row {count + 1} for {target}"
                 line = encode_row(row)
@@ -198,9 +198,11 @@ def staged_plan(
                 count, last = count + 1, row
         znodes = tuple(sorted(origin(sorted(tops)))) if tops else ()
         header = PlanHeader(policy_digest, source, znodes, as_of, count, digest.hexdigest())
-        _assemble(plan_path, header, rows_path, f"header for {target}")
+        with _told(target):
+            _assemble(plan_path, header, rows_path, f"header for {target}")
         yield header
-        _put_in_place(plan_path, target)
+        with _told(target):
+            _put_in_place(plan_path, target)
 
 
 def rows_from_list(items: Iterable[object], state: State) -> list[PlanRow]:
@@ -218,6 +220,17 @@ def rows_from_list(items: Iterable[object], state: State) -> list[PlanRow]:
     for last, row in zip(rows, rows[1:]):
         _check_order(last, row, "The list of partitions")
     return rows
+
+
+@contextmanager
+def _told(target: Path) -> Iterator[None]:
+    """Say of a disk that is full, and the like, which file cannot be written."""
+    try:
+        yield
+    except ConnectionError:  # What gives the rows was lost, and not the file.
+        raise
+    except OSError as error:
+        raise unwritable(target, error) from error
 
 
 def _place(row: PlanRow) -> tuple[str, str]:

@@ -84,7 +84,7 @@ def test_report_arrives(tmp_path: Path, url: str, capsys: pytest.CaptureFixture[
 def test_sentence_of_the_driver_is_told(tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
     HandOver(url).put_error("There is no table. Give another root.")
     assert run_fetch(url, tmp_path / "plan.jsonl") == 1
-    assert capsys.readouterr().err == "partition_classify: There is no table. Give another root.\n"
+    assert capsys.readouterr().err == "partition_classify failed: There is no table. Give another root.\n"
     assert not (tmp_path / "plan.jsonl").exists()
 
 
@@ -93,6 +93,6 @@ def test_driver_that_left_nothing_is_told_with_what_spark_submit_said(
 ) -> None:
     assert run_fetch(url, tmp_path / "plan.jsonl") == 1
     assert capsys.readouterr().err == (
-        f"partition_classify: The driver has left nothing in {url}; spark-submit said: bad luck. "
+        f"partition_classify failed: The driver has left nothing in {url}; spark-submit said: bad luck. "
         "Read the log of the driver in the cluster.\n"
     )

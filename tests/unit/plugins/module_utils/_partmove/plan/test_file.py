@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+import resource
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,37 @@ def test_a_failed_write_leaves_the_old_plan_and_no_other_file(plan_path: Path) -
         write(plan_path, [HITS_1, HITS_1])
     assert plan_path.read_bytes() == before
     assert list(plan_path.parent.iterdir()) == [plan_path]
+
+
+def test_a_disk_without_room_is_told_with_the_path_and_the_old_plan_stays(plan_path: Path) -> None:
+    before = plan_path.read_bytes()
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    rows = (HITS_1._replace(shard_path=f"/ch/{number:05}") for number in range(1000))
+    try:
+        # What is above it fails as on a full disk, with another word for it.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
+        with pytest.raises(PlanError) as refusal:
+            write_plan(plan_path, rows, policy_digest=POLICY_DIGEST, source="x", origin=made_up, as_of=0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert refusal.value.message == f"{plan_path}: the file cannot be written: File too large"
+    assert refusal.value.remedy.startswith(
+        f"See that this user can write to {plan_path.parent} and that it has "
+    )
+    assert plan_path.read_bytes() == before
+    assert list(plan_path.parent.iterdir()) == [plan_path]
+
+
+def test_a_connection_that_is_lost_meanwhile_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    def rows() -> Iterator[PlanRow]:
+        yield HITS_1
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        write_plan(
+            tmp_path / "plan", rows(), policy_digest=POLICY_DIGEST, source="x", origin=made_up, as_of=0
+        )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_rows_named_by_a_person_are_not_written(tmp_path: Path) -> None:
