@@ -50,7 +50,7 @@ _NO_SPARK = (
     " Spark of its own."
 )
 _NO_MEMORY = (
-    "Java has too little memory for the driver. Give it more, in the role with spark.driver.memory in"
+    "Java has too little memory for the driver. Give it more memory, in the role with spark.driver.memory in"
     " partition_classify_spark_conf."
 )
 _NO_ROOM = (

@@ -97,7 +97,7 @@ def test_check_mode_leaves_nothing(
 
 
 def attempts(pair: Pair, variables: dict[str, Any], wrong: dict[str, Any]) -> list[str]:
-    """What the tasks of the playbook say of each of the variables, given one by one in place of the right ones."""
+    """What the tasks of the playbook say where one variable after the other is another than the right one."""
     tasks: list[dict[str, Any]] = []
     for name, value in wrong.items():
         attempt = {"ansible.builtin.include_tasks": str(TASKS), "vars": variables | {name: value}}

@@ -27,7 +27,7 @@ class _Known(NamedTuple):
 
 
 _MEMORY = (
-    "Give it more, in the role with spark.driver.memory and spark.executor.memory of"
+    "Give it more memory, in the role with spark.driver.memory and spark.executor.memory of"
     " partition_classify_spark_conf"
 )
 _KNOWN = (
