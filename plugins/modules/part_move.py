@@ -63,6 +63,8 @@ options:
     description:
       - Path of a plan file, on the host that the module runs on, as the role
         P(olap.partmove.partition_classify#role) writes it. A file that was cut short or edited is refused.
+      - A plan of another cluster is refused before anything is done, also in check mode. Its header tells
+        which znodes of hot it is of, and by which transaction and when these were created.
       - Only rows that want O(state) are carried out. The others are returned in RV(other_state).
       - Exactly one of O(plan), O(partitions) and O(shard_paths) is needed.
     type: path

@@ -29,6 +29,7 @@ from benchmark.baseline import move_one_by_one
 from benchmark.measured_audit import AuditMeasurement
 from benchmark.measured_move import Measurement, PhaseTime
 from support.memory.tables import Table, TableOptions, build_table, days
+from support.plans import origin_in
 from support.servers.kazoo_client import connected
 from support.servers.zookeeper import Ensemble, EnsembleOptions
 
@@ -114,7 +115,9 @@ class Pair:
             PlanRow(table.path, each, State.COLD, "measured", 0, len(REPLICAS), len(REPLICAS), 0)
             for each in table.options.partitions
         )
-        write_plan(plan, rows, policy_digest="0" * 64, source="benchmark", as_of=0)
+        write_plan(
+            plan, rows, policy_digest="0" * 64, source="benchmark", origin=origin_in(self.hot_client), as_of=0
+        )
         return {
             **self._ensembles(),
             "plan": str(plan),

@@ -69,6 +69,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.text impor
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.settings import options_of
 from support.memory.synthetic import LEGACY, MINIMALISTIC, definition
+from support.plans import made_up
 
 from .target import Target, Unfit
 
@@ -226,7 +227,7 @@ def _znode(data: bytes) -> Znode:
 def _plan() -> bytes:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "plan.jsonl"
-        write_plan(path, _ROWS, policy_digest="0" * 64, source="test", as_of=0)
+        write_plan(path, _ROWS, policy_digest="0" * 64, source="test", origin=made_up, as_of=0)
         return path.read_bytes()
 
 

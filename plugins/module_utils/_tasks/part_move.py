@@ -25,10 +25,11 @@ from .._partmove.move.report import ShardReport
 from .._partmove.move.run import World
 from .._partmove.move.to_cold import move_shard
 from .._partmove.move.to_hot import find_reheatable, reheat_shard
-from .._partmove.plan.file import PlanRow, read_plan, rows_from_list
+from .._partmove.plan.file import Plan, PlanRow, read_plan, rows_from_list
+from .._partmove.plan.origin import check_origin
 from .._partmove.shard.inventory import check_tables
 from .._partmove.text import parse_duration
-from .._partmove.tree.ports import ZnodeStore
+from .._partmove.tree.ports import ZnodeReader, ZnodeStore
 from .journal_file import told_run
 from .part_move_result import MoveTally
 from .resources import LockOptions, Resources, SystemClock, server_check
@@ -66,6 +67,7 @@ class MovePartitions:
         self._check_mode = resources.check_mode
         shard_paths, self._tally.expected = self._work.survey()
         hot, cold = resources.open_pair()
+        self._work.check_cluster(hot)
         journal = resources.open_journal()
         self._check(hot, cold, shard_paths)
         world = World(
@@ -137,10 +139,11 @@ class _Work:
         path, partitions = params["plan"], params["partitions"]
         self._state = State.named(params["state"])
         self._shard_paths = _shard_paths(params)
+        self._plan: Plan | None = None
         self._counts: Mapping[str, Counter[State]]
         self._read: Callable[[str], Sequence[PlanRow]]
         if path is not None:
-            plan = read_plan(path)
+            self._plan = plan = read_plan(path)
             self.name = f"{path}, rows_digest {plan.header.rows_digest}"
             self._counts, self._read = plan.counts, plan.read
         else:
@@ -149,6 +152,11 @@ class _Work:
             listed = {each: tuple(group) for each, group in groupby(rows, key=lambda row: row.shard_path)}
             self._counts = {each: Counter(row.state for row in group) for each, group in listed.items()}
             self._read = listed.__getitem__
+
+    def check_cluster(self, hot: ZnodeReader) -> None:
+        """Raise PlanError for a plan of another cluster; what is given by name is of this one."""
+        if self._plan is not None:
+            check_origin(hot, self._plan.header.origin, str(self._plan.path))
 
     def survey(self) -> tuple[list[str], int]:
         """The shard paths with something to do, and how many partitions that are, as far as it is known."""

@@ -35,9 +35,48 @@ _TERMINATION_SECONDS = 10.0
 _TAIL_BYTES = 65_536
 
 # What the job says for people, and how YARN and Kubernetes tell of a driver that runs elsewhere.
-_OWN = re.compile(r"^partition_classify: (.+)$")
+_OWN = re.compile(r"^partition_classify(?P<failed> failed)?: (?P<text>.+)$")
 _STATE = re.compile(r"\(state: (\w+)\)|\(phase: (\w+)\)")
 _FAILURE = re.compile(r"^(?:Exception in thread \S+ |Caused by: |Error: )?(\S*(?:Exception|Error)\b.*)$")
+
+
+# What spark-submit says before the job begins, and the sentence for it.
+_NEEDS_JAVA = "Install a JRE 17, and let JAVA_HOME name it if it is not the one in PATH."
+_TOO_OLD = f"The Java that spark-submit finds is too old for Spark. {_NEEDS_JAVA}"
+_NO_JAVA = f"spark-submit finds no Java. {_NEEDS_JAVA}"
+_NO_SPARK = (
+    "spark-submit finds no Spark: the Python that was named has no package pyspark. Install it for that"
+    " Python, or name one that has it, in the role as partition_classify_python, or a spark-submit with a"
+    " Spark of its own."
+)
+_NO_MEMORY = (
+    "Java has too little memory for the driver. Give it more memory, in the role with spark.driver.memory in"
+    " partition_classify_spark_conf."
+)
+_NO_ROOM = (
+    "A disk that Spark keeps temporary files on is full. Make room in spark.local.dir and TMPDIR, or name"
+    " larger folders."
+)
+_KNOWN = tuple(
+    (re.compile(sign), sentence)
+    for sign, sentence in (
+        (r"UnsupportedClassVersionError", _TOO_OLD),
+        (r"JAVA_HOME is not set|\bjava: (?:command )?not found", _NO_JAVA),
+        (r"/java: (?:No such file|cannot execute|Permission denied)", _NO_JAVA),
+        (r"Could not find valid SPARK_HOME", _NO_SPARK),
+        (
+            r"OutOfMemoryError|Could not reserve enough space|[Tt]oo small \w+ heap",
+            _NO_MEMORY,
+        ),
+        (r"No space left on device|Disk quota exceeded", _NO_ROOM),
+    )
+)
+_KILLED_SENTENCE = (
+    "The driver was killed by SIGKILL, as the kernel does where memory runs out: see the log of the kernel,"
+    " and give the job less memory or the host more."
+)
+_KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
+_LAST_LINES = 3
 
 
 class Output:
@@ -74,7 +113,9 @@ def wait(folder: Path, program: Sequence[str]) -> None:
         try:
             running = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
         except OSError as error:
-            stderr.write(f"partition_classify: {program[0]} cannot be run: {error.strerror}.\n".encode())
+            stderr.write(
+                f"partition_classify failed: {program[0]} cannot be run: {error.strerror}.\n".encode()
+            )
             status = 127
         else:
             status = _end_of(running, output)
@@ -109,20 +150,33 @@ def said(content: bytes) -> list[str]:
     found: list[str] = []
     for line in content.decode(errors="replace").splitlines():
         own, state = _OWN.match(line), _STATE.search(line)
-        text = own[1] if own else f"Spark says {state[1] or state[2]}" if state else ""
+        text = own["text"] if own else f"Spark says {state[1] or state[2]}" if state else ""
         if text and found[-1:] != [text]:
             found.append(text)
     return found
 
 
 def reason_of(output: Output, status: int) -> str:
-    """One sentence: what the job said last, else the last error in the output of Spark."""
+    """One sentence: the one that the job ended with, else what Spark said last, as far as it is known."""
     if not status:
         return ""
     lines = [*_lines(output.stderr), *_lines(output.stdout)]
-    own = [found[1] for line in lines if (found := _OWN.match(line))]
+    failures = [own["text"] for line in lines if (own := _OWN.match(line)) and own["failed"]]
+    return failures[-1] if failures else f"{_told_by_spark(lines, status)} (exit status {status})"
+
+
+def _told_by_spark(lines: Sequence[str], status: int) -> str:
+    for sign, sentence in _KNOWN:
+        if any(sign.search(line) for line in lines):
+            return sentence
+    if status in _KILLED:
+        return _KILLED_SENTENCE
     errors = [found[1] for line in lines if (found := _FAILURE.match(line))]
-    return own[-1] if own else f"{errors[-1] if errors else 'It gave no reason'} (exit status {status})"
+    if errors:
+        return errors[-1]
+    # How far the job was is no reason.
+    last = [line.strip() for line in lines if line.strip() and not _OWN.match(line)][-_LAST_LINES:]
+    return f"spark-submit said last: {' / '.join(last)}" if last else "spark-submit gave no reason"
 
 
 def _read(path: Path, begin: int) -> bytes:

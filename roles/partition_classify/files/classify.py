@@ -36,14 +36,13 @@ def main() -> int:
 
 
 def _run() -> int:
-    try:
-        from partition_classify.job import main as run_job  # noqa: PLC0415 - found only now
-    except ModuleNotFoundError as error:
-        sys.stderr.write(
-            f"partition_classify: {sys.executable} has no Python package {error.name}. "
-            "Install pyspark, pyarrow, pandas, kazoo and PyYAML for it, or use a Python that has them.\n"
-        )
+    from partition_classify.packages import DRIVER, lacking, missing  # noqa: PLC0415 - found only now
+
+    if lacks := missing(DRIVER):
+        sys.stderr.write(f"partition_classify failed: {lacking(sys.executable, lacks)}\n")
         return 1
+    from partition_classify.job import main as run_job  # noqa: PLC0415 - needs these packages
+
     return run_job(sys.argv[1:])
 
 

@@ -18,6 +18,7 @@ from support.ansible.calls import Call, run_modules
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.synthetic import MINIMALISTIC
 from support.memory.tables import Table, TableOptions, build_table, days
+from support.plans import origin_in
 
 FIRST, SECOND, THIRD = days(3)
 
@@ -141,7 +142,7 @@ def test_plan_is_carried_out_and_rows_for_the_other_state_are_told(pair: Pair, t
             (other.path, THIRD, "COLD"),
         )
     ]
-    write_plan(plan, rows, policy_digest="0" * 64, source="test", as_of=0)
+    write_plan(plan, rows, policy_digest="0" * 64, source="test", origin=origin_in(pair.hot), as_of=0)
     journal = pair.folder / "journal.jsonl"
 
     result = pair.call("part_move", plan=str(plan), journal=str(journal), **ASSUMED)

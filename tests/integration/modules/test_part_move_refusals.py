@@ -18,6 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.st
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.tables import Table, days, read_tree
+from support.plans import made_up, origin_in
 from support.servers.ports import ReservedPorts
 from support.servers.zookeeper import Ensemble
 
@@ -172,14 +173,14 @@ DAMAGE = {
     "state": Damage("COLD", "COOL", r":2: state is 'COOL'\. It has to be COLD or HOT\. Run the .*"),
     "edited": Damage('"reason":"test"', '"reason":"tset"', r":1: the rows do not have the digest .*"),
     "empty": Damage(r"(.|\n)*", "", r":1: the file is empty\. .*"),
-    "version": Damage('"version":2', '"version":7', r":1: its version is 7, .*"),
+    "version": Damage('"version":3', '"version":7', r":1: its version is 7, .*"),
 }
 
 
 def test_plans_that_cannot_be_read(pair: Pair, table: Table) -> None:
     plan = pair.folder / "plan.jsonl"
     rows = [PlanRow(table.path, FIRST, State.COLD, "test", 0, 2, 2, 192)]
-    write_plan(plan, rows, policy_digest="0" * 64, source="test", as_of=0)
+    write_plan(plan, rows, policy_digest="0" * 64, source="test", origin=origin_in(pair.hot), as_of=0)
     cases = []
     for name, damage in DAMAGE.items():
         text, count = re.subn(damage.pattern, damage.replacement, plan.read_text(), count=1, flags=re.DOTALL)
@@ -193,6 +194,19 @@ def test_plans_that_cannot_be_read(pair: Pair, table: Table) -> None:
     )
     cases.append(Case(sentence, {"plan": none}))
     all_refused(pair, cases)
+
+
+def test_a_plan_of_another_cluster(pair: Pair, table: Table) -> None:
+    plan = pair.folder / "plan.jsonl"
+    rows = [PlanRow(table.path, FIRST, State.COLD, "test", 0, 2, 2, 192)]
+    write_plan(plan, rows, policy_digest="0" * 64, source="test", origin=made_up, as_of=0)
+    (top,) = origin_in(pair.hot)([f"/{table.path.split('/')[1]}"])
+    sentence = (
+        rf"{plan}: the plan was made of another cluster, in which {top.path} was created by transaction 0x11"
+        r" at 2023-11-14T22:13:20\.000Z, and not of the hot ensemble given, where it was created by"
+        rf" transaction 0x{top.czxid:x} at .*Z\. Give hosts and chroot of the cluster that the plan is of, .*"
+    )
+    all_refused(pair, [Case(sentence, {"plan": str(plan), "state": state}) for state in ("cold", "hot")])
 
 
 def test_shard_paths_that_cannot_be(pair: Pair, table: Table) -> None:

@@ -17,6 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.st
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.tables import Table, TableOptions, build_table, days, read_tree, register
+from support.plans import origin_in
 from support.servers.real_moves import Run
 
 FIRST, SECOND, THIRD = days(3)
@@ -118,7 +119,7 @@ def test_plan_is_carried_out_and_rows_for_the_other_state_are_told(pair: Pair, t
             (other.path, THIRD, "HOT"),
         )
     ]
-    write_plan(plan, rows, policy_digest="0" * 64, source="test", as_of=0)
+    write_plan(plan, rows, policy_digest="0" * 64, source="test", origin=origin_in(pair.hot), as_of=0)
 
     result = pair.call("part_move", plan=str(plan), journal=str(journal), **BACK)
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from support.ansible.calls import PlaybookRun, run_playbook
+from support.ansible.calls import PlaybookRun, run_playbook, write_playbook
 from support.ansible.modules import Pair
 from support.memory.tables import Table, build_table, days
 from support.servers.jvm import SMALL_SPARK_CONF
 
+TASKS = Path(__file__).resolve().parents[3] / "playbooks" / "tasks" / "separate.yml"
 FIRST, SECOND, THIRD = days(3)
 PASSWORD = "Tr0ub4dor-and-3"
 
@@ -93,6 +94,41 @@ def test_check_mode_leaves_nothing(
     assert not [each for each in left if each.exists()]
     assert PASSWORD not in checked.output
     assert "[DEPRECATION WARNING]" not in checked.output
+
+
+def attempts(pair: Pair, variables: dict[str, Any], wrong: dict[str, Any]) -> list[str]:
+    """What the tasks of the playbook say where one variable after the other is another than the right one."""
+    tasks: list[dict[str, Any]] = []
+    for name, value in wrong.items():
+        attempt = {"ansible.builtin.include_tasks": str(TASKS), "vars": variables | {name: value}}
+        told = {
+            "ansible.builtin.debug": {
+                "msg": "{{ ansible_failed_task.action }}: {{ ansible_failed_result.msg }}"
+            }
+        }
+        tasks.append({"block": [attempt], "rescue": [told]})
+    run = run_playbook(write_playbook(pair.folder, tasks))
+    return re.findall(r'"msg": "(\S+part_move: [^"]*)"', run.output)
+
+
+def test_arguments_of_the_move_are_refused_before_anything_is_classified(
+    pair: Pair, table: Table, variables: dict[str, Any]
+) -> None:
+    del table
+    cold = dict(variables["part_move_cold"])
+    wrong = {
+        "part_move_min_age": "soon",
+        "part_move_max_parts": 0,
+        "part_move_cold": cold | {"pasword": "x"},
+        "part_move_hot": {"hosts": ["127.0.0.1:1"], "connect_timeout": 0.5},
+        "part_move_coordination_root": "partmove",
+    }
+    told = attempts(pair, variables, wrong)
+    for sentence, sign in zip(
+        told, ("min_age", "max_parts is 0", "pasword", "127.0.0.1:1", "coordination_root is"), strict=True
+    ):
+        assert sign in sentence
+    assert not Path(variables["partition_classify_plan_dest"]).exists()
 
 
 def test_separate_and_tell_what_failed(

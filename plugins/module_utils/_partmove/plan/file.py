@@ -14,9 +14,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -34,6 +33,8 @@ from .lines import (
     parse_item,
     parse_row,
 )
+from .origin import OriginOf, topmost
+from .staging import staging_folder, unwritable
 
 __all__ = [
     "Plan",
@@ -113,8 +114,9 @@ class Plan:
 class _Contents:
     """What is kept of the rows of a file while it is checked."""
 
-    def __init__(self, offset: int) -> None:
-        """``offset`` is where the first row begins, in bytes."""
+    def __init__(self, tops: Collection[str], offset: int) -> None:
+        """``tops`` are the paths of the origin; ``offset`` is where the first row begins, in bytes."""
+        self._tops = tops
         self.sections: dict[str, _Section] = {}
         self.rows = 0
         self._digest = hashlib.sha256()
@@ -130,6 +132,7 @@ class _Contents:
         row = parse_row(line, where)
         _check_order(self._last, row, where)
         if self._last is None or self._last.shard_path != row.shard_path:
+            _check_top(self._tops, row, where)
             self.sections[row.shard_path] = _Section(number, self._offset, Counter())
         self.sections[row.shard_path].counts[row.state] += 1
         self._digest.update(line)
@@ -148,7 +151,7 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         file_id = _FileId.of(stream)
         first = stream.readline()
         header = parse_header(first, f"{plan_path}:1")
-        contents = _Contents(len(first))
+        contents = _Contents({each.path for each in header.origin}, len(first))
         for number, line in enumerate(stream, start=2):
             contents.add(line, number, f"{plan_path}:{number}")
     if contents.rows != header.rows:
@@ -183,15 +186,18 @@ def write_plan(
     *,
     policy_digest: str,
     source: str,
+    origin: OriginOf,
     as_of: int,
 ) -> PlanHeader:
     """Write the plan so that readers see the old file or the whole new one, never a part of it.
 
     ``rows`` must come sorted and is consumed once; ``policy_digest`` is the SHA-256 of the policy in
-    hex, ``source`` names what was read, ``as_of`` is in milliseconds since 1970. Raises PlanError for
-    rows that `read_plan` would refuse, and OSError when the folder cannot be written.
+    hex, ``source`` names what was read, ``origin`` gives the topmost znodes of hot that the shard paths are
+    below, ``as_of`` is in milliseconds since 1970. Raises PlanError for rows that `read_plan` would refuse,
+    and where the file cannot be written, and what ``origin`` raises.
     """
-    with staged_plan(path, rows, policy_digest=policy_digest, source=source, as_of=as_of) as header:
+    staged = staged_plan(path, rows, policy_digest=policy_digest, source=source, origin=origin, as_of=as_of)
+    with staged as header:
         return header
 
 
@@ -202,6 +208,7 @@ def staged_plan(
     *,
     policy_digest: str,
     source: str,
+    origin: OriginOf,
     as_of: int,
 ) -> Iterator[PlanHeader]:
     """Write the plan beside its place as `write_plan` does, and put it there at the end of the block.
@@ -209,12 +216,13 @@ def staged_plan(
     Where the block raises, the old file stays: whoever compares with it finds what has not been finished.
     """
     target = Path(path)
-    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
-        rows_path, plan_path = Path(folder, "rows"), Path(folder, "plan")
+    with staging_folder(target) as folder:
+        rows_path, plan_path = folder / "rows", folder / "plan"
         digest = hashlib.sha256()
         count = 0
         last: PlanRow | None = None
-        with rows_path.open("wb") as stream:
+        tops: set[str] = set()
+        with _told(target), rows_path.open("wb") as stream:
             for row in rows:
                 where = f"row {count + 1} for {target}"
                 line = encode_row(row)
@@ -222,11 +230,15 @@ def staged_plan(
                 _check_order(last, row, where)
                 stream.write(line)
                 digest.update(line)
+                tops.add(topmost(row.shard_path))
                 count, last = count + 1, row
-        header = PlanHeader(policy_digest, source, as_of, count, digest.hexdigest())
-        _assemble(plan_path, header, rows_path, f"header for {target}")
+        znodes = tuple(sorted(origin(sorted(tops)))) if tops else ()
+        header = PlanHeader(policy_digest, source, znodes, as_of, count, digest.hexdigest())
+        with _told(target):
+            _assemble(plan_path, header, rows_path, f"header for {target}")
         yield header
-        _put_in_place(plan_path, target)
+        with _told(target):
+            _put_in_place(plan_path, target)
 
 
 def rows_from_list(items: Iterable[object], state: State) -> list[PlanRow]:
@@ -246,6 +258,17 @@ def rows_from_list(items: Iterable[object], state: State) -> list[PlanRow]:
     return rows
 
 
+@contextmanager
+def _told(target: Path) -> Iterator[None]:
+    """Say of a disk that is full, and the like, which file cannot be written."""
+    try:
+        yield
+    except ConnectionError:  # What gives the rows was lost, and not the file.
+        raise
+    except OSError as error:
+        raise unwritable(target, error) from error
+
+
 def _place(row: PlanRow) -> tuple[str, str]:
     return row.shard_path, row.partition
 
@@ -262,6 +285,15 @@ def _check_order(last: PlanRow | None, row: PlanRow, where: str) -> None:
         f"{where}: partition {row.partition} of {row.shard_path} is out of order",
         remedy="Sort the rows by shard path and then by partition, or run the classification again",
     )
+
+
+def _check_top(tops: Collection[str], row: PlanRow, where: str) -> None:
+    """Refuse a row that the header tells no cluster of."""
+    if topmost(row.shard_path) not in tops:
+        raise PlanError(
+            f"{where}: {row.shard_path} is below no znode of the origin in the header",
+            remedy="The file was edited; run the classification again",
+        )
 
 
 def _open(path: Path) -> BinaryIO:

@@ -18,13 +18,15 @@ from ..formats.layout import check_shard_path
 from ..formats.names import check_partition_id
 from ..formats.state import State
 from ..gates.names import FORESEEN, GateName
-from ..records import COUNT, TEXT, Record, Unfit, Value, or_none, that, word_of
+from ..records import COUNT, TEXT, Record, Unfit, Value, list_of, or_none, that, word_of
 from ..text import format_time
+from .origin import OriginZnode
 
 FORMAT = "olap.partmove/plan"
-VERSION = 2
+VERSION = 3
 _AGAIN = "Run the classification again to get a plan that can be read"
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z", re.ASCII)
+_TOPMOST_PATH = re.compile(r"/[^/]+")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -39,6 +41,8 @@ class PlanHeader(NamedTuple):
     """SHA-256 of the policy file, in hex."""
     source: str
     """What was read: the ensembles, without credentials."""
+    origin: tuple[OriginZnode, ...]
+    """The topmost znodes that the shard paths are at or below, sorted: which hot ensemble it is of."""
     as_of: int
     """The moment the plan was made for, in milliseconds since 1970."""
     rows: int
@@ -70,7 +74,9 @@ class PlanRow(NamedTuple):
 
 def encode_header(header: PlanHeader) -> bytes:
     """The header as a line."""
-    return _encode(_HEADER_ENVELOPE.around(header._asdict() | {"as_of": format_time(header.as_of)}))
+    origin = [each._asdict() | {"ctime": format_time(each.ctime)} for each in header.origin]
+    values = header._asdict() | {"origin": origin, "as_of": format_time(header.as_of)}
+    return _encode(_HEADER_ENVELOPE.around(values))
 
 
 def encode_row(row: PlanRow) -> bytes:
@@ -136,6 +142,13 @@ def _time(value: object) -> int:
     return int(moment.timestamp()) * 1000 + millisecond
 
 
+def _origin(value: object) -> tuple[OriginZnode, ...]:
+    found = tuple(OriginZnode(**each) for each in _ORIGIN_ZNODES.check(value))
+    if list(found) != sorted(set(found)):
+        raise Unfit("is not sorted, or has a znode twice", _AGAIN)
+    return found
+
+
 _SHARD_PATH = Value(_shard_path, TEXT.expected)
 _PARTITION = Value(_partition, TEXT.expected)
 _NOT_EMPTY = that(lambda value: isinstance(value, str) and value != "", "text that is not empty")
@@ -144,6 +157,12 @@ _SHA_256 = that(
     "a SHA-256 digest, 64 lower-case hex digits",
 )
 _MOMENT = Value(_time, "a time in UTC such as 2026-11-20T22:15:00.000Z")
+
+_TOPMOST = that(
+    lambda value: isinstance(value, str) and _TOPMOST_PATH.fullmatch(value) is not None,
+    "the path of a topmost znode, such as /clickhouse",
+)
+_ORIGIN_ZNODES = list_of(Record({"path": _TOPMOST, "czxid": COUNT, "ctime": _MOMENT}))
 
 _STATE = word_of({each.value: each for each in (State.COLD, State.HOT)})
 _GATE = word_of({each.value: each for each in FORESEEN})
@@ -159,6 +178,7 @@ _HEADER = Record(
     {
         "policy_digest": _SHA_256,
         "source": _NOT_EMPTY,
+        "origin": Value(_origin, _ORIGIN_ZNODES.expected),
         "as_of": _MOMENT,
         "rows": COUNT,
         "rows_digest": _SHA_256,

@@ -7,20 +7,30 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
+from typing import NoReturn
 
+from .progress import fail
 from .sources.choice import SOURCES
 from .sources.live import DEFAULT_SESSIONS, FORMAT as LIVE
 from .sources.snapshot import FORMAT as SNAPSHOT
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong as the job does, in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the status 2."""
+        fail(f"{message}.")
+        sys.exit(2)
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; what belongs together is added by one function."""
-    made = argparse.ArgumentParser(
-        prog="classify.py", description="Decide which partitions are cold, and write a plan file."
-    )
+    made = _Parser(prog="classify.py", description="Decide which partitions are cold, and write a plan file.")
     _add_decision(made.add_argument_group("what to decide"))
     _add_source(made.add_argument_group("what to read"))
     _add_output(made.add_argument_group("what to write"))

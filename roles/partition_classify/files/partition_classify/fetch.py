@@ -9,16 +9,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from olap_partmove._partmove.errors import PartMoveError
 from olap_partmove._partmove.plan.file import read_header
+from olap_partmove._partmove.plan.staging import staging_folder
 
 from .hand_over import PLAN, HandOver
-from .progress import tell
+from .progress import fail
 from .report.files import report_place
 from .summary import is_change
 
@@ -36,10 +36,10 @@ def main(argv: Sequence[str]) -> int:
     try:
         summary = fetch(parser.parse_args(argv))
     except PartMoveError as error:
-        tell(str(error))
+        fail(str(error))
         return 1
     except OSError as error:
-        tell(f"{error.filename}: {error.strerror}.")
+        fail(f"{error.filename}: {error.strerror}.")
         return 1
     sys.stdout.write(json.dumps(summary) + "\n")
     return 0
@@ -51,8 +51,7 @@ def fetch(arguments: argparse.Namespace) -> dict[str, Any]:
     try:
         before = read_header(arguments.previous) if arguments.previous.exists() else None
         # The folder is made beside the plan, so that the new plan can be renamed to its place.
-        with tempfile.TemporaryDirectory(prefix=".partition_classify.", dir=arguments.plan.parent) as name:
-            folder = Path(name)
+        with staging_folder(arguments.plan) as folder:
             summary = hand_over.take_summary(folder, arguments.told)
             hand_over.take_plan(folder / PLAN)
             header = read_header(folder / PLAN)

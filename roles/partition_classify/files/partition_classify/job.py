@@ -15,28 +15,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from olap_partmove._partmove.errors import PartMoveError, PlanError
 from olap_partmove._partmove.plan.file import PlanHeader, read_header
+from olap_partmove._partmove.plan.staging import check_writable, unwritable
 
 from .arguments import now, parser
 from .hand_over import PLAN, HandOver
-from .plan_output import staged_plan_file, write_parquet
+from .plan_output import check_local_parquet, check_parquet, staged_plan_file, write_parquet
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, complaints, refuse_complaints
 from .policy.transforms import plan_rows
-from .progress import Progress, tell
+from .progress import Progress, fail, tell
 from .report.files import prepare_report, report_place, write_report
 from .report.merges import all_merges
 from .report.sums import figures_of
 from .session import make_session
 from .sources.choice import Source, servers_of, source_of
 from .sources.signals import read_signal
-from .spark_errors import sentence_of
+from .spark_errors import lost_sentence, sentence_of
 from .summary import findings_of, summary_of
+from .workers import check_executors, check_python
 
 # A moment that another host calls now is no moment to come.
 _CLOCKS_DIFFER_MS = 60_000
@@ -48,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         summary = _classify_for_another_host(arguments) if arguments.hand_over else _classify(arguments)
     except PartMoveError as error:
-        tell(str(error))
+        fail(str(error))
         return 1
     sys.stdout.write(json.dumps(summary) + "\n")
     return 0
@@ -76,11 +78,13 @@ def _classify(arguments: argparse.Namespace) -> dict[str, Any]:
     """Classify; whatever goes wrong is a PartMoveError."""
     try:
         return classify(arguments)
+    except (ConnectionError, EOFError) as error:
+        raise PartMoveError(lost_sentence()) from error
     except OSError as error:
         raise PartMoveError(
             f"{error.filename}: {error.strerror}" if error.filename else str(error)
         ) from error
-    except (PySparkException, Py4JJavaError) as error:
+    except (PySparkException, Py4JError) as error:
         raise PartMoveError(sentence_of(error)) from error
 
 
@@ -90,13 +94,13 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     _check_moment(arguments)
     source = source_of(arguments)
     servers = servers_of(arguments)
-    _check_folder(arguments.plan)
-    if arguments.report:
-        prepare_report(arguments.report)
+    _check_places(arguments)
+    check_python()
     replaced = _header_of(arguments.plan)
     before = _header_of(arguments.previous) if arguments.previous else replaced
     spark = make_session()
     try:
+        _check_cluster(spark, arguments.parquet)
         signal = None if servers is None else read_signal(spark, servers)
         rows = plan_rows(source.inventory(spark), policy, arguments.as_of, signal).persist()
         with Progress(spark):
@@ -117,6 +121,7 @@ def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.
         arguments.plan,
         policy_digest=policy.digest,
         source=source.description,
+        origin=source.origin,
         as_of=arguments.as_of,
     )
     with staged as header:
@@ -147,13 +152,30 @@ def _check_moment(arguments: argparse.Namespace) -> None:
         )
 
 
-def _check_folder(plan: Path) -> None:
-    """Refuse, before anything is read, a folder that the plan cannot be written to."""
+def _check_places(arguments: argparse.Namespace) -> None:
+    """Refuse, before Spark starts, places on this host that nothing can be written to."""
+    plan: Path = arguments.plan
     if not os.access(plan.parent, os.W_OK | os.X_OK):
         raise PlanError(
             f"{plan}: the plan cannot be written, this user cannot write to {plan.parent}",
             remedy="Make the folder, or give another path",
         )
+    try:
+        check_writable(plan.parent)
+    except OSError as error:
+        raise unwritable(plan, error) from error
+    if arguments.parquet:
+        check_local_parquet(arguments.parquet)
+    if arguments.report:
+        prepare_report(arguments.report)
+
+
+def _check_cluster(spark: SparkSession, parquet: str | None) -> None:
+    """Refuse, before anything is read, executors and storage that the job would fail with at last."""
+    if not str(spark.sparkContext.master).startswith("local"):
+        check_executors(spark)
+    if parquet:
+        check_parquet(spark, parquet)
 
 
 def _header_of(path: Path) -> PlanHeader | None:

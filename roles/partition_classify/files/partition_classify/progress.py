@@ -11,6 +11,7 @@ import threading
 from types import TracebackType
 from typing import Self
 
+from py4j.protocol import Py4JError
 from pyspark import StatusTracker
 from pyspark.sql import SparkSession
 
@@ -20,6 +21,12 @@ _SECONDS = 10.0
 def tell(message: str) -> None:
     """One line for people."""
     sys.stderr.write(f"partition_classify: {message}\n")
+    sys.stderr.flush()
+
+
+def fail(message: str) -> None:
+    """The sentence that says why the job ends; no other line is taken for it."""
+    sys.stderr.write(f"partition_classify failed: {message}\n")
     sys.stderr.flush()
 
 
@@ -46,7 +53,11 @@ class Progress:
 
     def _run(self) -> None:
         while not self._ended.wait(self._seconds):
-            for line in stages(self._tracker):
+            try:
+                lines = stages(self._tracker)
+            except (Py4JError, OSError):  # Spark has ended, and the job finds out by itself.
+                return
+            for line in lines:
                 tell(line)
 
 

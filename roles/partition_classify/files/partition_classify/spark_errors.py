@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 # How Python ends the traceback of an error of this collection that was raised on a worker.
@@ -17,12 +18,75 @@ _OURS = re.compile(r"^(?:olap_partmove|partition_classify)\.[\w.]+: (.+)$", re.M
 _THEIRS = re.compile(r"^(?:: )?(\w[\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
 
 
-def sentence_of(error: PySparkException | Py4JJavaError) -> str:
-    """The sentence of the error that a worker met; else what Spark says first, with where to look further."""
+class _Known(NamedTuple):
+    """A failure that people meet: how Spark tells of it, what it is, and the way out."""
+
+    sign: re.Pattern[str]
+    what: str
+    remedy: str
+
+
+_MEMORY = (
+    "Give it more memory, in the role with spark.driver.memory and spark.executor.memory of"
+    " partition_classify_spark_conf"
+)
+_KNOWN = (
+    _Known(
+        re.compile("No space left on device|Disk quota exceeded"),
+        "A disk that Spark keeps temporary files on is full",
+        "Make room in spark.local.dir and TMPDIR of the driver and the executors, or name larger folders",
+    ),
+    _Known(
+        re.compile("OutOfMemoryError|INVALID_(?:DRIVER|EXECUTOR)_MEMORY|OutOfMemory|GC overhead limit"),
+        "Spark has too little memory",
+        _MEMORY,
+    ),
+    _Known(
+        re.compile("JAVA_GATEWAY_EXITED"),
+        "Java did not start for Spark, which said why above",
+        "Install a JRE 17, and let JAVA_HOME name it if it is not the one in PATH",
+    ),
+    _Known(
+        re.compile("No module named|PACKAGE_NOT_INSTALLED|UNSUPPORTED_PACKAGE_VERSION|ImportError"),
+        "The Python of an executor lacks a package that the job needs, or has one that cannot be loaded",
+        "Install pyarrow, pandas, kazoo and PyYAML for the Python that is named as partition_classify_python,"
+        " on all executors",
+    ),
+    _Known(
+        re.compile("PYTHON_VERSION_MISMATCH|Cannot run program"),
+        "The executors do not run the Python that the driver runs",
+        "Name one as partition_classify_python that is the same on the driver and all executors",
+    ),
+    _Known(
+        re.compile("Python worker exited unexpectedly|Python worker failed to connect back|Connection reset"),
+        "A Python process of Spark has ended, killed or without a word",
+        "See the log of the executors; if the kernel killed it for its memory, let fewer tasks run at once",
+    ),
+)
+
+
+def sentence_of(error: PySparkException | Py4JError) -> str:
+    """The sentence of the error that a worker met; else what is known of it; else what Spark says."""
     text = str(error)
     ours = _OURS.findall(text)
     if ours:
         return str(ours[-1])
+    if not isinstance(error, (PySparkException, Py4JJavaError)):
+        return lost_sentence()
     python = _THEIRS.findall(text)
-    reason = python[-1] if python else text.strip().splitlines()[0]
+    reason = (python[-1] if python else text.strip().splitlines()[0]).rstrip(".")
+    for each in _KNOWN:
+        if sign := each.sign.search(text):
+            said = reason if each.sign.search(reason) else _line_around(text, sign.start())
+            return f"{each.what}: {said}. {each.remedy}."
     return f"Spark could not finish the job: {reason} (see the log of Spark for all of it)"
+
+
+def lost_sentence() -> str:
+    """What is said where the Java process of Spark does not answer any more."""
+    return f"The Java process of Spark has ended while the job ran, as it does when it is killed. {_MEMORY}."
+
+
+def _line_around(text: str, at: int) -> str:
+    """The line of the text that is there."""
+    return text[text.rfind("\n", 0, at) + 1 :].split("\n", 1)[0].strip().rstrip(".")

@@ -96,6 +96,6 @@ def is_change(before: PlanHeader | None, after: PlanHeader | None) -> bool:
     return _content(before) != _content(after)
 
 
-def _content(header: PlanHeader | None) -> tuple[str, str] | None:
-    """What makes two plans the same: policy and rows, whatever moment they were made for."""
-    return (header.policy_digest, header.rows_digest) if header else None
+def _content(header: PlanHeader | None) -> tuple[object, ...] | None:
+    """What makes two plans the same: policy, cluster and rows, whatever moment they were made for."""
+    return (header.policy_digest, header.origin, header.rows_digest) if header else None

@@ -13,6 +13,7 @@ import pytest
 
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.plan.file import PlanRow, read_plan, write_plan
+from olap_partmove._partmove.plan.origin import OriginZnode
 from partition_classify import fetch
 from partition_classify.hand_over import HandOver
 from partition_classify.report.files import REPORT_FILES
@@ -23,7 +24,14 @@ ROW = PlanRow("/t", "202611", State.COLD, "old", 0, 1, 1, 1)
 
 
 def make_plan(path: Path, digest: str = "0") -> Path:
-    write_plan(path, [ROW], policy_digest=digest * 64, source="test", as_of=0)
+    write_plan(
+        path,
+        [ROW],
+        policy_digest=digest * 64,
+        source="test",
+        origin=lambda paths: [OriginZnode(path, 17, 0) for path in paths],
+        as_of=0,
+    )
     return path
 
 
@@ -76,7 +84,7 @@ def test_report_arrives(tmp_path: Path, url: str, capsys: pytest.CaptureFixture[
 def test_sentence_of_the_driver_is_told(tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
     HandOver(url).put_error("There is no table. Give another root.")
     assert run_fetch(url, tmp_path / "plan.jsonl") == 1
-    assert capsys.readouterr().err == "partition_classify: There is no table. Give another root.\n"
+    assert capsys.readouterr().err == "partition_classify failed: There is no table. Give another root.\n"
     assert not (tmp_path / "plan.jsonl").exists()
 
 
@@ -85,6 +93,6 @@ def test_driver_that_left_nothing_is_told_with_what_spark_submit_said(
 ) -> None:
     assert run_fetch(url, tmp_path / "plan.jsonl") == 1
     assert capsys.readouterr().err == (
-        f"partition_classify: The driver has left nothing in {url}; spark-submit said: bad luck. "
+        f"partition_classify failed: The driver has left nothing in {url}; spark-submit said: bad luck. "
         "Read the log of the driver in the cluster.\n"
     )

@@ -177,20 +177,31 @@ def test_plan_is_written_last(
     job: Job, hot: Ensemble, connect: Connect, capsys: pytest.CaptureFixture[str]
 ) -> None:
     SyntheticTable(connect(hot.connect_string), f"{job.root}/01/hits").create().add_part("r1", "1_0_0_0")
-    rows = job.plan.parent / "rows"
-    rows.write_text("no folder\n")
+    rows, report = job.plan.parent / "rows", job.plan.parent / "report"
+    (report / "report.html").mkdir(parents=True)
 
-    failed = job.run_here(capsys, f"--parquet={rows}")
+    failed = job.run_here(capsys, f"--parquet={rows}", f"--report={report}")
     assert (failed.status, failed.summary) == (1, None)
-    assert failed.errors[-1].startswith(f"{rows}: the rows cannot be written there as Parquet. ")
-    assert "Parent path is not a directory" in failed.errors[-1]
+    assert failed.errors[-1].startswith(f"{report}: the report cannot be written there: Is a directory. ")
     assert not job.plan.exists()
 
-    rows.unlink()
-    done = job.run_here(capsys, f"--parquet={rows}")
+    (report / "report.html").rmdir()
+    done = job.run_here(capsys, f"--parquet={rows}", f"--report={report}")
     assert done.summary is not None
     assert done.summary["changed"] is True
     assert sorted(each.name for each in job.plan.parent.iterdir() if each.name.startswith(".")) == []
+
+
+@pytest.mark.parametrize("option", ["plan", "parquet", "report"])
+def test_places_that_cannot_be_written_to_are_refused_before_spark_starts(
+    job: Job, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    file = job.plan.parent / "file"
+    file.write_text("no folder\n")
+    status, summary, (error,) = job.run_here(capsys, f"--{option}={file}/below")
+    assert (status, summary) == (1, None)
+    assert error.startswith(f"{file}/below: the ")
+    assert "cannot be written" in error
 
 
 def test_moment_to_come_is_refused(job: Job, capsys: pytest.CaptureFixture[str]) -> None:

@@ -85,14 +85,30 @@ def test_lines_for_people_are_told_while_it_runs_and_the_end_with_them(
     ("stderr", "reason"),
     [
         (
-            f"partition_classify: reading\npartition_classify: No table. Give one.\n{JAVA}",
+            f"partition_classify: reading\npartition_classify failed: No table. Give one.\n{JAVA}",
             "No table. Give one.",
         ),
+        (
+            "partition_classify: stage 0: 0 of 1 tasks done\nthe disk says no\npartition_classify: stage 1\n",
+            "spark-submit said last: the disk says no (exit status 3)",
+        ),
+        (
+            "one\ntwo\n\nthree\nfour\npartition_classify: stage 0: 0 of 1 tasks done\n",
+            "spark-submit said last: two / three / four (exit status 3)",
+        ),
+        ("JAVA_HOME is not set\n", f"{background._NO_JAVA} (exit status 3)"),
+        ("spark-class: line 71: java: command not found\n", f"{background._NO_JAVA} (exit status 3)"),
+        (
+            "\tjava.lang.UnsupportedClassVersionError: Main is too new\nCaused by: java.lang.Error: x\n",
+            f"{background._TOO_OLD} (exit status 3)",
+        ),
+        ("java.lang.OutOfMemoryError: Java heap space\n", f"{background._NO_MEMORY} (exit status 3)"),
+        ("java.io.IOException: No space left on device\n", f"{background._NO_ROOM} (exit status 3)"),
         (
             f'Exception in thread "main" org.apache.spark.SparkException: Bad master\n{JAVA}',
             "org.apache.spark.SparkException: Bad master (exit status 3)",
         ),
-        ("", "It gave no reason (exit status 3)"),
+        ("", "spark-submit gave no reason (exit status 3)"),
     ],
 )
 def test_a_failure_has_one_sentence(call: Callable[..., str], stderr: str, reason: str) -> None:
@@ -123,7 +139,19 @@ def test_end_is_told_although_nobody_was_left_to_write_it_down(
 ) -> None:
     call("start", sys.executable, "-c", "import time; time.sleep(60)")
     os.kill(int((folder / "pid").read_text()), signal.SIGKILL)
-    assert ended(call)["status"] == 128 + signal.SIGKILL
+    news = ended(call)
+    assert news["status"] == 128 + signal.SIGKILL
+    assert news["reason"] == f"{background._KILLED_SENTENCE} (exit status 137)"
+
+
+def test_a_driver_that_was_killed_is_told_with_the_usual_cause(call: Callable[..., str]) -> None:
+    program = (
+        "import os, sys\n"
+        "sys.stderr.write('partition_classify: stage 0: 0 of 1 tasks done\\nError: earlier\\n')\n"
+        "sys.stderr.flush()\nos.kill(os.getpid(), 9)\n"
+    )
+    call("start", sys.executable, "-c", program)
+    assert ended(call)["reason"] == f"{background._KILLED_SENTENCE} (exit status -9)"
 
 
 def test_states_of_a_driver_elsewhere_are_told_once() -> None:

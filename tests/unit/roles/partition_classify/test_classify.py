@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import build_package
+from support.classify.hidden import hiding
 
 SCRIPT = build_package.HERE / "classify.py"
 
@@ -22,4 +26,24 @@ def test_python_without_the_packages_is_told_what_is_missing(tmp_path: Path) -> 
         [sys.executable, "-S", str(SCRIPT)], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert run.returncode == 1
-    assert re.fullmatch(r"partition_classify: \S+ has no Python package \w+\. Install [^\n]+\n", run.stderr)
+    assert re.fullmatch(
+        r"partition_classify failed: \S+ has no Python packages pyspark, py4j, pyarrow, pandas, kazoo, yaml\."
+        r" Install [^\n]+\n",
+        run.stderr,
+    )
+
+
+@pytest.mark.parametrize("package", ["pyarrow", "pandas"])
+def test_a_package_that_only_workers_load_is_looked_for_as_well(tmp_path: Path, package: str) -> None:
+    run = subprocess.run(
+        [sys.executable, str(SCRIPT)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=os.environ | hiding(tmp_path, package),
+    )
+    assert run.returncode == 1
+    assert run.stderr.startswith(
+        f"partition_classify failed: {sys.executable} has no Python package {package}. Install "
+    )

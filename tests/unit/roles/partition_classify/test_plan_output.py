@@ -6,15 +6,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import TimestampType
 
+from olap_partmove._partmove.errors import PartMoveError
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
 from olap_partmove._partmove.plan.file import PlanRow, read_plan
-from partition_classify.plan_output import staged_plan_file, write_parquet
+from olap_partmove._partmove.plan.origin import OriginZnode
+from partition_classify.plan_output import (
+    check_local_parquet,
+    check_parquet,
+    staged_plan_file,
+    write_parquet,
+)
 
 SCHEMA = (
     "shard_path string, partition string, state string, reason string, last_modified bigint, "
@@ -39,8 +48,12 @@ def columns(row: PlanRow) -> tuple[object, ...]:
     return (*row[:2], row.state.value, *row[3:-1], gate)
 
 
+def origin(paths: Sequence[str]) -> list[OriginZnode]:
+    return [OriginZnode(path, 17, 0) for path in paths]
+
+
 def write(rows: DataFrame, path: Path) -> bytes:
-    with staged_plan_file(rows, path, policy_digest="0" * 64, source="test", as_of=0):
+    with staged_plan_file(rows, path, policy_digest="0" * 64, source="test", origin=origin, as_of=0):
         assert not path.exists()
     return path.read_bytes()
 
@@ -79,3 +92,27 @@ def test_parquet_has_all_rows_and_columns(spark: SparkSession, tmp_path: Path) -
     assert sorted(tuple(row) for row in in_milliseconds.collect()) == [
         (*columns(row), "leave", 7) for row in sorted(ROWS)
     ]
+
+
+def test_places_for_parquet_that_cannot_be_written_to(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = tmp_path / "file"
+    taken.write_text("no folder")
+    sentence = "/file: the rows cannot be written there as Parquet. "
+    for folder in (str(taken), f"file://{taken}"):
+        with pytest.raises(PartMoveError, match=f"{sentence}Not a directory. Give a folder "):
+            check_local_parquet(folder)
+        with pytest.raises(PartMoveError, match=f"{sentence}.*not a directory"):
+            check_parquet(spark, folder)
+    # Only Spark knows where these are.
+    check_local_parquet("hdfs://none/rows")
+    monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
+    check_local_parquet(str(taken))
+
+
+def test_places_for_parquet_that_can_be_written_to(spark: SparkSession, tmp_path: Path) -> None:
+    check_local_parquet(f"{tmp_path}/rows")
+    assert list(tmp_path.iterdir()) == []
+    check_parquet(spark, f"{tmp_path}/rows/")
+    assert list((tmp_path / "rows").iterdir()) == []

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from partition_classify.spark_errors import sentence_of
+from partition_classify.spark_errors import lost_sentence, sentence_of
 
 FAILED = "Spark could not finish the job"
 SEE = "(see the log of Spark for all of it)"
@@ -31,10 +32,6 @@ olap_partmove._partmove.errors.FormatError: /ch/parts/x: no part. Look at it.
         (OURS, "/ch/parts/x: no part. Look at it."),
         ("olap_partmove._partmove.shard.reader.NoSuchTable: Gone. Look.\n SQLSTATE: 38000", "Gone. Look."),
         (
-            "Traceback (most recent call last):\nModuleNotFoundError: No module named 'kazoo'\n\tat Foo",
-            f"{FAILED}: ModuleNotFoundError: No module named 'kazoo' {SEE}",
-        ),
-        (
             "[PATH_NOT_FOUND] Path does not exist\nmore",
             f"{FAILED}: [PATH_NOT_FOUND] Path does not exist {SEE}",
         ),
@@ -42,6 +39,40 @@ olap_partmove._partmove.errors.FormatError: /ch/parts/x: no part. Look at it.
 )
 def test_failure_is_one_sentence(text: str, sentence: str) -> None:
     assert sentence_of(PySparkException(text)) == sentence
+
+
+NO_MODULE = "ModuleNotFoundError: No module named 'kazoo'"
+NO_ROOM = "Caused by: java.io.IOException: No space left on device"
+NO_HEAP = "java.lang.OutOfMemoryError: Java heap space"
+CRASHED = "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)"
+NO_PYTHON = 'java.io.IOException: Cannot run program "/opt/python": error=2'
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "way_out"),
+    [
+        (f"Traceback:\n{NO_MODULE}\n\tat Foo", f"cannot be loaded: {NO_MODULE}. ", "on all executors."),
+        (
+            f"org.apache.spark.SparkException: Job aborted\n\tat Foo\n{NO_ROOM}\n\tat Foo",
+            f"A disk that Spark keeps temporary files on is full: {NO_ROOM}. ",
+            "or name larger folders.",
+        ),
+        (NO_HEAP, f"Spark has too little memory: {NO_HEAP}. ", "partition_classify_spark_conf."),
+        ("[JAVA_GATEWAY_EXITED] Java", "Java did not start for Spark, which said why above: ", "PATH."),
+        (f"{CRASHED}.", f"without a word: {CRASHED}. ", "let fewer tasks run at once."),
+        (NO_PYTHON, f"that the driver runs: {NO_PYTHON}. ", "the same on the driver and all executors."),
+    ],
+)
+def test_what_people_meet_has_a_way_out(text: str, what: str, way_out: str) -> None:
+    sentence = sentence_of(PySparkException(text))
+    assert what in sentence
+    assert sentence.endswith(way_out)
+    assert "\n" not in sentence
+
+
+def test_java_that_does_not_answer_any_more_is_told() -> None:
+    assert sentence_of(Py4JNetworkError("Answer from Java side is empty")) == lost_sentence()
+    assert lost_sentence().startswith("The Java process of Spark has ended while the job ran")
 
 
 def test_failure_of_sql_is_one_sentence(spark: SparkSession) -> None:

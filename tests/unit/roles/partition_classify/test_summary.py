@@ -11,11 +11,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from olap_partmove._partmove.plan.file import PlanHeader
+from olap_partmove._partmove.plan.origin import OriginZnode
 from partition_classify.policy.file import parse_policy
 from partition_classify.policy.transforms import DEFAULTS
 from partition_classify.summary import Totals, findings_of, is_change, summary_of
 
-HEADER = PlanHeader("0" * 64, "test", 0, 7, "1" * 64)
+HEADER = PlanHeader("0" * 64, "test", (), 0, 7, "1" * 64)
 POLICY = parse_policy(b"{version: 1, rules: [{table: /a, pin_hot: ['1', '7']}]}", "policy.yml")
 SCHEMA = (
     "state string, action string, gate string, shard_path string, partition string, statement string, "
@@ -79,8 +80,9 @@ def test_statements_are_those_that_gain_most(spark: SparkSession) -> None:
     assert findings.totals == {("COLD", "move", "one_part"): Totals(30, 60, 15 * 5 + 15 * 6, 30)}
 
 
-def test_plan_changes_with_its_policy_and_its_rows_and_not_with_time() -> None:
+def test_plan_changes_with_its_policy_its_cluster_and_its_rows_and_not_with_time() -> None:
     assert is_change(None, HEADER)
     assert not is_change(HEADER, HEADER._replace(as_of=99, source="elsewhere"))
     assert is_change(HEADER, HEADER._replace(policy_digest="2" * 64))
     assert is_change(HEADER, HEADER._replace(rows_digest="2" * 64))
+    assert is_change(HEADER, HEADER._replace(origin=(OriginZnode("/ch", 17, 0),)))

@@ -37,9 +37,13 @@ def load(content: bytes, where: str) -> Mapping[Any, Any]:
     """The mapping in the bytes of the file ``where``; raises PolicyError when there is none."""
     try:
         values = yaml.load(content, _Loader)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        # The last two are what the loader makes of days that there are not, numbers of thousands of digits
-        # and lists a thousand deep.
+    except RecursionError as error:
+        raise PolicyError(
+            f"{where}: the policy is not YAML that can be read: it is nested too deeply",
+            remedy="Correct it there: nothing in a policy is more than four deep",
+        ) from error
+    except (yaml.YAMLError, ValueError) as error:
+        # The last is what the loader makes of days that there are not, and numbers of thousands of digits.
         problem = " ".join(str(error).split())
         raise PolicyError(f"{where}: the policy is not YAML: {problem}", remedy="Correct it there") from error
     if not isinstance(values, dict):

@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 from olap_partmove._partmove.errors import PlanError
+from olap_partmove._partmove.plan.staging import check_writable
 
 from .figures import MergeFigures, ReportFigures, json_text
 from .merges import sql_lines
@@ -26,26 +28,41 @@ def report_place(folder: Path | None) -> str | None:
 def prepare_report(folder: Path) -> None:
     """Make the folder of a report, now rather than after everything was read.
 
-    Raises PlanError when this Python has no Jinja2, OSError when the folder cannot be made.
+    Raises PlanError when this Python has no Jinja2, and when nothing can be written to the folder.
     """
     if find_spec("jinja2") is None:
         raise PlanError(
             "The Python of the job has no package jinja2, which the report is written with",
             remedy="Install Jinja2 for it, or do without a report",
         )
-    folder.mkdir(parents=True, exist_ok=True)
+    with _told(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        check_writable(folder)
 
 
 def write_report(figures: ReportFigures, merges: Iterable[MergeFigures], folder: Path) -> None:
     """Write all files, each beside its place first, so that nobody sees half of one.
 
-    ``merges`` are all that there are, which may be too many for memory.
+    ``merges`` are all that there are, which may be too many for memory. Raises PlanError where that cannot
+    be done.
     """
     from .page import html_text  # noqa: PLC0415 - needs Jinja2, as no other part of the job does
 
     contents: tuple[Iterable[str], ...] = ([html_text(figures)], [json_text(figures)], sql_lines(merges))
-    for name, content in zip(REPORT_FILES, contents, strict=True):
-        written = folder / f".{name}.new"
-        with written.open("w", encoding="utf-8") as file:
-            file.writelines(content)
-        written.replace(folder / name)
+    with _told(folder):
+        for name, content in zip(REPORT_FILES, contents, strict=True):
+            written = folder / f".{name}.new"
+            with written.open("w", encoding="utf-8") as file:
+                file.writelines(content)
+            written.replace(folder / name)
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise PlanError(
+            f"{folder}: the report cannot be written there: {error.strerror or error}",
+            remedy="Give a folder with room in it that this user can write to; the old plan is still there",
+        ) from error

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,9 +20,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from olap_partmove._clickhouse.settings import clients_of
 from olap_partmove._partmove.errors import EnsembleError
+from olap_partmove._partmove.plan.origin import OriginZnode, read_origin
 from olap_partmove._zookeeper.settings import options_of
+from olap_partmove._zookeeper.store import connect
 
 from ..zookeeper_files.folders import folders_of
+from ..zookeeper_files.origin import origin_of_files
 from .ensemble_size import EnsembleSize, size_of_files, size_of_running
 from .live import FORMAT as LIVE, ZooKeeperSource
 from .snapshot import DEFAULT_TASKS, FORMAT as SNAPSHOT, SnapshotSource
@@ -44,6 +47,9 @@ class Source(Protocol):
 
     def size_of_hot(self) -> EnsembleSize | None:
         """What hot has in all, parts or not; None where that is not told."""
+
+    def origin(self, paths: Sequence[str]) -> Sequence[OriginZnode]:
+        """The topmost znodes of hot at these paths; raises PartMoveError where one is not there any more."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,11 @@ class LiveSource:
     def size_of_hot(self) -> EnsembleSize | None:
         """The size of hot as one of its members tells it; None where they are told not to."""
         return size_of_running(options_of("hot", self.connections["hot"]).hosts)
+
+    def origin(self, paths: Sequence[str]) -> Sequence[OriginZnode]:
+        """The topmost znodes of hot at these paths, read through a session of its own."""
+        with connect(options_of("hot", self.connections["hot"])) as hot:
+            return read_origin(hot, paths)
 
     def _sessions(self, spark: SparkSession) -> int:
         """How many sessions the job may have with each ensemble.
@@ -112,6 +123,11 @@ class SnapshotFiles:
         """The size of hot as its snapshots have it, without the log; they are read once more for that."""
         folders = folders_of("hot", self.folders["hot"])
         return size_of_files(folders, older_snapshot=self.older_snapshot)
+
+    def origin(self, paths: Sequence[str]) -> Sequence[OriginZnode]:
+        """The topmost znodes at these paths of every ensemble that has them."""
+        folders = folders_of("hot", self.folders["hot"])
+        return origin_of_files(folders, paths, older_snapshot=self.older_snapshot)
 
 
 def source_of(arguments: argparse.Namespace) -> Source:

@@ -14,9 +14,11 @@ from kazoo.client import KazooClient
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from olap_partmove._partmove.plan.origin import topmost
 from olap_partmove._partmove.shard.inventory import InventoryRow
 from partition_classify.policy.file import read_policy
 from partition_classify.policy.transforms import plan_rows
+from partition_classify.sources.choice import LiveSource, SnapshotFiles
 from partition_classify.spark_errors import sentence_of
 from support.files.inventories import copied, files, live
 from support.files.snapshot_files import NOW, GeneratedTree, write_generated
@@ -83,6 +85,25 @@ def test_rows_are_those_of_the_live_source(
     )
 
     assert rows(found) == expected
+
+
+@pytest.mark.parametrize("chroot", [False, True])
+def test_files_are_of_the_cluster_that_they_were_copied_from(
+    hot: Ensemble, cold: Ensemble, base: str, tables: list[str], tmp_path: Path, chroot: bool
+) -> None:
+    top = base if chroot else ""
+    paths = sorted({topmost(path.removeprefix(top)) for path in tables})
+    settings = {"hosts": hot.connect_string.split(","), "chroot": top}
+    expected = LiveSource({"hot": settings}, "/", sessions=1, znodes_per_second=0).origin(paths)
+    assert [each.path for each in expected] == paths
+
+    found = SnapshotFiles({"hot": copied(hot, tmp_path / "hot", top)}, "/", older_snapshot=False)
+
+    assert sorted(found.origin(paths)) == expected
+    if not chroot:
+        elsewhere = SnapshotFiles({"hot": copied(cold, tmp_path / "cold")}, "/", older_snapshot=False)
+        assert {each.path for each in elsewhere.origin(paths)} == {*paths}
+        assert not {*elsewhere.origin(paths)} & {*expected}
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from partition_classify.policy.strict_yaml import PolicyError, load
         ("a: {b: 1, c: {d: 1, d: 2}}", "the policy is not YAML: key d is there twice"),
         ("a: 2019-13-45", "the policy is not YAML: month must be in 1..12"),
         (f"a: {'9' * 5000}", "the policy is not YAML: Exceeds the limit"),
-        (f"a: {'[' * 2000}", "the policy is not YAML: maximum recursion depth"),
+        (f"a: {'[' * 2000}", "the policy is not YAML that can be read: it is nested too deeply"),
         ("a: !!python/name:os.system ''", "the policy is not YAML:"),
     ],
 )

@@ -28,6 +28,21 @@ def test_python_without_jinja2_is_told_before_anything_is_read(
     assert not (tmp_path / "report").exists()
 
 
+@pytest.mark.parametrize("name", ["file", "file/below"])
+def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_read(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(PlanError, match=f"^{tmp_path}/{name}: the report cannot be written there: "):
+        prepare_report(tmp_path / name)
+
+
+def test_a_page_that_cannot_be_put_in_its_place_is_told(tmp_path: Path) -> None:
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(PlanError, match=f"^{tmp_path}: the report cannot be written there: Is a directory. "):
+        write_report(empty(), (), tmp_path)
+
+
 def test_all_files_are_written_and_nothing_else(tmp_path: Path) -> None:
     prepare_report(tmp_path / "a" / "b")
     for figures in (empty(), large()):

@@ -29,7 +29,7 @@ from partition_classify.sources.ensemble_size import EnsembleSize
 
 DAY = 86_400_000
 NOW = int(datetime(2026, 11, 20, 22, 15, tzinfo=UTC).timestamp() * 1000)
-HEADER = PlanHeader("0" * 64, "test", NOW, 0, "0" * 64)
+HEADER = PlanHeader("0" * 64, "test", (), NOW, 0, "0" * 64)
 KINDS = (
     ("move", None, True),
     ("move", "one_part", True),

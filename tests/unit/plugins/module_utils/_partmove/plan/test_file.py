@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import resource
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file 
     rows_from_list,
     write_plan,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import OriginZnode
+from support.plans import made_up
 
 POLICY_DIGEST = "ab" * 32
 AS_OF = 1_790_000_000_123
@@ -46,7 +49,8 @@ ROWS = [HITS_1, HITS_2, VISITS]
 
 
 def write(path: Path, rows: list[PlanRow]) -> None:
-    write_plan(path, rows, policy_digest=POLICY_DIGEST, source="zookeeper hot=127.0.0.1:2181", as_of=AS_OF)
+    source = "zookeeper hot=127.0.0.1:2181"
+    write_plan(path, rows, policy_digest=POLICY_DIGEST, source=source, origin=made_up, as_of=AS_OF)
 
 
 @pytest.fixture
@@ -76,9 +80,10 @@ def test_file_is_what_the_manual_shows(plan_path: Path) -> None:
     lines = plan_path.read_text().splitlines(keepends=True)
     assert json.loads(lines[0]) == {
         "format": "olap.partmove/plan",
-        "version": 2,
+        "version": 3,
         "policy_digest": POLICY_DIGEST,
         "source": "zookeeper hot=127.0.0.1:2181",
+        "origin": [{"path": "/ch", "czxid": 17, "ctime": "2023-11-14T22:13:20.000Z"}],
         "as_of": "2026-09-21T14:13:20.123Z",
         "rows": 3,
         "rows_digest": hashlib.sha256("".join(lines[1:]).encode()).hexdigest(),
@@ -92,7 +97,35 @@ def test_file_is_what_the_manual_shows(plan_path: Path) -> None:
 
 def test_a_plan_without_rows_is_a_plan(tmp_path: Path) -> None:
     write(tmp_path / "plan.jsonl", [])
-    assert list(read_plan(tmp_path / "plan.jsonl").rows()) == []
+    plan = read_plan(tmp_path / "plan.jsonl")
+    assert list(plan.rows()) == []
+    assert plan.header.origin == ()
+
+
+def test_origin_is_of_every_topmost_znode_once_and_sorted(tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+
+    def origin(paths: Sequence[str]) -> list[OriginZnode]:
+        asked.append(list(paths))
+        # As of the files of two clusters.
+        return [OriginZnode(path, czxid, 0) for czxid in (9, 8) for path in paths]
+
+    rows = [*ROWS, VISITS._replace(shard_path="/data"), VISITS._replace(shard_path="/data/x")]
+    path = tmp_path / "plan.jsonl"
+    write_plan(path, rows, policy_digest=POLICY_DIGEST, source="test", origin=origin, as_of=AS_OF)
+    assert asked == [["/ch", "/data"]]
+    assert [each[:2] for each in read_plan(path).header.origin] == [
+        ("/ch", 8),
+        ("/ch", 9),
+        ("/data", 8),
+        ("/data", 9),
+    ]
+
+
+def test_a_row_below_no_znode_of_the_origin_is_refused(plan_path: Path) -> None:
+    rewritten(plan_path, lambda lines: lines[0]["origin"][0].update(path="/chx"), reseal=True)
+    with pytest.raises(PlanError, match=":2: /ch/hits/01 is below no znode of the origin in the header"):
+        read_plan(plan_path)
 
 
 def test_a_failed_write_leaves_the_old_plan_and_no_other_file(plan_path: Path) -> None:
@@ -101,6 +134,37 @@ def test_a_failed_write_leaves_the_old_plan_and_no_other_file(plan_path: Path) -
         write(plan_path, [HITS_1, HITS_1])
     assert plan_path.read_bytes() == before
     assert list(plan_path.parent.iterdir()) == [plan_path]
+
+
+def test_a_disk_without_room_is_told_with_the_path_and_the_old_plan_stays(plan_path: Path) -> None:
+    before = plan_path.read_bytes()
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    rows = (HITS_1._replace(shard_path=f"/ch/{number:05}") for number in range(1000))
+    try:
+        # What is above it fails as on a full disk, with another word for it.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
+        with pytest.raises(PlanError) as refusal:
+            write_plan(plan_path, rows, policy_digest=POLICY_DIGEST, source="x", origin=made_up, as_of=0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert refusal.value.message == f"{plan_path}: the file cannot be written: File too large"
+    assert refusal.value.remedy.startswith(
+        f"See that this user can write to {plan_path.parent} and that it has "
+    )
+    assert plan_path.read_bytes() == before
+    assert list(plan_path.parent.iterdir()) == [plan_path]
+
+
+def test_a_connection_that_is_lost_meanwhile_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    def rows() -> Iterator[PlanRow]:
+        yield HITS_1
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        write_plan(
+            tmp_path / "plan", rows(), policy_digest=POLICY_DIGEST, source="x", origin=made_up, as_of=0
+        )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_rows_named_by_a_person_are_not_written(tmp_path: Path) -> None:

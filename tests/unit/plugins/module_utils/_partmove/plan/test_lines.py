@@ -26,9 +26,18 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.lines
     parse_item,
     parse_row,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import OriginZnode
 
 NO_OBJECT = "the line is no JSON object"
-HEADER = PlanHeader("ab" * 32, "zookeeper hot=127.0.0.1:2181", 1_790_000_000_123, 3, "cd" * 32)
+HEADER = PlanHeader(
+    "ab" * 32,
+    "zookeeper hot=127.0.0.1:2181",
+    (OriginZnode("/ch", 0x10000002A, 1_700_000_000_123), OriginZnode("/other", 7, 0)),
+    1_790_000_000_123,
+    3,
+    "cd" * 32,
+)
+ORIGIN = {"path": "/ch", "czxid": 42, "ctime": "2023-11-14T22:13:20.123Z"}
 ROW = PlanRow(
     "/ch/hits/01",
     "202611",
@@ -61,8 +70,11 @@ def test_a_row_comes_back_as_encoded(state: State, gate: GateName | None) -> Non
 
 def test_lines_are_what_the_manual_shows() -> None:
     assert encode_header(HEADER).decode() == (
-        '{"format":"olap.partmove/plan","version":2,"policy_digest":"' + "ab" * 32 + '",'
-        '"source":"zookeeper hot=127.0.0.1:2181","as_of":"2026-09-21T14:13:20.123Z","rows":3,'
+        '{"format":"olap.partmove/plan","version":3,"policy_digest":"' + "ab" * 32 + '",'
+        '"source":"zookeeper hot=127.0.0.1:2181",'
+        '"origin":[{"path":"/ch","czxid":4294967338,"ctime":"2023-11-14T22:13:20.123Z"},'
+        '{"path":"/other","czxid":7,"ctime":"1970-01-01T00:00:00.000Z"}],'
+        '"as_of":"2026-09-21T14:13:20.123Z","rows":3,'
         '"rows_digest":"' + "cd" * 32 + '"}\n'
     )
     assert encode_row(ROW).decode() == (
@@ -123,6 +135,14 @@ def test_a_field_that_a_row_lacks_is_told(field: str) -> None:
         ("policy_digest", "AB" * 32, "policy_digest is"),
         ("policy_digest", "ab" * 31, "policy_digest is"),
         ("source", "", "source is ''"),
+        ("origin", None, "origin is None"),
+        ("origin", ["/ch"], "origin[0] is '/ch'"),
+        ("origin", [ORIGIN | {"path": "/ch/hits"}], "origin[0].path is '/ch/hits'"),
+        ("origin", [ORIGIN | {"path": "/"}], "origin[0].path is '/'"),
+        ("origin", [ORIGIN | {"czxid": "0x2a"}], "origin[0].czxid is '0x2a'"),
+        ("origin", [ORIGIN | {"ctime": 0}], "origin[0].ctime is 0"),
+        ("origin", [ORIGIN, ORIGIN], "origin is not sorted, or has a znode twice"),
+        ("origin", [ORIGIN, ORIGIN | {"path": "/a"}], "origin is not sorted, or has a znode twice"),
         ("as_of", "yesterday", "as_of is 'yesterday'"),
         ("rows", -1, "rows is -1"),
         ("rows_digest", None, "rows_digest is None"),
@@ -135,11 +155,11 @@ def test_a_wrong_field_of_the_header_is_refused(field: str, value: object, messa
     assert refusal.value.message.startswith(f"plan:1: {message}")
 
 
-@pytest.mark.parametrize("version", [1, 3, True, "2", None, 2.0])
+@pytest.mark.parametrize("version", [1, 2, 4, True, "3", None, 3.0])
 def test_another_version_is_told_apart_from_no_header(version: object) -> None:
     with pytest.raises(OtherVersion) as refusal:
         parse_header(changed(encode_header(HEADER), version=version), "plan:1")
-    assert refusal.value.message == (f"plan:1: its version is {version!r}, this collection reads version 2")
+    assert refusal.value.message == (f"plan:1: its version is {version!r}, this collection reads version 3")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,113 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Nothing stays beside a plan, also of runs that were killed, and nothing is taken from runs that go on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.staging import (
+    check_writable,
+    staging_folder,
+)
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.staging import staging_folder
+with staging_folder(Path(sys.argv[1])) as folder:
+    (folder / "rows").write_text("half of them")
+    print(folder, flush=True)
+    sys.stdin.read()
+"""
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "plan.jsonl"
+
+
+def held(target: Path) -> tuple[subprocess.Popen[str], Path]:
+    """A run that has its folder, and the folder."""
+    environment = {"PYTHONPATH": ":".join(each for each in sys.path if each)}
+    command = [sys.executable, "-c", HOLDER, str(target)]
+    pipe = subprocess.PIPE
+    run = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
+    assert run.stdout is not None
+    return run, Path(run.stdout.readline().strip())
+
+
+def test_the_folder_is_there_for_the_block_only(target: Path) -> None:
+    with staging_folder(target) as folder:
+        assert names(target.parent) == [folder.name]
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert names(target.parent) == []
+    with pytest.raises(RuntimeError), staging_folder(target):
+        raise RuntimeError
+    assert names(target.parent) == []
+
+
+def test_the_folder_of_a_run_that_was_killed_is_removed_by_the_next(target: Path) -> None:
+    run, folder = held(target)
+    with run:
+        run.kill()
+    assert run.returncode == -signal.SIGKILL
+    assert names(folder) == ["rows"]
+    with staging_folder(target.with_name("other.jsonl")):
+        assert folder.exists()
+    with staging_folder(target):
+        assert not folder.exists()
+    assert names(target.parent) == []
+
+
+def test_the_folder_of_a_run_that_goes_on_stays(target: Path) -> None:
+    run, folder = held(target)
+    with staging_folder(target):
+        assert names(folder) == ["rows"]
+    assert names(folder) == ["rows"]
+    run.communicate("")
+    assert run.returncode == 0
+    assert names(target.parent) == []
+
+
+def test_what_only_looks_like_such_a_folder_stays(target: Path) -> None:
+    kept = [target.with_name(name) for name in (".plan.jsonl.a.partial", ".plan.jsonl.b", ".x.partial")]
+    kept[0].write_text("no folder")
+    for each in kept[1:]:
+        each.mkdir()
+    with staging_folder(target):
+        pass
+    assert names(target.parent) == sorted(each.name for each in kept)
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    target = tmp_path / "none" / "plan.jsonl"
+    sentence = f"^{target}: the file cannot be written: No such file or directory"
+    with pytest.raises(PlanError, match=sentence), staging_folder(target):
+        pass
+
+
+def test_places_that_can_be_written_to(tmp_path: Path) -> None:
+    check_writable(tmp_path)
+    check_writable(tmp_path / "to" / "be" / "made")
+    assert names(tmp_path) == []
+
+
+def test_places_that_cannot_be_written_to(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for place in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "dangling", Path("/proc/x")):
+        with pytest.raises(OSError, match="Not a directory|No such file"):
+            check_writable(place)

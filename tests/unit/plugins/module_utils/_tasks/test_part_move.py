@@ -1,0 +1,81 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A plan is carried out in its own cluster only; the rest of the module is tested on real ensembles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
+    OriginOf,
+    read_origin,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move import MovePartitions
+from support.memory.bench import DAY, PATH, Bench
+from support.memory.resources import MemoryResources
+from support.plans import made_up
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "journal.jsonl"
+
+
+def parameters(journal: Path, origin: OriginOf, state: str) -> dict[str, Any]:
+    """What a play gives for a plan of one partition, beside its journal."""
+    plan = journal.with_name("plan.jsonl")
+    row = PlanRow(PATH, DAY, State.named(state), "test", 0, 2, 2, 0)
+    write_plan(plan, [row], policy_digest="0" * 64, source="test", origin=origin, as_of=0)
+    return {
+        "plan": str(plan),
+        "partitions": None,
+        "shard_paths": None,
+        "state": state,
+        "min_age": "0",
+        "max_parts": 1,
+        "assume_patched": True,
+        "assume_active": True,
+        "clickhouse": None,
+        "coordination_root": "/partmove",
+        "lock_wait": "0",
+        "journal": str(journal),
+        "max_listed": 10,
+        "progress_file": None,
+    }
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+@pytest.mark.parametrize("state", ["cold", "hot"])
+def test_a_plan_of_another_cluster_is_refused_before_anything_is_done(
+    bench: Bench, journal: Path, state: str, check_mode: bool
+) -> None:
+    before = bench.hot_store.children(["/"])
+    params = parameters(journal, made_up, state)
+    resources = MemoryResources(bench, params, check_mode=check_mode)
+    with pytest.raises(PlanError, match=r"plan\.jsonl: the plan was made of another cluster"):
+        MovePartitions(params).run(resources)
+    resources.close()
+    assert bench.hot_store.children(["/"]) == before
+    assert not journal.exists()
+
+
+def test_the_cluster_of_the_plan_is_worked_on(bench: Bench, journal: Path) -> None:
+    params = parameters(journal, lambda paths: read_origin(bench.hot_store, paths), "cold")
+    task = MovePartitions(params)
+    resources = MemoryResources(bench, params)
+    task.run(resources)
+    resources.close()
+    assert task.result()["counts"]["moved"] == 1
