@@ -120,9 +120,10 @@ def test_replicas_whose_session_has_ended_are_found_in_files_and_by_a_session(
         build_table(client, PLAIN)
         ensemble.stop()
         ensemble.start()
+        client.retry(client.get, PLAIN)
         client.stop()
         connect(ensemble.connect_string).create("/later")
-        options = {"inactive_after": "0"}
+        options: dict[str, Any] = {"inactive_after": "0"}
         results = live(ensemble, **options), from_files(ensemble, tmp_path / "copy", **options)
         for result in results:
             (advice,) = result["advice"]
