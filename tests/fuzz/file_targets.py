@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from pathlib import Path
@@ -14,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 from olap_partmove._partmove.errors import PartMoveError
 from olap_partmove._partmove.repair.backup import BackupHeader, SavedZnode, parse_backup
+from partition_classify.census import census_of
 from partition_classify.policy.file import parse_policy
 from partition_classify.sources.snapshot import SnapshotReader
 from partition_classify.zookeeper_files.folders import DataFolder
@@ -65,6 +67,7 @@ def file_targets() -> list[Target]:
         _target("snapshot file, gzip", [_snapshot("gz")], _read_compressed("gz")),
         _target("snapshot file, snappy", [_snapshot("snappy")], _read_compressed("snappy")),
         _target("records of a sealed snapshot", [_records()], _read_records),
+        _target("census of a sealed snapshot", [_records()], _count_records),
         _target("log file", [_log()], _read_log),
         *(
             _target(f"transaction of type {kind}", [body], _read_transaction(kind))
@@ -115,6 +118,20 @@ def _read_records(data: bytes) -> object:
     writer.add(data)
     writer.end()
     return _read_snapshot(buffer.getvalue())
+
+
+def _count_records(data: bytes) -> object:
+    buffer = io.BytesIO()
+    writer = SnapshotWriter(buffer)
+    writer.add(data)
+    writer.end()
+    with TemporaryDirectory() as name:
+        folder = Path(name) / "version-2"
+        folder.mkdir()
+        (folder / "snapshot.a").write_bytes(buffer.getvalue())
+        (folder / "log.b").write_bytes(b"")
+        with redirect_stderr(io.StringIO()):
+            return json.dumps(census_of({"files": {"data_dir": name}}))
 
 
 def _log() -> bytes:

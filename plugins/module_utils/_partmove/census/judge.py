@@ -18,6 +18,7 @@ from .table import NEVER, ReplicaCensus, TableCensus
 _MILLISECONDS = 1000
 _DDL_SECONDS = 14 * 86_400
 _MOST_STATEMENTS = 5
+_LAST = 253_402_300_799_999
 _SEE_QUEUE = (
     "SELECT database, table, type, new_part_name, num_tries, last_exception, postpone_reason"
     " FROM system.replication_queue ORDER BY create_time LIMIT 10"
@@ -96,7 +97,7 @@ class _TableJudge:
 
     def _table_without_session(self) -> Advice:
         replicas = few(each.name for each in self._replicas)
-        since = format_time(max((each.last_change for each in self._replicas), default=0))
+        since = told_time(max((each.last_change for each in self._replicas), default=0))
         evidence = (
             f"Of its {len(self._replicas)} replicas ({replicas}) none has is_active, and the last change of"
             f" one was at {since}."
@@ -114,7 +115,7 @@ class _TableJudge:
             yield self._told(
                 AdviceKind.REPLICA_WITHOUT_SESSION,
                 replica.total.znodes,
-                f"It has no is_active, its last change was at {format_time(replica.last_change)},"
+                f"It has no is_active, its last change was at {told_time(replica.last_change)},"
                 f" and log_pointer is {replica.log_pointer}{lost}.",
                 (_drop_replica(replica.name, self._table.shard_path),),
                 replica.name,
@@ -125,7 +126,7 @@ class _TableJudge:
                 AdviceKind.LONG_QUEUE,
                 replica.queued,
                 f"Its queue has {replica.queued:,} entries, the oldest of"
-                f" {format_time(replica.oldest_queued)}.",
+                f" {told_time(replica.oldest_queued)}.",
                 (_SEE_QUEUE,),
                 replica.name,
             )
@@ -168,7 +169,7 @@ class _TableJudge:
             yield self._told(
                 AdviceKind.MUTATION_UNFINISHED,
                 len(old),
-                f"{few(old)} of {format_time(mutations[old[0]])} and later: not finished by"
+                f"{few(old)} of {told_time(mutations[old[0]])} and later: not finished by"
                 f" {few(behind[old[0]])}, as mutation_pointer says.",
                 tuple(
                     f"KILL MUTATION WHERE database = '…' AND table = '…' AND mutation_id = {_quoted(name)}"
@@ -195,7 +196,7 @@ class _TableJudge:
             name for name, created in partitions.items() if self._is_older(created, self._limits.unused_after)
         )
         if old:
-            oldest = format_time(min(partitions[name] for name in old))
+            oldest = told_time(min(partitions[name] for name in old))
             yield self._told(
                 AdviceKind.PARTITIONS_GONE,
                 len(old),
@@ -231,9 +232,18 @@ def _judge_ddl(census: Census, limits: Limits, now: int) -> Iterator[Advice]:
             census.ddl_path,
             "",
             sum(census.tasks[name].znodes for name in superfluous),
-            f"It has {len(created):,} tasks, the oldest of {format_time(min(created.values()))};"
+            f"It has {len(created):,} tasks, the oldest of {told_time(min(created.values()))};"
             f" {len(superfluous):,} are beyond the newest {limits.ddl_tasks:,} or older than two weeks.",
         )
+
+
+def told_time(milliseconds: int) -> str:
+    """A time since 1970 for people; of one that no calendar has, the nearest that it has.
+
+    >>> told_time(1_795_212_900_000), told_time(2**62)
+    ('2026-11-20T22:15:00.000Z', '9999-12-31T23:59:59.999Z')
+    """
+    return format_time(min(max(milliseconds, 0), _LAST))
 
 
 def _drop_replica(replica: str, shard_path: str) -> str:

@@ -10,11 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..text import format_time
 from .advice import Advice
 from .census import Census
 from .counts import Counts
-from .judge import Limits, judge
+from .judge import Limits, judge, told_time
 from .kind import Kind
 from .table import ReplicaCensus, TableCensus
 
@@ -33,7 +32,7 @@ def result_of(census: Census, limits: Limits, now: int) -> dict[str, Any]:
     ]
     tables = sorted(census.tables.values(), key=lambda table: (-table.total.znodes, table.shard_path))
     result: dict[str, Any] = {
-        "as_of": format_time(now),
+        "as_of": told_time(now),
         **_figures(total),
         "ephemerals": census.ephemerals,
         "kinds": kinds,
@@ -138,7 +137,7 @@ def _replica(replica: ReplicaCensus) -> dict[str, Any]:
         "kinds": _by_kind(replica.kinds),
         "has_session": replica.has_session,
         "is_lost": replica.is_lost,
-        "last_change": format_time(replica.last_change),
+        "last_change": told_time(replica.last_change),
     }
 
 
