@@ -35,6 +35,12 @@ options:
         its end.
     type: str
     default: /clickhouse/task_queue/ddl
+  znodes_per_second:
+    description:
+      - How many znodes to read in a second, so that other clients of the member are not held up; V(0) for as
+        many as can be. Children and data of a znode are read one after the other, and each counts.
+    type: int
+    default: 0
   inactive_after:
     description: How long a replica without a session has to have written nothing to be told of.
     type: str
@@ -229,6 +235,7 @@ def main() -> None:
             "hot": argspec.ensemble(),
             "coordination_root": argspec.COORDINATION_ROOT,
             "ddl_path": {"type": "str", "default": "/clickhouse/task_queue/ddl"},
+            "znodes_per_second": {"type": "int", "default": 0},
             "inactive_after": {"type": "str", "default": "7d"},
             "stuck_after": {"type": "str", "default": "1d"},
             "unused_after": {"type": "str", "default": "30d"},

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._partmove.census.census import Places
 from .._partmove.census.report import result_of
-from .._partmove.census.settings import limits_of
+from .._partmove.census.settings import checked_count, limits_of
 from .._partmove.census.walk import take_census
 from .._partmove.formats.layout import check_shard_path
 from .resources import Resources, coordination_root
@@ -26,6 +26,7 @@ class TakeCensus:
         """Take the options of the module; raises FormatError for those that cannot be."""
         self._places = Places(coordination_root(params), check_shard_path(params["ddl_path"]))
         self._limits = limits_of(params)
+        self._reads_per_second = checked_count("znodes_per_second", params["znodes_per_second"])
         self._found: dict[str, Any] = {}
 
     def result(self) -> dict[str, Any]:
@@ -34,5 +35,6 @@ class TakeCensus:
 
     def run(self, resources: Resources) -> None:
         """Read every znode."""
-        census = take_census(resources.open_ensemble("hot"), self._places)
+        hot = resources.open_ensemble("hot", reads_per_second=self._reads_per_second)
+        census = take_census(hot, self._places)
         self._found = result_of(census, self._limits, int(resources.clock.now() * 1000))

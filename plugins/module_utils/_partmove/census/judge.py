@@ -89,11 +89,11 @@ class _TableJudge:
     def _is_abandoned(self) -> bool:
         if not self._replicas:
             return self._is_older(self._table.created, self._limits.inactive_after)
-        return all(self._is_away(replica) for replica in self._replicas)
+        return all(self._is_away(replica, self._limits.inactive_after) for replica in self._replicas)
 
-    def _is_away(self, replica: ReplicaCensus) -> bool:
-        """Whether the replica has no session, and wrote nothing for long."""
-        return not replica.has_session and self._is_older(replica.last_change, self._limits.inactive_after)
+    def _is_away(self, replica: ReplicaCensus, seconds: int) -> bool:
+        """Whether the replica has no session, and wrote nothing for so long."""
+        return not replica.has_session and self._is_older(replica.last_change, seconds)
 
     def _table_without_session(self) -> Advice:
         replicas = few(each.name for each in self._replicas)
@@ -110,7 +110,7 @@ class _TableJudge:
         )
 
     def _replica(self, replica: ReplicaCensus) -> Iterator[Advice]:
-        if self._is_away(replica):
+        if self._is_away(replica, self._limits.inactive_after):
             lost = ", and other replicas count it as lost" if replica.is_lost else ""
             yield self._told(
                 AdviceKind.REPLICA_WITHOUT_SESSION,
@@ -132,7 +132,8 @@ class _TableJudge:
             )
 
     def _log_held(self) -> Iterator[Advice]:
-        away = [each for each in self._replicas if not each.has_session and not each.is_lost]
+        away = [each for each in self._replicas if self._is_away(each, self._limits.stuck_after)]
+        away = [each for each in away if not each.is_lost]
         if not away or not self._running:
             return
         needed = min(each.log_pointer for each in self._running)

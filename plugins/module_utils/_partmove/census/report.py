@@ -96,7 +96,8 @@ def _advice_lines(advice: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         by_kind[each["kind"]].append(each)
     for kind, rows in sorted(by_kind.items(), key=lambda item: -sum(each["znodes"] for each in item[1])):
         znodes = sum(each["znodes"] for each in rows)
-        yield f"{kind}: {len(rows):,} cases, {znodes:,} znodes; {rows[0]['means']}. {rows[0]['way_out']}."
+        cases = f"{len(rows):,} case{'' if len(rows) == 1 else 's'}"
+        yield f"{kind}: {cases}, {znodes:,} znodes; {rows[0]['means']}. {rows[0]['way_out']}."
         for each in rows[:_MOST_LINES]:
             place = f"{each['path']} {each['replica']}".rstrip()
             yield f"    {place}: {each['evidence']}"

@@ -28,6 +28,11 @@ def limits_of(settings: Mapping[str, Any]) -> Limits:
 def _limit(name: str, value: object) -> int:
     if name in _DURATIONS:
         return parse_duration(str(value), name)
+    return checked_count(name, value)
+
+
+def checked_count(name: str, value: object) -> int:
+    """The value of the setting if it is a count; raises FormatError."""
     if not isinstance(value, int) or value < 0:
         raise FormatError(
             f"{name} is {value!r}, which is no count", remedy="Give a whole number, 0 or greater"

@@ -19,6 +19,7 @@ DEFAULTS: dict[str, Any] = {
     "hot": {},
     "coordination_root": "/partmove",
     "ddl_path": "/clickhouse/task_queue/ddl",
+    "znodes_per_second": 0,
     "inactive_after": "7d",
     "stuck_after": "1d",
     "unused_after": "30d",
@@ -75,11 +76,19 @@ def test_what_a_run_has_written_is_told_as_ours() -> None:
         ("ddl_path", "/ddl/"),
         ("stuck_after", "soon"),
         ("queue_length", -1),
+        ("znodes_per_second", -1),
     ],
 )
 def test_options_that_cannot_be_are_refused_before_anything_is_read(option: str, value: object) -> None:
     with pytest.raises(FormatError):
         TakeCensus(DEFAULTS | {option: value})
+
+
+def test_as_many_znodes_are_read_in_a_second_as_was_asked_for() -> None:
+    params = DEFAULTS | {"znodes_per_second": 500}
+    resources = MemoryResources(Bench(), params)
+    TakeCensus(params).run(resources)
+    assert resources.reads_per_second == 500
 
 
 def test_there_is_no_figure_before_all_is_counted() -> None:

@@ -44,12 +44,12 @@ def queue(length: int, days: float, *, active: bool = True) -> ZnodeTree:
     return tree
 
 
-def log(entries: int, *, lost: bool = False) -> ZnodeTree:
+def log(entries: int, *, days: float = 1.1, lost: bool = False) -> ZnodeTree:
     """A replica without a session needs so many entries that the others do not need any more."""
     tree = ZnodeTree().add_table()
     for replica in ("r1", "r2"):
         tree.add_replica(replica, pointer=10 + entries)
-    tree.add_replica("r3", active=False, days=1, pointer=10)
+    tree.add_replica("r3", active=False, days=days, pointer=10)
     if lost:
         tree.add(f"{R3}/is_lost", b"1")
     for number in range(5, 20 + entries):
@@ -118,6 +118,7 @@ PASSES: dict[str, Callable[[], ZnodeTree]] = {
     "a queue": lambda: queue(3, 0.9),
     "a queue that grows while the server is away": lambda: queue(4, 1.1, active=False),
     "a log": lambda: log(4),
+    "a log that a server needs that is started again": lambda: log(5, days=0.9),
     "a log that a lost replica does not hold": lambda: log(5, lost=True),
     "blocks": lambda: blocks(4),
     "a mutation that runs": lambda: mutations(3, {"r1": 2, "r2": 1}, days=0.9),

@@ -87,7 +87,7 @@ def test_people_are_told_the_largest_first() -> None:
         "Not of tables:",
         "Unknown names below tables:",
     ]
-    assert lines[-2].startswith("legacy_headers: 1 cases, 40 znodes; parts are registered")
+    assert lines[-2].startswith("legacy_headers: 1 case, 40 znodes; parts are registered")
     assert lines[-1] == f"    {SHARD}: 40 of its znodes are columns and checksums of 22 registered parts."
 
 
