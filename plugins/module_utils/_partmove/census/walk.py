@@ -22,8 +22,8 @@ def take_census(reader: ZnodeReader, places: Places) -> Census:
     """Read every znode of the ensemble, table by table, and count it.
 
     What is created or deleted meanwhile may be counted or not; a table that is created meanwhile is counted
-    as something else. In memory are, besides the census, the names of the children of one znode. Raises as
-    `ZnodeReader.read` does.
+    as something else. In memory are, besides the census, the children of one znode, and of what is in no
+    table the paths of one depth. Raises as `ZnodeReader.read` does.
     """
     without = {*NO_TABLES, places.coordination_root, places.ddl_path}
     census = Census(tuple(find_shard_paths(reader, _ROOT, without=without)), places)
