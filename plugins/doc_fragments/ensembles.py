@@ -216,3 +216,86 @@ class ModuleDocFragment:
     requirements:
       - kazoo >= 2.10 on the host that the module runs on
 """
+
+    ONE = r"""
+    options:
+      hot:
+        description: The ensemble that the ClickHouse servers use as C(<zookeeper>).
+        required: true
+        type: dict
+        suboptions:
+          hosts:
+            description:
+              - Every member of the ensemble as C(host:port), observers included. The port defaults to 2181.
+            type: list
+            elements: str
+            required: true
+          chroot:
+            description: Path that all other paths are relative to, such as the C(<root>) of the servers.
+            type: str
+            default: ''
+          session_timeout:
+            description: Seconds after which the ensemble gives up on a session that is not heard of.
+            type: float
+            default: 30.0
+          connect_timeout:
+            description: Seconds to try to connect.
+            type: float
+            default: 15.0
+          operation_timeout:
+            description: Seconds that a request may stay without an answer, reconnecting included.
+            type: float
+            default: 60.0
+          members_complete:
+            description: Not used here; it is there so that one description of the ensemble suits all modules.
+            type: bool
+            default: false
+          auth:
+            description:
+              - The identity to use, the same that the servers have as C(<identity>) for this ensemble.
+            type: dict
+            suboptions:
+              scheme:
+                description:
+                  - How to authenticate.
+                  - V(sasl_digest_md5) and V(sasl_gssapi) need the Python package C(pure-sasl),
+                    V(sasl_gssapi) also C(kerberos).
+                type: str
+                choices: [digest, sasl_digest_md5, sasl_gssapi]
+                required: true
+              credential:
+                description:
+                  - C(user:password).
+                  - With V(sasl_gssapi) the principal, or nothing for that of the ticket cache.
+                type: str
+              service:
+                description: Kerberos service of the servers, for V(sasl_gssapi).
+                type: str
+                default: zookeeper
+          tls:
+            description: TLS, if the ensemble wants it; an empty mapping is enough to turn it on.
+            type: dict
+            suboptions:
+              ca:
+                description: PEM file of certificate authorities, added to those of the system.
+                type: path
+              cert:
+                description: PEM file of the client's certificate. Needs C(key) as well.
+                type: path
+              key:
+                description: PEM file of the client's key.
+                type: path
+              key_password:
+                description: Opens the key.
+                type: str
+              verify:
+                description: Whether to refuse a server whose certificate no known authority has signed.
+                type: bool
+                default: true
+              check_hostname:
+                description: Whether to refuse a server whose certificate is for another host.
+                type: bool
+                default: true
+    requirements:
+      - kazoo >= 2.10 on the host that the module runs on
+"""

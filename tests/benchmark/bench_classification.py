@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmark.classification import HEAP, LIVE, SNAPSHOT, Classification, running_server, snapshot_of
+from benchmark.measured_census import CensusMeasurement
 from benchmark.measured_inventory import Reading
 from support.files.snapshot_files import GeneratedTree
 
@@ -37,18 +38,22 @@ def measure_classification() -> dict[str, Any]:
     with snapshot_of(_tree(PARTS)) as scene:
         snapshot = scene.read(SNAPSHOT)
         _print_reading(f"Snapshot of {PARTS:,} part znodes, one process", snapshot)
+        censuses = {SNAPSHOT: scene.census(SNAPSHOT)}
         with running_server(scene) as running:
             live = running.read(LIVE)
             _print_reading(f"Server with {PARTS:,} part znodes, one session", live)
+            censuses[LIVE] = running.census(LIVE)
             runs = [running.classify(source, cores) for source in (SNAPSHOT, LIVE) for cores in CORES]
     require_one_plan(runs)
     _print_runs(runs)
+    _print_censuses(censuses)
     _print_verdict({SNAPSHOT: snapshot, LIVE: live})
     return {
         "snapshot_many": _as_json(many),
         "snapshot": _as_json(snapshot),
         "live": _as_json(live),
         "whole": [asdict(each) for each in runs],
+        "census": {source: _as_json(each) for source, each in censuses.items()},
         "heap_of_the_server": HEAP,
     }
 
@@ -67,11 +72,11 @@ def _tree(parts: int) -> GeneratedTree:
     return GeneratedTree(parts=parts)
 
 
-def _rate(reading: Reading) -> float:
+def _rate(reading: Reading | CensusMeasurement) -> float:
     return reading.znodes / reading.seconds
 
 
-def _as_json(reading: Reading) -> dict[str, Any]:
+def _as_json(reading: Reading | CensusMeasurement) -> dict[str, Any]:
     return asdict(reading) | {"znodes_per_second": _rate(reading)}
 
 
@@ -89,6 +94,16 @@ def _print_runs(runs: list[Classification]) -> None:
     for each in runs:
         print(f"  {each.source:<20} local[{each.cores}]{each.seconds:>9.1f} s")
     print("  All of them wrote the same plan.", flush=True)
+
+
+def _print_censuses(censuses: dict[str, CensusMeasurement]) -> None:
+    print("\nCensus of the same tree, every znode of it")
+    for source, each in censuses.items():
+        print(
+            f"  {source:<20}{_rate(each):>9,.0f} znodes/s: {each.znodes:,} in {each.seconds:.2f} s,"
+            f" {each.peak_rss_mb:.0f} MB at most",
+            flush=True,
+        )
 
 
 def _print_verdict(readings: dict[str, Reading]) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
+from benchmark.measured_census import CensusMeasurement
 from benchmark.measured_inventory import Reading
 from support.files.snapshot_files import NOW, GeneratedTree, write_generated
 from support.servers.zookeeper import Ensemble, EnsembleOptions
@@ -65,6 +66,19 @@ class Scene:
         if reading.parts != self.tree.parts:
             raise RuntimeError(f"{reading.parts} parts were read of {self.tree.parts}")
         return reading
+
+    def census(self, source: str) -> CensusMeasurement:
+        """Count all znodes in one process.
+
+        Raises:
+            RuntimeError: it failed, or not every znode was counted.
+        """
+        arguments = {"source": source, "hot": self.sources[source]}
+        answer = _run([sys.executable, "-m", "benchmark.measured_census"], {}, json.dumps(arguments))
+        measured = CensusMeasurement(**json.loads(answer))
+        if measured.znodes <= self.tree.parts:
+            raise RuntimeError(f"{measured.znodes} znodes were counted, and {self.tree.parts} are of parts")
+        return measured
 
     def classify(self, source: str, cores: int) -> Classification:
         """Run the job as a person does, with so many cores for its tasks.

@@ -114,7 +114,7 @@ def test_every_module(
 
     assert not [each["msg"] for each in results if each["failed"]]
     health, entered, repaired, restored, marked, ledger, checked, moved, *others = results
-    looked, audited, edited, journal, turn = others
+    looked, audited, edited, journal, turn, census = others
     assert table.path in [each["shard_path"] for each in health["replicas"]]
     assert [each["after"] for each in entered["replicas"]] == ["ready"]
     assert ledger["ready"]
@@ -135,6 +135,7 @@ def test_every_module(
     assert audited["kinds"]["cold"] == audited["kinds"]["hot"] == 1
     assert "<cold_zookeeper>" in config.read_text()
     assert turn["taken"]
+    assert table.path in [each["shard_path"] for each in census["tables"]]
 
 
 def run_one_by_one(python: Path, folder: Path, calls: Iterable[Call]) -> list[dict[str, Any]]:
@@ -182,6 +183,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("clickhouse_config", {"path": str(config), "nodes": [{"host": "c1"}], "style": "inline"}),
         Call("journal_info", {}),
         Call("guard_turn", {**turn, "owner": "a test"}),
+        Call("census_info", turn),
     )
 
 
@@ -207,6 +209,7 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("clickhouse_config", {"nodes": [{"host": "c1"}]}),
         Call("journal_info", {}),
         Call("guard_turn", {"hot": somewhere, "owner": "a test"}),
+        Call("census_info", {"hot": somewhere}),
     )
     assert {call.module for call in calls} == MODULES
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from contextlib import redirect_stderr
 from pathlib import Path
@@ -15,6 +16,7 @@ from tempfile import TemporaryDirectory
 from olap_partmove._partmove.errors import PartMoveError
 from olap_partmove._partmove.repair.backup import BackupHeader, SavedZnode, parse_backup
 from olap_partmove._tasks.merges_file import merges_in
+from partition_classify.census import census_of
 from partition_classify.policy.file import parse_policy
 from partition_classify.report.figures import MergeFigures
 from partition_classify.report.merges import sql_lines
@@ -75,6 +77,7 @@ def file_targets() -> list[Target]:
         _target("snapshot file, gzip", [_snapshot("gz")], _read_compressed("gz")),
         _target("snapshot file, snappy", [_snapshot("snappy")], _read_compressed("snappy")),
         _target("records of a sealed snapshot", [_records()], _read_records),
+        _target("census of a sealed snapshot", [_records()], _count_records),
         _target("log file", [_log()], _read_log),
         *(
             _target(f"transaction of type {kind}", [body], _read_transaction(kind))
@@ -129,6 +132,20 @@ def _read_records(data: bytes) -> object:
     writer.add(data)
     writer.end()
     return _read_snapshot(buffer.getvalue())
+
+
+def _count_records(data: bytes) -> object:
+    buffer = io.BytesIO()
+    writer = SnapshotWriter(buffer)
+    writer.add(data)
+    writer.end()
+    with TemporaryDirectory() as name:
+        folder = Path(name) / "version-2"
+        folder.mkdir()
+        (folder / "snapshot.a").write_bytes(buffer.getvalue())
+        (folder / "log.b").write_bytes(b"")
+        with redirect_stderr(io.StringIO()):
+            return json.dumps(census_of({"files": {"data_dir": name}}))
 
 
 def _log() -> bytes:

@@ -79,10 +79,15 @@ def test_a_classification_is_measured_from_both_sources(monkeypatch: pytest.Monk
             assert (reading.parts, reading.znodes) == (400, 400)
             assert reading.seconds > 0
             assert 0 < reading.idle_rss_mb < reading.peak_rss_mb
+        censuses = [running.census(source) for source in (SNAPSHOT, LIVE)]
         runs = [running.classify(source, 2) for source in (SNAPSHOT, LIVE)]
     assert [(each.source, each.cores) for each in runs] == [(SNAPSHOT, 2), (LIVE, 2)]
     assert all(each.seconds > 0 for each in runs)
     require_one_plan(runs)
+    assert censuses[0].znodes > 400
+    # A server keeps its own configuration in one more.
+    assert censuses[1].znodes - censuses[0].znodes in (0, 1)
+    assert all(each.seconds > 0 for each in censuses)
 
 
 def test_different_plans_of_one_tree_are_refused() -> None:

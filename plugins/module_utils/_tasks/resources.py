@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -76,12 +77,13 @@ class Resources:
         self._stack = stack
         self._overlays: list[OverlayStore] = []
 
-    def open_ensemble(self, name: str) -> ZnodeStore:
+    def open_ensemble(self, name: str, *, reads_per_second: float = 0.0) -> ZnodeStore:
         """Connect to the ensemble that the option ``name`` describes; in check mode it keeps what it was.
 
-        Raises EnsembleError and its kin.
+        reads_per_second: how many znodes may be read in a second, 0 for any number. Raises EnsembleError and
+        its kin.
         """
-        store = connect(options_of(name, self._params[name]))
+        store = connect(replace(options_of(name, self._params[name]), reads_per_second=reads_per_second))
         self._stack.callback(store.close)
         if not self.check_mode:
             return store

@@ -26,13 +26,16 @@ class MemoryResources(Resources):
         super().__init__(params, ExitStack(), check_mode=check_mode)
         self.stores: dict[str, ZnodeStore] = {"hot": bench.hot_store, "cold": bench.cold_store}
         self.opened: list[str] = []
+        self.reads_per_second = 0.0
+        """What was asked for last."""
 
     def close(self) -> None:
         """Close what the task opened, as the end of a module does."""
         self._stack.close()
 
-    def open_ensemble(self, name: str) -> ZnodeStore:
+    def open_ensemble(self, name: str, *, reads_per_second: float = 0.0) -> ZnodeStore:
         """The store of the bench, below an overlay in check mode."""
         self.opened.append(name)
+        self.reads_per_second = reads_per_second
         store = self.stores[name]
         return OverlayStore(store, self.clock) if self.check_mode else store

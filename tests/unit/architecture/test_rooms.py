@@ -36,7 +36,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("tree", "formats"),
     ("binding",),
     ("shard", "lease"),
-    ("gates",),
+    ("gates", "census"),
     ("move", "ledger", "plan"),
     ("health", "audit"),
     ("repair",),
@@ -46,7 +46,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 ONLY: Mapping[str, frozenset[str]] = {"formats": frozenset({"errors", "text"})}
 """Rooms that may import less than what lies below them."""
 
-KNOWN_TO_NOBODY = frozenset({"plan", "health", "repair"})
+KNOWN_TO_NOBODY = frozenset({"plan", "health", "repair", "census"})
 """Rooms that the rest of the domain does not need to work."""
 
 MAY_COMMIT = (

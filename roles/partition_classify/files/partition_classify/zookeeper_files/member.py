@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .content import RangedContent
 from .damage import DamagedFile
@@ -18,6 +18,10 @@ from .nodes import NodeReader, Record
 from .replay import Change, NodeData, Replay
 from .snapshot import SnapshotScan, open_snapshot
 from .txn_log import log_files, read_logs
+
+if TYPE_CHECKING:
+    # Python 3.10 has none.
+    from typing import Self
 
 NOT_THERE = -1
 """Where a znode begins that the snapshot does not have."""

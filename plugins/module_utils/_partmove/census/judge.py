@@ -1,0 +1,261 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Judges what a census found: which znodes need not be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ..text import few, format_time
+from .advice import Advice, AdviceKind
+from .census import Census
+from .kind import Kind
+from .table import NEVER, ReplicaCensus, TableCensus
+
+_MILLISECONDS = 1000
+_DDL_SECONDS = 14 * 86_400
+_MOST_STATEMENTS = 5
+_LAST = 253_402_300_799_999
+_SEE_QUEUE = (
+    "SELECT database, table, type, new_part_name, num_tries, last_exception, postpone_reason"
+    " FROM system.replication_queue ORDER BY create_time LIMIT 10"
+)
+
+
+class Limits(NamedTuple):
+    """From where on something is told of; times in seconds."""
+
+    inactive_after: int = 7 * 86_400
+    """How long a replica without a session wrote nothing."""
+    stuck_after: int = 86_400
+    """The age of an entry of a queue, and of a mutation that is not finished."""
+    unused_after: int = 30 * 86_400
+    """The age of a partition without parts."""
+    queue_length: int = 1_000
+    """Entries of a queue."""
+    log_entries: int = 100
+    """Entries of a log that only replicas without a session need."""
+    deduplication_window: int = 1_000
+    """Hashes of blocks that servers keep, which may be twice as many meanwhile."""
+    finished_mutations_to_keep: int = 100
+    """Mutations that servers keep, which may be twice as many meanwhile."""
+    ddl_tasks: int = 1_000
+    """Tasks of distributed DDL that servers keep."""
+
+
+def judge(census: Census, limits: Limits, now: int) -> list[Advice]:
+    """All advice, that which saves most first; ``now`` is the time in milliseconds since 1970."""
+    found = [*_judge_ddl(census, limits, now)]
+    for table in census.tables.values():
+        found += _TableJudge(table, limits, now).advice()
+    return sorted(found, key=lambda each: (-each.znodes, each.kind.value, each.path, each.replica))
+
+
+class _TableJudge:
+    def __init__(self, table: TableCensus, limits: Limits, now: int) -> None:
+        self._table = table
+        self._limits = limits
+        self._now = now
+        self._replicas = [table.replicas[name] for name in sorted(table.replicas)]
+        self._running = [each for each in self._replicas if each.has_session]
+
+    def advice(self) -> Iterator[Advice]:
+        """All that there is of the table; of one that no server has nothing but that."""
+        yield from self._legacy_headers()
+        if self._is_abandoned():
+            yield self._table_without_session()
+            return
+        for replica in self._replicas:
+            yield from self._replica(replica)
+        yield from self._log_held()
+        yield from self._blocks()
+        yield from self._mutations()
+        yield from self._partitions()
+
+    def _legacy_headers(self) -> Iterator[Advice]:
+        kinds = self._table.kinds
+        if Kind.PART_CHILD in kinds:
+            children, parts = kinds[Kind.PART_CHILD].znodes, kinds[Kind.PART].znodes
+            yield self._told(
+                AdviceKind.LEGACY_HEADERS,
+                children,
+                f"{children:,} of its znodes are columns and checksums of {parts:,} registered parts.",
+                ("<use_minimalistic_part_header_in_zookeeper>1</use_minimalistic_part_header_in_zookeeper>",),
+            )
+
+    def _is_abandoned(self) -> bool:
+        if not self._replicas:
+            return self._is_older(self._table.created, self._limits.inactive_after)
+        return all(self._is_away(replica, self._limits.inactive_after) for replica in self._replicas)
+
+    def _is_away(self, replica: ReplicaCensus, seconds: int) -> bool:
+        """Whether the replica has no session, and wrote nothing for so long."""
+        return not replica.has_session and self._is_older(replica.last_change, seconds)
+
+    def _table_without_session(self) -> Advice:
+        replicas = few(each.name for each in self._replicas)
+        since = told_time(max((each.last_change for each in self._replicas), default=0))
+        evidence = (
+            f"Of its {len(self._replicas)} replicas ({replicas}) none has is_active, and the last change of"
+            f" one was at {since}."
+        )
+        return self._told(
+            AdviceKind.TABLE_WITHOUT_SESSION,
+            self._table.total.znodes,
+            evidence if self._replicas else "It has no replica at all.",
+            tuple(_drop_replica(each.name, self._table.shard_path) for each in self._replicas),
+        )
+
+    def _replica(self, replica: ReplicaCensus) -> Iterator[Advice]:
+        if self._is_away(replica, self._limits.inactive_after):
+            lost = ", and other replicas count it as lost" if replica.is_lost else ""
+            yield self._told(
+                AdviceKind.REPLICA_WITHOUT_SESSION,
+                replica.total.znodes,
+                f"It has no is_active, its last change was at {told_time(replica.last_change)},"
+                f" and log_pointer is {replica.log_pointer}{lost}.",
+                (_drop_replica(replica.name, self._table.shard_path),),
+                replica.name,
+            )
+        is_stuck = self._is_older(replica.oldest_queued, self._limits.stuck_after)
+        if replica.has_session and (replica.queued > self._limits.queue_length or is_stuck):
+            yield self._told(
+                AdviceKind.LONG_QUEUE,
+                replica.queued,
+                f"Its queue has {replica.queued:,} entries, the oldest of"
+                f" {told_time(replica.oldest_queued)}.",
+                (_SEE_QUEUE,),
+                replica.name,
+            )
+
+    def _log_held(self) -> Iterator[Advice]:
+        away = [each for each in self._replicas if self._is_away(each, self._limits.stuck_after)]
+        away = [each for each in away if not each.is_lost]
+        if not away or not self._running:
+            return
+        needed = min(each.log_pointer for each in self._running)
+        kept_from = min(each.log_pointer for each in away)
+        held = sum(1 for number in self._table.log if kept_from <= number < needed)
+        if held > self._limits.log_entries:
+            names = few(each.name for each in away if each.log_pointer < needed)
+            yield self._told(
+                AdviceKind.LOG_HELD,
+                held,
+                f"{held:,} of the {len(self._table.log):,} entries of its log are needed by {names} only:"
+                f" their log_pointer is from {kept_from} on, that of others from {needed} on.",
+            )
+
+    def _blocks(self) -> Iterator[Advice]:
+        window = self._limits.deduplication_window
+        if self._table.blocks > 2 * window:
+            yield self._told(
+                AdviceKind.MANY_BLOCKS,
+                self._table.blocks - window,
+                f"It has {self._table.blocks:,} hashes of blocks; {window:,} are to be kept.",
+                ("ALTER TABLE … MODIFY SETTING replicated_deduplication_window = …",),
+            )
+
+    def _mutations(self) -> Iterator[Advice]:
+        mutations = self._table.mutations
+        behind = {name: self._behind(name) for name in sorted(mutations)}
+        old = [
+            name
+            for name, replicas in behind.items()
+            if replicas and self._is_older(mutations[name], self._limits.stuck_after)
+        ]
+        if old:
+            yield self._told(
+                AdviceKind.MUTATION_UNFINISHED,
+                len(old),
+                f"{few(old)} of {told_time(mutations[old[0]])} and later: not finished by"
+                f" {few(behind[old[0]])}, as mutation_pointer says.",
+                tuple(
+                    f"KILL MUTATION WHERE database = '…' AND table = '…' AND mutation_id = {_quoted(name)}"
+                    for name in old[:_MOST_STATEMENTS]
+                ),
+            )
+        pointers = [each.mutation_pointer for each in self._replicas]
+        finished = sum(1 for name in mutations if pointers and name <= min(pointers))
+        keep = self._limits.finished_mutations_to_keep
+        if keep and finished > 2 * keep:
+            yield self._told(
+                AdviceKind.MUTATIONS_KEPT,
+                finished - keep,
+                f"It has {finished:,} mutations that all replicas have finished; {keep:,} are to be kept.",
+            )
+
+    def _behind(self, mutation: str) -> Sequence[str]:
+        """The replicas with a session that have not finished the mutation. Numbers have leading zeros."""
+        return [each.name for each in self._running if each.mutation_pointer < mutation]
+
+    def _partitions(self) -> Iterator[Advice]:
+        partitions = self._table.partitions_without_part()
+        old = sorted(
+            name for name, created in partitions.items() if self._is_older(created, self._limits.unused_after)
+        )
+        if old:
+            oldest = told_time(min(partitions[name] for name in old))
+            yield self._told(
+                AdviceKind.PARTITIONS_GONE,
+                len(old),
+                f"{len(old):,} partitions have no part and no State: {few(old)}; the oldest had its first"
+                f" insert at {oldest}.",
+                tuple(
+                    f"ALTER TABLE … FORGET PARTITION ID {_quoted(name)}" for name in old[:_MOST_STATEMENTS]
+                ),
+            )
+
+    def _is_older(self, time: int, seconds: int) -> bool:
+        return time != NEVER and self._now - time > seconds * _MILLISECONDS
+
+    def _told(
+        self,
+        kind: AdviceKind,
+        znodes: int,
+        evidence: str,
+        statements: tuple[str, ...] = (),
+        replica: str = "",
+    ) -> Advice:
+        return Advice(kind, self._table.shard_path, replica, znodes, evidence, statements)
+
+
+def _judge_ddl(census: Census, limits: Limits, now: int) -> Iterator[Advice]:
+    created: Mapping[str, int] = {name: task.created for name, task in census.tasks.items()}
+    too_many = sorted(created)[: max(0, len(created) - limits.ddl_tasks)]
+    too_old = [name for name, time in created.items() if now - time > _DDL_SECONDS * _MILLISECONDS]
+    superfluous = {*too_many, *too_old}
+    if superfluous:
+        yield Advice(
+            AdviceKind.DDL_QUEUE,
+            census.ddl_path,
+            "",
+            sum(census.tasks[name].znodes for name in superfluous),
+            f"It has {len(created):,} tasks, the oldest of {told_time(min(created.values()))};"
+            f" {len(superfluous):,} are beyond the newest {limits.ddl_tasks:,} or older than two weeks.",
+        )
+
+
+def told_time(milliseconds: int) -> str:
+    """A time since 1970 for people; of one that no calendar has, the nearest that it has.
+
+    >>> told_time(1_795_212_900_000), told_time(2**62)
+    ('2026-11-20T22:15:00.000Z', '9999-12-31T23:59:59.999Z')
+    """
+    return format_time(min(max(milliseconds, 0), _LAST))
+
+
+def _drop_replica(replica: str, shard_path: str) -> str:
+    return f"SYSTEM DROP REPLICA {_quoted(replica)} FROM ZKPATH {_quoted(shard_path)}"
+
+
+def _quoted(text: str) -> str:
+    r"""A string of SQL.
+
+    >>> print(_quoted("it's"))
+    'it\'s'
+    """
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

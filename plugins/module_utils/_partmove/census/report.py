@@ -1,0 +1,169 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A census for machines and for people: plain values, and lines of text, the largest first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .advice import Advice
+from .census import Census
+from .counts import Counts
+from .judge import Limits, judge, told_time
+from .kind import Kind
+from .table import ReplicaCensus, TableCensus
+
+_MOST_LINES = 10
+
+
+def result_of(census: Census, limits: Limits, now: int) -> dict[str, Any]:
+    """The census as values of JSON; ``now`` is the time in milliseconds since 1970.
+
+    All lists are sorted by znodes, the largest first, and then by name.
+    """
+    total = census.total
+    kinds = [
+        {"kind": kind.value, "means": kind.means, **_figures(counts)}
+        for kind, counts in _largest(census.kinds, key=lambda kind: kind.value)
+    ]
+    tables = sorted(census.tables.values(), key=lambda table: (-table.total.znodes, table.shard_path))
+    result: dict[str, Any] = {
+        "as_of": told_time(now),
+        **_figures(total),
+        "ephemerals": census.ephemerals,
+        "kinds": kinds,
+        "tables": [_table(each) for each in tables],
+        "replicas": _replicas(tables),
+        "others": _named(census.others.by_name),
+        "unknown": _named(census.unknown.by_name),
+        "advice": [_advice(each) for each in judge(census, limits, now)],
+    }
+    return {**result, "summary": list(summary(result))}
+
+
+def summary(result: Mapping[str, Any]) -> Iterator[str]:
+    """Lines for people of a result."""
+    znodes, tables = result["znodes"], result["tables"]
+    yield (
+        f"{znodes:,} znodes with {size(result['bytes'])} of paths and data, {len(tables):,} tables,"
+        f" {result['ephemerals']:,} ephemeral znodes; as of {result['as_of']}"
+    )
+    for each in result["kinds"]:
+        yield f"{_column(each, znodes)}  {each['kind']}: {each['means']}"
+    yield from _head("Tables", tables)
+    for each in tables[:_MOST_LINES]:
+        yield f"{_column(each, znodes)}  {each['shard_path']}"
+    for name in ("others", "unknown"):
+        yield from _head(_HEADS[name], result[name])
+        for each in result[name][:_MOST_LINES]:
+            yield f"{_column(each, znodes)}  {each['name']}"
+    yield from _advice_lines(result["advice"])
+
+
+def size(count: int) -> str:
+    """Bytes for people.
+
+    >>> size(999), size(1_234_567)
+    ('999 B', '1.2 MB')
+    """
+    number, units = float(count), iter(("B", "kB", "MB", "GB", "TB"))
+    unit = next(units)
+    while number >= 1000 and unit != "TB":
+        number, unit = number / 1000, next(units)
+    return f"{count} B" if unit == "B" else f"{number:.1f} {unit}"
+
+
+_HEADS = {"others": "Not of tables", "unknown": "Unknown names below tables"}
+
+
+def _head(title: str, rows: Sequence[object]) -> Iterator[str]:
+    if rows:
+        more = f", the largest {_MOST_LINES} of {len(rows):,}" if len(rows) > _MOST_LINES else ""
+        yield f"{title}{more}:"
+
+
+def _column(row: Mapping[str, Any], of: int) -> str:
+    return f"{row['znodes']:>14,} {row['znodes'] / max(of, 1):>6.1%} {size(row['bytes']):>9}"
+
+
+def _advice_lines(advice: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    by_kind: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for each in advice:
+        by_kind[each["kind"]].append(each)
+    for kind, rows in sorted(by_kind.items(), key=lambda item: -sum(each["znodes"] for each in item[1])):
+        znodes = sum(each["znodes"] for each in rows)
+        cases = f"{len(rows):,} case{'' if len(rows) == 1 else 's'}"
+        yield f"{kind}: {cases}, {znodes:,} znodes; {rows[0]['means']}. {rows[0]['way_out']}."
+        for each in rows[:_MOST_LINES]:
+            place = f"{each['path']} {each['replica']}".rstrip()
+            yield f"    {place}: {each['evidence']}"
+        if len(rows) > _MOST_LINES:
+            yield f"    and {len(rows) - _MOST_LINES:,} more"
+
+
+def _figures(counts: Counts) -> dict[str, int]:
+    return {"znodes": counts.znodes, "bytes": counts.bytes}
+
+
+def _largest(counts: Mapping[Any, Counts], key: Any) -> list[tuple[Any, Counts]]:
+    return sorted(counts.items(), key=lambda item: (-item[1].znodes, key(item[0])))
+
+
+def _by_kind(kinds: Mapping[Kind, Counts]) -> dict[str, int]:
+    return {kind.value: kinds[kind].znodes for kind in Kind if kind in kinds}
+
+
+def _named(counts: Mapping[str, Counts]) -> list[dict[str, Any]]:
+    return [{"name": name, **_figures(each)} for name, each in _largest(counts, key=str)]
+
+
+def _table(table: TableCensus) -> dict[str, Any]:
+    replicas = sorted(table.replicas.values(), key=lambda each: each.name)
+    return {
+        "shard_path": table.shard_path,
+        **_figures(table.total),
+        "kinds": _by_kind(table.kinds),
+        "replicas": [_replica(each) for each in replicas],
+    }
+
+
+def _replica(replica: ReplicaCensus) -> dict[str, Any]:
+    return {
+        "replica": replica.name,
+        **_figures(replica.total),
+        "kinds": _by_kind(replica.kinds),
+        "has_session": replica.has_session,
+        "is_lost": replica.is_lost,
+        "last_change": told_time(replica.last_change),
+    }
+
+
+def _replicas(tables: Sequence[TableCensus]) -> list[dict[str, Any]]:
+    """The replicas of one name in all tables, which most clusters have on one server."""
+    totals: defaultdict[str, Counts] = defaultdict(Counts)
+    paths: defaultdict[str, int] = defaultdict(int)
+    for table in tables:
+        for replica in table.replicas.values():
+            totals[replica.name].add(replica.total)
+            paths[replica.name] += 1
+    return [
+        {"replica": name, "tables": paths[name], **_figures(counts)}
+        for name, counts in _largest(totals, key=str)
+    ]
+
+
+def _advice(advice: Advice) -> dict[str, Any]:
+    return {
+        "kind": advice.kind.value,
+        "means": advice.kind.means,
+        "way_out": advice.kind.way_out,
+        "path": advice.path,
+        "replica": advice.replica,
+        "znodes": advice.znodes,
+        "evidence": advice.evidence,
+        "statements": list(advice.statements),
+    }

@@ -1,0 +1,40 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From where on a census tells of something, as people write it in a playbook or in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import FormatError
+from ..text import parse_duration
+from .judge import Limits
+
+_DURATIONS = ("inactive_after", "stuck_after", "unused_after")
+
+
+def limits_of(settings: Mapping[str, Any]) -> Limits:
+    """The limits of the settings that have the names of their fields; the others stay as they are.
+
+    Times are durations such as ``7d``. Raises FormatError for a limit that cannot be.
+    """
+    given = {name: settings[name] for name in Limits._fields if settings.get(name) is not None}
+    return Limits(**{name: _limit(name, value) for name, value in given.items()})
+
+
+def _limit(name: str, value: object) -> int:
+    if name in _DURATIONS:
+        return parse_duration(str(value), name)
+    return checked_count(name, value)
+
+
+def checked_count(name: str, value: object) -> int:
+    """The value of the setting if it is a count; raises FormatError."""
+    if not isinstance(value, int) or value < 0:
+        raise FormatError(
+            f"{name} is {value!r}, which is no count", remedy="Give a whole number, 0 or greater"
+        )
+    return value

@@ -1,0 +1,63 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Takes the census of an ensemble that runs, through one session."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from ..aligned import aligned
+from ..shard.inventory import NO_TABLES, find_shard_paths
+from ..tree.ports import ZnodeReader
+from ..tree.znodes import Znode
+from .census import Census, Places
+
+_BATCH = 5_000
+_ROOT = "/"
+
+
+def take_census(reader: ZnodeReader, places: Places) -> Census:
+    """Read every znode of the ensemble, table by table, and count it.
+
+    What is created or deleted meanwhile may be counted or not; a table that is created meanwhile is counted
+    as something else. In memory are, besides the census, the children of one znode, and of what is in no
+    table the paths of one depth. Raises as `ZnodeReader.read` does.
+    """
+    without = {*NO_TABLES, places.coordination_root, places.ddl_path}
+    census = Census(tuple(find_shard_paths(reader, _ROOT, without=without)), places)
+    for top in (_ROOT, *census.tables):
+        for znode in _walk(reader, top, without=census.tables.keys() - {top}):
+            stat = znode.stat
+            census.take(znode.path, znode.data, (stat.ctime, stat.mtime), stat.ephemeral_owner)
+    return census
+
+
+def _walk(reader: ZnodeReader, top: str, without: Collection[str]) -> Iterator[Znode]:
+    """Every znode at and below ``top``, parents first, apart from those in ``without`` and all below them."""
+    waiting: list[Znode] = []
+    paths = [top]
+    while paths:
+        for znode in reader.read(paths):
+            if znode is not None:
+                yield znode
+                if znode.stat.num_children:
+                    waiting.append(znode)
+        paths = []
+        # The last ones first: what waits is then no more than what lies beside one way down.
+        while waiting and not paths:
+            parents = _taken_from(waiting)
+            for parent, names in aligned(parents, reader.children(parents)):
+                prefix = parent.rstrip("/")
+                paths += [path for name in names or () if (path := f"{prefix}/{name}") not in without]
+
+
+def _taken_from(waiting: list[Znode]) -> list[str]:
+    """Take some of the last ones that wait, one with many children alone; returns their paths."""
+    taken = [waiting.pop()]
+    children = taken[0].stat.num_children
+    while waiting and children + waiting[-1].stat.num_children <= _BATCH:
+        children += waiting[-1].stat.num_children
+        taken.append(waiting.pop())
+    return [znode.path for znode in taken]

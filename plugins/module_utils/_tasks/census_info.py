@@ -1,0 +1,40 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of census_info: says what fills an ensemble that runs, and what of it need not be there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._partmove.census.census import Places
+from .._partmove.census.report import result_of
+from .._partmove.census.settings import checked_count, limits_of
+from .._partmove.census.walk import take_census
+from .._partmove.formats.layout import check_shard_path
+from .resources import Resources, coordination_root
+
+
+class TakeCensus:
+    """Implements Task for census_info."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises FormatError for those that cannot be."""
+        self._places = Places(coordination_root(params), check_shard_path(params["ddl_path"]))
+        self._limits = limits_of(params)
+        self._reads_per_second = checked_count("znodes_per_second", params["znodes_per_second"])
+        self._found: dict[str, Any] = {}
+
+    def result(self) -> dict[str, Any]:
+        """The census; nothing before it is complete."""
+        return {"changed": False, **self._found}
+
+    def run(self, resources: Resources) -> None:
+        """Read every znode."""
+        hot = resources.open_ensemble("hot", reads_per_second=self._reads_per_second)
+        census = take_census(hot, self._places)
+        self._found = result_of(census, self._limits, int(resources.clock.now() * 1000))

@@ -1,0 +1,121 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Takes the census of an ensemble from the files of one member: ``python census.py SETTINGS``, without Spark.
+
+The settings are a file with a JSON object: ``files``, which are as for the classification, and those of the
+module census_info under their names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import struct
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from olap_partmove._partmove.census.census import DDL_PATH, Census, Places
+from olap_partmove._partmove.census.judge import Limits
+from olap_partmove._partmove.census.report import result_of
+from olap_partmove._partmove.census.settings import limits_of
+from olap_partmove._partmove.envelope import json_object
+from olap_partmove._partmove.errors import EnsembleError, PartMoveError
+from olap_partmove._partmove.formats.layout import check_shard_path
+from olap_partmove._partmove.tree.paths import DEFAULT_ROOT
+
+from .zookeeper_files.damage import DamagedFile
+from .zookeeper_files.folders import DataFolder, folders_of
+from .zookeeper_files.member import NOT_THERE, Member, Tree, choose_member
+from .zookeeper_files.replay import Replay
+from .zookeeper_files.snapshot import SnapshotScan, open_snapshot
+from .zookeeper_files.tables import find_tables, marks_a_shard
+
+# ctime, mtime and ephemeralOwner, of what is stored of a znode.
+_TIMES_AND_OWNER = struct.Struct(">24xqq12xq8x")
+_ALL = b"all"
+_SETTINGS = frozenset({"files", "coordination_root", "ddl_path", *Limits._fields})
+
+
+def take_census(folder: DataFolder, places: Places) -> Census:
+    """Count every znode below the chroot, as it was after the last transaction in the log.
+
+    The snapshot is read twice and the log twice. In memory are, besides the census, the changes that the log
+    makes. Raises EnsembleError for files that cannot be used.
+    """
+
+    def look(scan: SnapshotScan, log: Replay) -> tuple[tuple[str, ...], int]:
+        tables = find_tables(scan, log, folder, "/")
+        return tuple(table.shard_path for table in tables), scan.end_of_records
+
+    member, (shard_paths, end) = choose_member(folder, marks_a_shard, look, passed_over=_passed_over)
+    census = Census(shard_paths, places)
+    start, cut = _start(member), len(folder.chroot.encode())
+    unpack = _TIMES_AND_OWNER.unpack
+    with Tree(member, [] if start == NOT_THERE else [(start, end)], lambda _path: _ALL) as tree:
+        for path, data, stored in tree.subtree(folder.chroot.encode(), start, end, _ALL):
+            ctime, mtime, owner = unpack(stored)
+            below = path[cut:].decode(errors="backslashreplace") or "/"
+            census.take(below, data, (ctime, mtime), owner)
+    if not census.total.znodes:
+        raise EnsembleError(
+            f"There is no znode {folder.chroot} in {folder.data_dir}", remedy="Correct the chroot"
+        )
+    return census
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print the result as JSON; the exit status is 0, or 1 after one sentence on stderr."""
+    parser = argparse.ArgumentParser(prog="census.py", description="Tell what fills a ZooKeeper ensemble.")
+    parser.add_argument("settings", type=Path, help="a file with the settings, a JSON object")
+    path = parser.parse_args(argv).settings
+    try:
+        result = census_of(json_object(path.read_bytes()))
+    except PartMoveError as error:
+        _tell(str(error))
+        return 1
+    except (OSError, ValueError) as error:
+        _tell(f"{path} cannot be read: {error}.")
+        return 1
+    json.dump(result, sys.stdout)
+    sys.stdout.write("\n")
+    return 0
+
+
+def census_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of a census with these settings. Its time is that of the latest change in the files.
+
+    Raises PartMoveError for settings that cannot be, and for files that cannot be used.
+    """
+    unknown = sorted(settings.keys() - _SETTINGS)
+    if unknown:
+        raise EnsembleError(f"The setting {unknown[0]} is not known", remedy="Remove it")
+    folders = folders_of("hot", settings.get("files"))
+    if len(folders) != 1:
+        raise EnsembleError("The files of several ensembles were given", remedy="Give those of one member")
+    places = Places(
+        check_shard_path(settings.get("coordination_root") or DEFAULT_ROOT),
+        check_shard_path(settings.get("ddl_path") or DDL_PATH),
+    )
+    limits = limits_of(settings)
+    census = take_census(folders[0], places)
+    return result_of(census, limits, census.newest)
+
+
+def _start(member: Member) -> int:
+    """Where in the snapshot the record of the chroot begins."""
+    top = member.folder.chroot.encode()
+    with open_snapshot(member.snapshot) as scan:
+        found = (offset for offset, path, _data, _stored in scan.records() if path == top)
+        return next(found, NOT_THERE)
+
+
+def _passed_over(error: DamagedFile) -> None:
+    _tell(f"{error.message}; an older snapshot is read instead")
+
+
+def _tell(message: str) -> None:
+    sys.stderr.write(f"census: {message}\n")

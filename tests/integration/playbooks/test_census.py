@@ -1,0 +1,106 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The playbook census.yml on a real ensemble and on its files: what it tells and writes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient
+
+from support.ansible.calls import PlaybookRun, run_playbook
+from support.ansible.role_runs import changed, summary
+from support.html_page import Page, check_page
+from support.memory.tables import TableOptions, build_table, read_tree
+from support.servers.zookeeper import Ensemble
+
+PATH = "/clickhouse/tables/01/hits{{ 7 * 7 }}<b>"
+FILES = ("json", "text", "page")
+
+
+class Censuses:
+    """Runs of the playbook for one server with one table."""
+
+    def __init__(self, ensemble: Ensemble, client: KazooClient, folder: Path) -> None:
+        self.ensemble = ensemble
+        self.client = client
+        self.folder = folder
+        self.written = {name: folder / f"census.{name}" for name in FILES}
+
+    def run(self, *options: str, **variables: Any) -> PlaybookRun:
+        """Run it as a user does, with variables from a file."""
+        given = {name: str(path) for name, path in self.written.items()} | variables
+        extra = self.folder / "vars.json"
+        extra.write_text(json.dumps({f"partmove_census_{name}": value for name, value in given.items()}))
+        playbook = self.folder / "site.yml"
+        playbook.write_text(json.dumps([{"ansible.builtin.import_playbook": "olap.partmove.census"}]))
+        return run_playbook(playbook, "-e", f"@{extra}", *options)
+
+    @property
+    def hot(self) -> dict[str, list[str]]:
+        """Where the server is."""
+        return {"hosts": [member.address for member in self.ensemble.members]}
+
+    def copy(self) -> dict[str, str]:
+        """The files of the server, as they are now."""
+        (member,) = self.ensemble.members
+        shutil.copytree(member.data_dir, self.folder / "copy", dirs_exist_ok=True)
+        return {"data_dir": str(self.folder / "copy")}
+
+
+@pytest.fixture
+def censuses(connect: Callable[[str], KazooClient], tmp_path: Path) -> Iterator[Censuses]:
+    with Ensemble(tmp_path / "server") as ensemble:
+        client = connect(ensemble.connect_string)
+        build_table(client, PATH, TableOptions(legacy=True))
+        yield Censuses(ensemble, client, tmp_path)
+
+
+def test_a_running_ensemble_and_its_files_give_the_same(censuses: Censuses) -> None:
+    before = read_tree(censuses.client)
+    checked = censuses.run("--check", hot=censuses.hot)
+    assert changed(checked) == 0
+    assert not any(path.exists() for path in censuses.written.values())
+
+    run = censuses.run(hot=censuses.hot)
+    assert changed(run) == 0
+    by_session = json.loads(censuses.written["json"].read_text())
+    page = censuses.written["page"].read_text()
+    check_page(page)
+    assert PATH in Page(page).words
+    assert [stat.S_IMODE(path.stat().st_mode) for path in censuses.written.values()] == [0o644] * 3
+    assert summary(run) == by_session["summary"]
+    assert censuses.written["text"].read_text().splitlines() == by_session["summary"]
+
+    files = {"files": censuses.copy(), "python": sys.executable}
+    run = censuses.run(**files)
+    assert changed(run) == 0
+    by_files = json.loads(censuses.written["json"].read_text())
+    same = by_session.keys() - {"as_of", "summary"}
+    assert by_files.keys() == by_session.keys()
+    assert {name: by_files[name] for name in same} == {name: by_session[name] for name in same}
+    assert changed(censuses.run("--check", **files)) == 0
+    assert read_tree(censuses.client) == before
+
+
+def test_exactly_one_source_has_to_be_given(censuses: Censuses) -> None:
+    for variables in ({}, {"hot": censuses.hot, "files": {"data_dir": "/none"}}):
+        run = censuses.run(**variables)
+        assert run.status != 0
+        assert "Give exactly one of partmove_census_hot and partmove_census_files." in run.output
+
+
+def test_files_that_cannot_be_read_are_told_in_a_sentence(censuses: Censuses) -> None:
+    run = censuses.run(files={"data_dir": str(censuses.folder / "none")}, python=sys.executable)
+    assert run.status != 0
+    assert "none/version-2 cannot be read: No such file or directory" in run.output
+    assert "Traceback" not in run.output

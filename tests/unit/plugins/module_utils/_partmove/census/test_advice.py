@@ -1,0 +1,24 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every kind of advice says what is so and what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.advice import AdviceKind
+
+
+@pytest.mark.parametrize("kind", AdviceKind)
+def test_it_says_what_is_so_and_what_to_do(kind: AdviceKind) -> None:
+    assert kind.means[0].islower()
+    assert kind.way_out[0].isupper()
+    assert not kind.means.endswith(".")
+    assert not kind.way_out.endswith(".")
+    assert "  " not in f"{kind.means} {kind.way_out}"
+
+
+def test_no_two_say_the_same() -> None:
+    assert len({kind.means for kind in AdviceKind}) == len(AdviceKind)

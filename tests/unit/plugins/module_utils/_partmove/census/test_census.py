@@ -1,0 +1,116 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every znode of an ensemble is counted once, in the table it is of or in the place where it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import (
+    DDL_PATH,
+    Census,
+    Places,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
+from support.memory.censuses import PLACES, SESSION, SHARD, ZnodeTree, plain_tree
+
+
+def elsewhere(census: Census) -> dict[Kind, int]:
+    return {kind: counts.znodes for kind, counts in census.elsewhere.items()}
+
+
+def places_of(census: Census) -> dict[str, int]:
+    return {name: counts.znodes for name, counts in census.others.by_name.items()}
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/zookeeper/quota", Kind.ZOOKEEPER),
+        ("/partmove/locks", Kind.COORDINATION),
+        (f"{DDL_PATH}/query-0000000001/finished", Kind.DDL),
+        ("/kafka/brokers/1", Kind.OTHER),
+        ("/partmover", Kind.OTHER),
+        ("/clickhouse/tables/01/hits2", Kind.OTHER),
+        (f"{SHARD}/new_thing", Kind.UNKNOWN),
+        ("/clickhouse/task_queue", Kind.FOLDER),
+    ],
+)
+def test_a_znode_and_its_parents_are_counted_in_their_place(path: str, kind: Kind) -> None:
+    before, after = plain_tree().census(), plain_tree().add(path).census()
+    grown = {each for each, counts in after.kinds.items() if counts.znodes > _znodes(before, each)}
+    assert kind in grown
+    assert grown <= {kind, Kind.FOLDER}
+
+
+def test_the_total_is_that_of_all_znodes() -> None:
+    tree = ZnodeTree().add("/a/b", b"12345").add("/zookeeper").add("/ä")
+    census = tree.census()
+    assert (census.total.znodes, census.total.bytes) == (5, len("//a/a/b/zookeeper") + 5 + 3)
+    assert elsewhere(census) == {Kind.FOLDER: 1, Kind.OTHER: 3, Kind.ZOOKEEPER: 1}
+
+
+def test_what_is_in_no_table_is_told_by_the_topmost_path_that_is_no_parent_of_one() -> None:
+    tree = (
+        plain_tree()
+        .add("/kafka/brokers/1")
+        .add("/clickhouse/access/users")
+        .add("/clickhouse/tables/01/gone/log")
+    )
+    assert places_of(tree.census()) == {
+        "/clickhouse/access": 2,
+        "/clickhouse/tables/01/gone": 2,
+        "/kafka": 3,
+    }
+
+
+def test_a_table_whose_name_begins_with_that_of_another_is_its_own() -> None:
+    census = plain_tree().add_table(f"{SHARD}_2").census()
+    first, second = census.tables[SHARD], census.tables[f"{SHARD}_2"]
+    assert first.total.znodes > second.total.znodes
+    assert set(second.kinds) == {Kind.TABLE}
+    assert second.total.znodes == plain_tree().census().tables[SHARD].kinds[Kind.TABLE].znodes
+
+
+def test_tasks_of_distributed_ddl_are_counted_with_what_is_below_them() -> None:
+    tree = ZnodeTree()
+    for task in ("query-0000000001", "query-0000000002"):
+        tree.add(f"/ddl/{task}/active").add(f"/ddl/{task}/finished/host:9000")
+    census = tree.census(Places(PLACES.coordination_root, "/ddl"))
+    assert {name: task.znodes for name, task in census.tasks.items()} == {
+        "query-0000000001": 4,
+        "query-0000000002": 4,
+    }
+    assert elsewhere(census) == {Kind.FOLDER: 1, Kind.DDL: 9}
+
+
+@pytest.mark.parametrize(
+    ("owner", "ephemeral"),
+    [
+        (0, False),
+        (SESSION, True),
+        # A session that a member with an id from 128 on has begun.
+        (-(2**62), True),
+        (-(2**63), False),
+        (-(2**56) | 3_600_000, False),
+    ],
+)
+def test_what_goes_with_a_session_is_ephemeral(owner: int, ephemeral: bool) -> None:
+    census = plain_tree().add(f"{SHARD}/temp/x", owner=owner).census()
+    assert census.ephemerals - plain_tree().census().ephemerals == ephemeral
+    assert (Kind.BLOCK_NUMBER in census.tables[SHARD].own) is True
+    kinds = census.tables[SHARD].own
+    assert (Kind.EPHEMERAL in kinds) is ephemeral
+
+
+def test_the_latest_change_is_known() -> None:
+    census = Census([], PLACES)
+    for path, mtime in (("/a", 5), ("/b", 9), ("/c", 7)):
+        census.take(path, b"", (1, mtime), 0)
+    assert census.newest == 9
+
+
+def _znodes(census: Census, kind: Kind) -> int:
+    return census.kinds[kind].znodes if kind in census.kinds else 0

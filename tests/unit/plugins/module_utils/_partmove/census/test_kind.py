@@ -1,0 +1,63 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Each znode of a table is of the kind that its place says."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import (
+    Kind,
+    kind_in_table,
+    label_of_unknown,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import (
+    KNOWN_TABLE_CHILDREN,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("log", Kind.TABLE),
+        ("metadata", Kind.TABLE),
+        ("blocks", Kind.TABLE),
+        ("log/log-0000000001", Kind.LOG),
+        ("log/log-0000000001/x", Kind.UNKNOWN),
+        ("blocks/20191201_1_2", Kind.BLOCK),
+        ("async_blocks/20191201_1_2", Kind.BLOCK),
+        ("blocks/20191201_1_2/x", Kind.UNKNOWN),
+        ("block_numbers/20191201", Kind.BLOCK_NUMBER),
+        ("block_numbers/20191201/block-0000000001", Kind.BLOCK_NUMBER),
+        ("block_numbers/20191201/State", Kind.STATE),
+        ("block_numbers/20191201/State/x", Kind.UNKNOWN),
+        ("temp/abandonable_lock-0000000001", Kind.BLOCK_NUMBER),
+        ("mutations/0000000001", Kind.MUTATION),
+        ("quorum/status", Kind.QUORUM),
+        ("quorum/parallel/20191201_0_0_0", Kind.QUORUM),
+        ("zero_copy_s3/shared/20191201_0_0_0", Kind.ZERO_COPY),
+        ("new_thing", Kind.UNKNOWN),
+        ("new_thing/log", Kind.UNKNOWN),
+        ("metadata/x", Kind.UNKNOWN),
+    ],
+)
+def test_a_znode_below_a_table_is_of_one_kind(path: str, kind: Kind) -> None:
+    assert kind_in_table(path.split("/")) is kind
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN_TABLE_CHILDREN))
+def test_what_each_table_has_once_is_known(name: str) -> None:
+    assert kind_in_table([name]) is Kind.TABLE
+
+
+def test_unknown_names_are_told_without_those_of_tables_and_replicas() -> None:
+    assert label_of_unknown(["replicas", "r1", "new_thing", "x"]) == "replicas/*/new_thing"
+    assert label_of_unknown(["replicas", "r2", "parts", "all_0_0_0", "z", "y"]) == "replicas/*/parts/*/z"
+    assert label_of_unknown(["new_thing", "x", "y"]) == "new_thing"
+    assert label_of_unknown(["mutations", "0000000001", "x"]) == "mutations/*/x"
+
+
+def test_every_kind_is_told() -> None:
+    assert len({kind.means for kind in Kind}) == len(Kind)

@@ -1,0 +1,105 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a census says to machines and to people."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import Limits
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.report import result_of
+from support.memory.censuses import NOW, SHARD, ZnodeTree, plain_tree
+
+OTHER = "/clickhouse/tables/02/hits"
+
+
+def result(tree: ZnodeTree) -> dict[str, Any]:
+    return result_of(tree.census(), Limits(), NOW)
+
+
+def large() -> ZnodeTree:
+    tree = plain_tree().add_table(OTHER).add_replica("r2", OTHER)
+    tree.add(f"{OTHER}/new_thing/x").add("/kafka/brokers")
+    for number in range(20):
+        tree.add_part(f"20191202_{number}_{number}_0", legacy=True)
+    return tree
+
+
+def test_sums_of_everything_are_the_total() -> None:
+    found = result(large())
+    for count in ("znodes", "bytes"):
+        assert sum(each[count] for each in found["kinds"]) == found[count]
+        in_tables = sum(each[count] for each in found["tables"])
+        kinds = {each["kind"]: each[count] for each in found["kinds"]}
+        assert in_tables + kinds["folder"] + kinds["other"] == found[count]
+        assert sum(each[count] for each in found["others"]) == kinds["other"]
+        assert sum(each[count] for each in found["unknown"]) == kinds["unknown"]
+        assert sum(each[count] for each in found["replicas"]) == sum(
+            replica[count] for table in found["tables"] for replica in table["replicas"]
+        )
+    for table in found["tables"]:
+        assert sum(table["kinds"].values()) == table["znodes"]
+        for replica in table["replicas"]:
+            assert sum(replica["kinds"].values()) == replica["znodes"]
+
+
+def test_the_largest_come_first() -> None:
+    found = result(large())
+    assert [each["shard_path"] for each in found["tables"]] == [SHARD, OTHER]
+    assert [(each["replica"], each["tables"]) for each in found["replicas"]] == [("r1", 1), ("r2", 2)]
+    for name in ("kinds", "tables", "replicas", "others", "unknown"):
+        znodes = [each["znodes"] for each in found[name]]
+        assert znodes == sorted(znodes, reverse=True)
+    assert found["kinds"][0]["kind"] == Kind.PART_CHILD.value
+
+
+def test_a_replica_says_how_it_is() -> None:
+    found = result(plain_tree().add_replica("r3", active=False, days=9))
+    r1, _r2, r3 = found["tables"][0]["replicas"]
+    assert (r1["has_session"], r3["has_session"], r3["is_lost"]) == (True, False, False)
+    assert r3["last_change"] == "2027-01-06T08:00:00.000Z"
+
+
+def test_advice_says_all_of_it() -> None:
+    (advice,) = result(large())["advice"]
+    assert (advice["kind"], advice["path"], advice["replica"], advice["znodes"]) == (
+        "legacy_headers",
+        SHARD,
+        "",
+        40,
+    )
+    assert advice["evidence"] == "40 of its znodes are columns and checksums of 22 registered parts."
+    assert all(advice[name] for name in ("means", "way_out", "statements"))
+
+
+def test_people_are_told_the_largest_first() -> None:
+    lines = result(large())["summary"]
+    assert lines[0].startswith("127 znodes with ")
+    assert ", 2 tables, 3 ephemeral znodes; as of 2027-01-15T08:00:00.000Z" in lines[0]
+    assert lines[1].split()[0] == "40"
+    assert "part_child: columns and checksums of parts with legacy headers" in lines[1]
+    assert [line for line in lines if line.endswith(":")] == [
+        "Tables:",
+        "Not of tables:",
+        "Unknown names below tables:",
+    ]
+    assert lines[-2].startswith("legacy_headers: 1 case, 40 znodes; parts are registered")
+    assert lines[-1] == f"    {SHARD}: 40 of its znodes are columns and checksums of 22 registered parts."
+
+
+def test_of_many_the_largest_are_told() -> None:
+    tree = plain_tree()
+    for number in range(12):
+        tree.add_replica(f"x{number:02}", active=False, days=30).add(f"/other{number:02}")
+    lines = result(tree)["summary"]
+    assert "Not of tables, the largest 10 of 12:" in lines
+    assert lines[-1] == "    and 2 more"
+
+
+def test_it_is_json_and_stable() -> None:
+    assert json.dumps(result(large())) == json.dumps(result(large()))
+    assert json.loads(json.dumps(result(large()))) == result(large())

@@ -1,0 +1,90 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A live census: each znode of an ensemble in memory is counted once, whatever its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census import walk
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create, Znode
+from support.memory.censuses import PLACES
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble, MemoryStore
+from support.memory.tables import TableOptions, build_table, days
+
+TABLES = ("/clickhouse/tables/01/hits", "/clickhouse/tables/02/hits")
+
+
+def filled() -> MemoryEnsemble:
+    ensemble = MemoryEnsemble("hot")
+    client = MemoryClient(ensemble.open())
+    for path in TABLES:
+        build_table(client, path, TableOptions(partitions=days(20), legacy=path == TABLES[0]))
+    client.create("/kafka/brokers/1", makepath=True)
+    client.create("/clickhouse/task_queue/ddl/query-0000000001", makepath=True)
+    client.create("/partmove/locks", makepath=True)
+    return ensemble
+
+
+class Counted(MemoryStore):
+    """Notes what is read, and how much at once."""
+
+    def __init__(self, ensemble: MemoryEnsemble) -> None:
+        super().__init__(ensemble)
+        self.seen: list[str] = []
+        self.most = 0
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        self.seen += paths
+        self.most = max(self.most, len(paths))
+        return super().read(paths, absolute=absolute)
+
+
+def test_every_znode_is_counted_once() -> None:
+    ensemble = filled()
+    store = Counted(ensemble)
+    census = take_census(store, PLACES)
+    assert sorted(store.seen) == sorted(ensemble.tree())
+    assert census.total.znodes == len(store.seen)
+    assert sorted(census.tables) == sorted(TABLES)
+    kinds = {kind: counts.znodes for kind, counts in census.kinds.items()}
+    assert (kinds[Kind.PART], kinds[Kind.PART_CHILD], kinds[Kind.BLOCK_NUMBER]) == (80, 80, 40)
+    assert (kinds[Kind.DDL], kinds[Kind.COORDINATION], kinds[Kind.OTHER]) == (2, 2, 3)
+    assert census.ephemerals == kinds[Kind.EPHEMERAL] == 4
+
+
+def test_little_is_read_at_once_and_the_tables_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walk, "_BATCH", 25)
+    store = Counted(filled())
+    take_census(store, PLACES)
+    assert store.most <= 25
+    of_tables = [path for path in store.seen if path.startswith(tuple(f"{path}/" for path in TABLES))]
+    first = [path.startswith(f"{TABLES[0]}/") for path in of_tables]
+    assert first == sorted(first, reverse=True)
+
+
+def test_what_is_deleted_meanwhile_is_passed_over() -> None:
+    ensemble = filled()
+
+    class Deleting(Counted):
+        def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+            found = super().read(paths, absolute=absolute)
+            return [None if path.startswith("/kafka") else each for path, each in zip(paths, found)]
+
+    census = take_census(Deleting(ensemble), PLACES)
+    assert Kind.OTHER not in census.kinds
+
+
+def test_an_empty_ensemble_has_its_root() -> None:
+    store = MemoryEnsemble("hot").open()
+    store.commit([(Create("/a", b"1"),)])
+    census = take_census(store, PLACES)
+    assert census.tables == {}
+    assert {kind: counts.znodes for kind, counts in census.kinds.items()} == {Kind.FOLDER: 1, Kind.OTHER: 1}
