@@ -96,7 +96,11 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     before = _header_of(arguments.previous) if arguments.previous else replaced
     spark = make_session()
     try:
-        signal = None if servers is None else read_signal(spark, servers)
+        signal = None
+        if servers is not None:
+            # Of a moment to come nothing is in a log yet.
+            until = min(arguments.as_of, now())
+            signal = read_signal(spark, servers, policy.read_windows, until)
         rows = plan_rows(source.inventory(spark), policy, arguments.as_of, signal).persist()
         with Progress(spark):
             # This is what reads the ensembles, and asks the servers; all that follows has the rows.

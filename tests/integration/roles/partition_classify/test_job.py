@@ -117,7 +117,9 @@ def test_plan_says_what_there_is_to_do(
         "to_reheat": {"partitions": 1, "parts": 1, "znodes": 1, "bytes": len(MINIMALISTIC)},
         "busy": NOTHING,
         "left_alone": NOTHING,
-        "rules": [{"rule": "defaults", "table": None, "partitions": 3, "unused_pins": []}],
+        "rules": [
+            {"rule": "defaults", "table": None, "partitions": 3, "unused_pins": [], "reads_known": None}
+        ],
     }
     assert first.errors[0] == f"shard paths at or below {base}: 1, with 5 parts"
     plan = read_plan(job.plan)

@@ -47,7 +47,9 @@ COLUMNS = (
     "statement",
     "rows",
     "reads",
+    "reads_in_window",
 )
+WINDOWS = {"1d": DAY, "7d": 7 * DAY}
 
 
 class Part(NamedTuple):
@@ -86,6 +88,11 @@ parts = st.builds(
 )
 signs = st.fixed_dictionaries(
     {
+        "replica": st.sampled_from(["r1", "r2"]),
+        "reads_within": st.one_of(
+            *[st.fixed_dictionaries(dict.fromkeys(WINDOWS.values(), st.integers(0, 3)))] * 4,
+            st.dictionaries(st.sampled_from(sorted(WINDOWS.values())), st.integers(0, 3), max_size=1),
+        ),
         "active_parts": st.integers(1, 2),
         "data_version": st.integers(0, 3),
         "mutation": st.integers(0, 5),
@@ -119,9 +126,12 @@ def choices(draw: st.DrawFn) -> dict[str, Any]:
             optional={
                 "cold_after": st.sampled_from(["1d", "48h", "5d"]),
                 "keep_newest": st.integers(0, 3),
+                "max_reads": st.sampled_from(["any", 0, 2, 4]),
             },
         )
     )
+    if chosen.get("max_reads", "any") != "any" and draw(st.booleans()):
+        chosen["reads_within"] = draw(st.sampled_from(sorted(WINDOWS)))
     if draw(st.booleans()):
         pins = draw(st.lists(st.sampled_from(IDS), max_size=3, unique=True))
         hot = draw(st.integers(0, len(pins)))
@@ -172,11 +182,14 @@ def inventory(path: str, shard: Shard) -> list[InventoryRow]:
 
 
 def signal(path: str, shard: Shard) -> list[PartitionUsage]:
-    return [
-        PartitionUsage(path, key, "default.t")._replace(**sign)
-        for key, partition in shard.partitions.items()
-        for sign in partition.signs
-    ]
+    rows = []
+    for key, partition in shard.partitions.items():
+        for sign in partition.signs:
+            nothing = PartitionUsage(path, key, "default.t", sign["replica"])
+            within = sign["reads_within"]
+            rows.append(nothing._replace(**{**sign, "reads_within": dict.fromkeys(within, 0)}))
+            rows += [nothing._replace(reads_within={window: count}) for window, count in within.items()]
+    return rows
 
 
 # --- the model ---------------------------------------------------------------------------------------------
@@ -197,7 +210,10 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def rule_of(policy: Mapping[str, Any], path: str) -> dict[str, Any]:
-    built_in = {"cold_after": "1d", "keep_newest": 0, "pin_hot": [], "pin_cold": [], "never": False}
+    built_in = {
+        "cold_after": "1d", "keep_newest": 0, "pin_hot": [], "pin_cold": [], "never": False,
+        "max_reads": "any", "reads_within": "7d",
+    }  # fmt: skip
     rule: dict[str, Any] = next((rule for rule in policy["rules"] if matches(rule["table"], path)), {})
     return {**built_in, **policy["defaults"], **rule}
 
@@ -239,6 +255,7 @@ def decide(policy: Mapping[str, Any], path: str, shard: Shard) -> dict[str, tupl
             statement(key, partition) if gate == "one_part" else None,
             max((sign["rows"] for sign in partition.signs if "rows" in sign), default=None),
             reads(partition),
+            reads_in_window(rule, partition, counts[0]),
         )
     return decided
 
@@ -258,7 +275,11 @@ def wanted_state(rule: Mapping[str, Any], key: str, partition: Partition, is_new
     has_come_back = is_marked and any("cold" not in part.ages for part in in_hot)
     cold_after = {"1d": 1, "48h": 2, "5d": 5}[rule["cold_after"]] * DAY
     is_young = min(part.ages["hot"] for part in in_hot) < cold_after
-    is_kept = key not in rule["pin_cold"] and (is_young or is_newest)
+    is_read = False
+    if rule["max_reads"] != "any":
+        known = reads_in_window(rule, partition, len({part.replica for part in in_hot}))
+        is_read = known is None or known > rule["max_reads"]
+    is_kept = key not in rule["pin_cold"] and (is_young or is_newest or is_read)
     return "HOT" if has_come_back or is_kept else "COLD"
 
 
@@ -301,10 +322,25 @@ def reads(partition: Partition) -> int | None:
     return sum(sign.get("reads", 0) for sign in partition.signs) if logs and all(logs) else None
 
 
+def reads_in_window(rule: Mapping[str, Any], partition: Partition, replicas: int) -> int | None:
+    """How often all of so many replicas have seen it read, where all of them know."""
+    window = WINDOWS[rule["reads_within"]]
+    asked = {sign["replica"] for sign in partition.signs}
+    if rule["max_reads"] == "any" or not asked or len(asked) < replicas:
+        return None
+    if not all(window in sign["reads_within"] for sign in partition.signs):
+        return None
+    counts: list[int] = [sign["reads_within"][window] for sign in partition.signs]
+    return sum(counts)
+
+
 ALL_KEYS = {
     "version": 1,
     "defaults": {"cold_after": "48h", "keep_newest": 1, "pin_hot": ["all"], "pin_cold": ["1"]},
-    "rules": [{"table": "/*1/**", "never": True}, {"table": "/**/b", "keep_newest": 0, "pin_hot": []}],
+    "rules": [
+        {"table": "/*1/**", "never": True},
+        {"table": "/**/b", "keep_newest": 0, "pin_hot": [], "max_reads": 2, "reads_within": "1d"},
+    ],
 }
 
 
@@ -327,6 +363,8 @@ def test_plan_is_that_of_the_model(spark: SparkSession, number: int) -> None:
             ("HOT", "busy", "queue_clear"),
             ("HOT", "busy", "mutations_applied"),
         }
+        read = {row[-1] for rows in wanted.values() for row in rows.values()}
+        assert read > {None, 0, 2, 3}
 
     found: dict[str, dict[str, tuple[object, ...]]] = {path: {} for path in cases}
     for path, partition, reason, *values in planned(spark, policy, cases):
