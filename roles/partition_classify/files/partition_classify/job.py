@@ -23,11 +23,12 @@ from olap_partmove._partmove.errors import PartMoveError, PlanError
 from olap_partmove._partmove.plan.file import PlanHeader, read_header
 
 from .arguments import now, parser
+from .comparison import comparison_of, comparison_section
 from .hand_over import PLAN, HandOver
 from .plan_output import staged_plan_file, write_parquet
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, complaints, refuse_complaints
-from .policy.transforms import plan_rows
+from .policy.transforms import decided_by, known_partitions
 from .progress import Progress, tell
 from .report.files import prepare_report, report_place, write_report
 from .report.sums import figures_of
@@ -86,6 +87,7 @@ def _classify(arguments: argparse.Namespace) -> dict[str, Any]:
 def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     """Read, decide, write; returns the summary."""
     policy = read_policy(arguments.policy)
+    other = read_policy(arguments.compare_policy) if arguments.compare_policy else None
     _check_moment(arguments)
     source = source_of(arguments)
     servers = servers_of(arguments)
@@ -96,21 +98,34 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     before = _header_of(arguments.previous) if arguments.previous else replaced
     spark = make_session()
     try:
-        signal = None
-        if servers is not None:
-            # Of a moment to come nothing is in a log yet.
-            until = min(arguments.as_of, now())
-            signal = read_signal(spark, servers, policy.read_windows, until)
-        rows = plan_rows(source.inventory(spark), policy, arguments.as_of, signal).persist()
+        windows = policy.read_windows | (other.read_windows if other else set())
+        # Of a moment to come nothing is in a log yet.
+        until = min(arguments.as_of, now())
+        signal = None if servers is None else read_signal(spark, servers, windows, until)
+        known = known_partitions(source.inventory(spark), arguments.as_of, windows, signal)
+        if other:
+            # What is known is found out once, for both policies.
+            known.persist()
+        rows = decided_by(policy, known).persist()
         with Progress(spark):
             # This is what reads the ensembles, and asks the servers; all that follows has the rows.
             findings = findings_of(rows, policy)
         _complain(findings.rules, strict=arguments.strict)
+        comparison = _compare(rows, known, other) if other else None
         header = _write(rows, policy, source, arguments)
     finally:
         spark.stop()
     tell(f"wrote {header.rows} rows to {arguments.plan}")
-    return summary_of(arguments.plan, header, before, findings, report_place(arguments.report))
+    report = report_place(arguments.report)
+    return summary_of(arguments.plan, header, before, findings, report) | {"comparison": comparison}
+
+
+def _compare(rows: DataFrame, known: DataFrame, other: Policy) -> dict[str, Any]:
+    """Tell what another policy would decide otherwise, and give it for the summary."""
+    section = comparison_section(comparison_of(rows, known, other))
+    for line in section["text"]:
+        tell(line)
+    return section
 
 
 def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.Namespace) -> PlanHeader:
