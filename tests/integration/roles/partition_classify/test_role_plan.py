@@ -43,10 +43,15 @@ def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_pat
     for name in ("report.html", "report.json"):
         assert (copy.parent / name).read_bytes() == (tmp_path / "report" / name).read_bytes()
 
-    checked = role.run("--check", policy={"version": 1})
+    # A path that does not begin with a slash is below the folder of the playbook.
+    (tmp_path / "other.yml").write_text("version: 1\ndefaults: {keep_newest: 9}\n")
+    checked = role.run("--check", policy={"version": 1}, compare_policy="other.yml")
     assert changed(checked) == 1
     assert role.plan.read_bytes() == before
     path, result = role.facts()
     assert path != str(role.plan)
     assert left_behind(checked) == [["plan.jsonl"]]
     assert {row.state for row in read_plan(path).rows()} == {"COLD"}
+    assert result["comparison"]["to_move"]["less"] == result["to_move"]
+    for line in result["comparison"]["text"]:
+        assert f"olap.partmove.partition_classify: {line}" in checked.output
