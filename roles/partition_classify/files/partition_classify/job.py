@@ -17,7 +17,7 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from olap_partmove._partmove.errors import PartMoveError, PlanError
 from olap_partmove._partmove.plan.file import PlanHeader, read_header
@@ -25,6 +25,7 @@ from olap_partmove._partmove.plan.file import PlanHeader, read_header
 from .arguments import now, parser
 from .comparison import comparison_of, comparison_section
 from .hand_over import PLAN, HandOver
+from .history import history_of
 from .plan_output import staged_plan_file, write_parquet
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, complaints, refuse_complaints
@@ -113,11 +114,13 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
         _complain(findings.rules, strict=arguments.strict)
         comparison = _compare(rows, known, other) if other else None
         header = _write(rows, policy, source, arguments)
+        history = _history(spark, arguments.parquet) if arguments.parquet else None
     finally:
         spark.stop()
     tell(f"wrote {header.rows} rows to {arguments.plan}")
     report = report_place(arguments.report)
-    return summary_of(arguments.plan, header, before, findings, report) | {"comparison": comparison}
+    summary = summary_of(arguments.plan, header, before, findings, report)
+    return summary | {"comparison": comparison, "history": history}
 
 
 def _compare(rows: DataFrame, known: DataFrame, other: Policy) -> dict[str, Any]:
@@ -126,6 +129,16 @@ def _compare(rows: DataFrame, known: DataFrame, other: Policy) -> dict[str, Any]
     for line in section["text"]:
         tell(line)
     return section
+
+
+def _history(spark: SparkSession, parquet: str) -> list[dict[str, int]] | None:
+    """What runs have found so far, this one too; None where rows of earlier ones cannot be read."""
+    try:
+        return [run._asdict() for run in history_of(spark, parquet)]
+    except PartMoveError as error:
+        # The plan is written already, and is what it is without them.
+        tell(str(error))
+        return None
 
 
 def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.Namespace) -> PlanHeader:

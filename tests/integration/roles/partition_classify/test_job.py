@@ -125,6 +125,7 @@ def test_plan_says_what_there_is_to_do(
         "rules": [
             {"rule": "defaults", "table": None, "partitions": 3, "unused_pins": [], "reads_known": None}
         ],
+        "history": [{"as_of": 4_102_444_800_000, "znodes_hot": 7, "znodes_cold_planned": 6}],
     }
     # Another policy is compared with what was read for this one.
     assert first.errors.count(f"shard paths at or below {base}: 1, with 5 parts") == 1
