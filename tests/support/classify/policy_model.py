@@ -9,7 +9,7 @@ Hypothesis makes policies, and shard paths with what ensembles and servers know 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import yaml
@@ -144,6 +144,20 @@ def policies(draw: st.DrawFn) -> dict[str, Any]:
         never = draw(st.booleans())
         rules.append({"table": table, "never": never} | ({} if never else draw(choices())))
     return {"version": 1, "defaults": defaults, "rules": rules}
+
+
+def as_one(several: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One policy, in which each of several decides what is below a folder of its own, such as ``/p3``."""
+    rules = []
+    for number, policy in enumerate(several):
+        for rule in (*policy["rules"], {"table": "/**"}):
+            whole = {**policy["defaults"], **rule, "table": f"/p{number}{rule['table']}"}
+            if whole.get("max_reads", "any") == "any":
+                whole.pop("reads_within", None)
+            if whole.get("never"):
+                whole = {"table": whole["table"], "never": True}
+            rules.append(whole)
+    return {"version": 1, "defaults": {}, "rules": rules}
 
 
 def made(strategy: st.SearchStrategy[Any], count: int) -> list[Any]:

@@ -4,22 +4,23 @@
 
 """Any policy over any inventory, against a model of both in plain Python.
 
-Each policy decides all shard paths in one Spark job, because a job costs a second whatever its size.
+A thousand shard paths are decided in one Spark job, because a job costs a second whatever its size; and by
+several policies in it, each for a part of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from partition_classify.policy.transforms import plan_rows
 from support.classify.policy_model import (
     COLUMNS,
     NOW,
     Shard,
+    as_one,
     decide,
     frames,
     made,
@@ -28,8 +29,9 @@ from support.classify.policy_model import (
     shards,
 )
 
-POLICIES = 3
-SHARDS = 200
+JOBS = 3
+POLICIES = 8
+SHARDS = 1000
 
 ALL_KEYS = {
     "version": 1,
@@ -41,12 +43,25 @@ ALL_KEYS = {
 }
 
 
-@pytest.mark.parametrize("number", range(POLICIES))
-def test_plan_is_that_of_the_model(spark: SparkSession, number: int) -> None:
-    policy = made(policies(), number)[-1] if number else ALL_KEYS
-    cases = {f"/{index}/{shard.name}": shard for index, shard in enumerate(made(shards, SHARDS))}
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Shard]:
+    """Shard paths, of which each policy of a job decides those below a folder such as ``/p3``."""
+    found = enumerate(made(shards, SHARDS))
+    return {f"/p{index % POLICIES}/{index}/{shard.name}": shard for index, shard in found}
+
+
+@pytest.fixture(scope="module")
+def known(spark: SparkSession, cases: Mapping[str, Shard]) -> tuple[DataFrame, DataFrame]:
+    return frames(spark, cases)
+
+
+@pytest.mark.parametrize("job", range(JOBS))
+def test_plan_is_that_of_the_model(
+    cases: Mapping[str, Shard], known: tuple[DataFrame, DataFrame], job: int
+) -> None:
+    policy = as_one(made(policies(), POLICIES)) if job else ALL_KEYS
     wanted = {path: decide(policy, path, shard) for path, shard in cases.items()}
-    if number == 0:
+    if job == 0:
         # Every outcome has to be there for the comparison to mean something.
         outcomes = {row[:3] for rows in wanted.values() for row in rows.values()}
         rare = {("HOT", "reheat", gate) for gate in ("queue_clear", "mutations_applied")}
@@ -63,17 +78,15 @@ def test_plan_is_that_of_the_model(spark: SparkSession, number: int) -> None:
         read = {row[-1] for rows in wanted.values() for row in rows.values()}
         assert read > {None, 0, 2, 3}
 
+    inventory, signal = known
+    plan = plan_rows(inventory, policy_of(policy), NOW, signal)
     found: dict[str, dict[str, tuple[object, ...]]] = {path: {} for path in cases}
-    for path, partition, reason, *values in planned(spark, policy, cases):
+    for path, partition, reason, *values in plan.select(
+        "shard_path", "partition", "reason", *COLUMNS
+    ).collect():
         assert reason
         assert partition not in found[path]
         found[path][partition] = tuple(values)
 
     for path, shard in cases.items():
         assert found[path] == wanted[path], f"{policy}\n{path}: {shard}"
-
-
-def planned(spark: SparkSession, policy: Mapping[str, Any], cases: Mapping[str, Shard]) -> list[Row]:
-    inventory, signal = frames(spark, cases)
-    plan = plan_rows(inventory, policy_of(policy), NOW, signal)
-    return plan.select("shard_path", "partition", "reason", *COLUMNS).collect()
