@@ -52,6 +52,16 @@ class Comparison(NamedTuple):
     """What the rules of the other policy decided."""
 
 
+def kept_rows(known: DataFrame, policy: Policy, other: Policy | None) -> DataFrame:
+    """The rows of the policy, which Spark keeps; and what they come from, where another one looks at it too.
+
+    ``known`` is what `known_partitions` gives: it takes reading the ensembles to find that out.
+    """
+    if other:
+        known.persist()
+    return decided_by(policy, known).persist()
+
+
 def comparison_of(rows: DataFrame, known: DataFrame, other: Policy) -> Comparison:
     """How what the other policy decides differs from the rows of the plan.
 

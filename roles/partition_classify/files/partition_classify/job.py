@@ -23,13 +23,13 @@ from olap_partmove._partmove.errors import PartMoveError, PlanError
 from olap_partmove._partmove.plan.file import PlanHeader, read_header
 
 from .arguments import now, parser
-from .comparison import comparison_of, comparison_section
+from .comparison import comparison_of, comparison_section, kept_rows
 from .hand_over import PLAN, HandOver
 from .history import history_of
 from .plan_output import staged_plan_file, write_parquet
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, complaints, refuse_complaints
-from .policy.transforms import decided_by, known_partitions
+from .policy.transforms import known_partitions
 from .progress import Progress, tell
 from .report.files import prepare_report, report_place, write_report
 from .report.sums import figures_of
@@ -104,10 +104,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
         until = min(arguments.as_of, now())
         signal = None if servers is None else read_signal(spark, servers, windows, until)
         known = known_partitions(source.inventory(spark), arguments.as_of, windows, signal)
-        if other:
-            # What is known is found out once, for both policies.
-            known.persist()
-        rows = decided_by(policy, known).persist()
+        rows = kept_rows(known, policy, other)
         with Progress(spark):
             # This is what reads the ensembles, and asks the servers; all that follows has the rows.
             findings = findings_of(rows, policy)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions as F  # noqa: N812 - what everyone calls it
 
 from partition_classify.comparison import (
     TABLES_LISTED,
@@ -19,6 +19,7 @@ from partition_classify.comparison import (
     comparison_of,
     comparison_section,
     comparison_text,
+    kept_rows,
 )
 from partition_classify.policy.rule_use import RuleUse, complaints
 from partition_classify.policy.transforms import decided_by, known_partitions
@@ -99,6 +100,27 @@ def test_comparison_is_that_of_the_model(spark: SparkSession) -> None:
     assert found.policy_digest == compared.digest
     partitions = sum(len(each.partitions) for each in cases.values())
     assert sum(rule.partitions for rule in found.rules) == partitions
+
+
+def test_ensembles_are_read_once_for_both_policies(spark: SparkSession) -> None:
+    cases = {f"/{index}/{shard.name}": shard for index, shard in enumerate(made(shards, 9))}
+    inventory, signal = frames(spark, cases)
+    parts_read = spark.sparkContext.accumulator(0)
+
+    def read(path: str) -> str:
+        parts_read.add(1)
+        return path
+
+    reading = F.udf(read, "string", useArrow=False).asNondeterministic()
+    counted = inventory.withColumn("shard_path", reading("shard_path"))
+    policy, other = policy_of(ALONE), policy_of(OTHER)
+    known = known_partitions(counted, NOW, policy.read_windows, signal)
+    rows = kept_rows(known, policy, other)
+    assert rows.count() == sum(len(each.partitions) for each in cases.values())
+    comparison_of(rows, known, other)
+    assert parts_read.value == inventory.count()
+    rows.unpersist()
+    known.unpersist()
 
 
 def changes_of_all(tables: dict[str, Changes]) -> Changes:
