@@ -7,7 +7,10 @@
 from __future__ import annotations
 
 import json
+import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +33,25 @@ from support.servers.zookeeper import Ensemble
 
 __all__ = ["kept_spark", "spark"]
 
+HOUR = 3_600_000
+DAY = 24 * HOUR
 DAYS = ("20191201", "20191202", "20191203")
 
 
-def usage(server: ClickHouseServer, table: ReplicatedTable) -> list[PartitionUsage]:
-    """What the server says of the table."""
+def usage(server: ClickHouseServer, table: ReplicatedTable, *windows: int) -> list[PartitionUsage]:
+    """What the server says of the table, and of its reads in windows that end now."""
     (client,) = clients_of({"hosts": [f"127.0.0.1:{server.http_port}"]})
-    return [row for row in read_usage(client) if row.shard_path == table.path]
+    begins = {window: int(time.time()) - window // 1000 for window in windows}
+    return [row for row in read_usage(client, begins) if row.shard_path == table.path]
+
+
+def reads_within(rows: list[PartitionUsage], window: int) -> dict[str, int]:
+    """Partition id → how often it was read within the window, of those of which it is known."""
+    found: Counter[str] = Counter()
+    for row in rows:
+        if row.reads_within and window in row.reads_within:
+            found[row.partition_id] += row.reads_within[window]
+    return dict(found)
 
 
 def known(rows: list[PartitionUsage], field: str) -> dict[str, object]:
@@ -54,17 +69,26 @@ def table(make_table: TableMaker) -> ReplicatedTable:
     return table
 
 
+@contextmanager
+def query_log(server: ClickHouseServer) -> Iterator[None]:
+    """While it is entered, the server has a log of queries such as later versions keep."""
+    server.execute(
+        "CREATE TABLE system.query_log (type Enum8('QueryStart' = 1, 'QueryFinish' = 2), event_time DateTime,"
+        " partitions Array(String), event_date Date MATERIALIZED toDate(event_time)) ENGINE = Memory"
+    )
+    try:
+        yield
+    finally:
+        server.execute("DROP TABLE system.query_log")
+
+
 @pytest.fixture
 def log(replicas: ClickHouseCluster, table: ReplicatedTable) -> Iterator[ClickHouseServer]:
-    """A server with a log of queries such as later versions keep, and someone else's query in it."""
+    """A server with such a log, and someone else's query in it."""
     server = replicas.servers[0]
-    server.execute(
-        "CREATE TABLE system.query_log (type Enum8('QueryStart' = 1, 'QueryFinish' = 2), event_date Date,"
-        " partitions Array(String)) ENGINE = Memory"
-    )
-    server.execute("INSERT INTO system.query_log VALUES ('QueryFinish', today(), ['default.gone.all'])")
-    yield server
-    server.execute("DROP TABLE system.query_log")
+    with query_log(server):
+        server.execute("INSERT INTO system.query_log VALUES ('QueryFinish', now(), ['default.gone.all'])")
+        yield server
 
 
 def test_size_is_that_of_the_active_parts(replicas: ClickHouseCluster, table: ReplicatedTable) -> None:
@@ -123,14 +147,46 @@ def test_reads_are_those_in_the_log(log: ClickHouseServer, table: ReplicatedTabl
     name = f"default.{table.name}"
     log.execute(
         "INSERT INTO system.query_log VALUES"
-        f" ('QueryFinish', today(), ['{name}.20191201', '{name}.20191202']),"
-        f" ('QueryFinish', today() - 7, ['{name}.20191201', 'default.other.20191201']),"
-        f" ('QueryFinish', today() - 8, ['{name}.20191201']),"
-        f" ('QueryStart', today(), ['{name}.20191203'])"
+        f" ('QueryFinish', now(), ['{name}.20191201', '{name}.20191202']),"
+        f" ('QueryFinish', now() - 7 * 86400, ['{name}.20191201', 'default.other.20191201']),"
+        f" ('QueryFinish', now() - 8 * 86400, ['{name}.20191201']),"
+        f" ('QueryStart', now(), ['{name}.20191203'])"
     )
     rows = usage(log, table)
     assert known(rows, "reads") == {"20191201": 2, "20191202": 1}
     assert set(known(rows, "has_log").values()) == {True}
+
+
+def test_reads_in_a_window_are_known_where_the_log_covers_it(
+    log: ClickHouseServer, table: ReplicatedTable
+) -> None:
+    name = f"default.{table.name}"
+    log.execute(
+        "INSERT INTO system.query_log VALUES"
+        f" ('QueryFinish', now() - 1800, ['{name}.20191201', '{name}.20191202']),"
+        f" ('QueryStart', now() - 1800, ['{name}.20191203']),"
+        f" ('QueryFinish', now() - 5400, ['{name}.20191201']),"
+        f" ('QueryFinish', now() - 9 * 86400, ['{name}.20191202'])"
+    )
+    rows = usage(log, table, HOUR, 2 * HOUR, 8 * DAY, 10 * DAY)
+    assert reads_within(rows, HOUR) == {"20191201": 1, "20191202": 1, "20191203": 0}
+    assert reads_within(rows, 2 * HOUR) == {"20191201": 2, "20191202": 1, "20191203": 0}
+    assert reads_within(rows, 8 * DAY) == {"20191201": 2, "20191202": 1, "20191203": 0}
+    # The log begins later.
+    assert reads_within(rows, 10 * DAY) == {}
+    assert known(rows, "reads") == {"20191201": 2, "20191202": 1}
+    assert {row.replica for row in rows} == {"r1"}
+
+
+def test_reads_are_not_known_since_the_log_was_switched_off(
+    log: ClickHouseServer, table: ReplicatedTable
+) -> None:
+    log.execute("TRUNCATE TABLE system.query_log")
+    name = f"default.{table.name}"
+    log.execute(f"INSERT INTO system.query_log VALUES ('QueryFinish', now() - 5400, ['{name}.20191201'])")
+    rows = usage(log, table, HOUR, 2 * HOUR)
+    assert set(known(rows, "has_log").values()) == {True}
+    assert reads_within(rows, HOUR) == reads_within(rows, 2 * HOUR) == {}
 
 
 def test_log_without_queries_is_no_log(log: ClickHouseServer, table: ReplicatedTable) -> None:
@@ -192,14 +248,51 @@ def test_job_proposes_nothing_that_servers_work_on(
     assert len(table.active_parts()["20191202"]) == 1
 
 
-def classify(folder: Path, root: str, hot: Ensemble, servers: Sequence[ClickHouseServer]) -> dict[str, Any]:
+@pytest.mark.usefixtures("kept_spark")
+def test_job_leaves_hot_what_is_read(
+    hot_ensemble: Ensemble, replicas: ClickHouseCluster, table: ReplicatedTable, tmp_path: Path
+) -> None:
+    name = f"default.{table.name}"
+    root = table.path.rpartition("/")[0]
+    policy = "version: 1\ndefaults: {max_reads: 1, reads_within: 36h}\n"
+
+    def reasons() -> list[str]:
+        summary = classify(tmp_path, root, hot_ensemble, replicas.servers, policy)
+        return [row.reason.partition("; ")[2] or row.reason for row in read_plan(summary["plan"]).rows()]
+
+    with query_log(replicas.servers[0]), query_log(replicas.servers[1]):
+        for server in replicas.servers:
+            server.execute(
+                "INSERT INTO system.query_log VALUES ('QueryFinish', now() - 2 * 86400, []),"
+                f" ('QueryFinish', now() - 86400, ['{name}.20191201'])"
+            )
+        replicas.servers[1].execute(
+            f"INSERT INTO system.query_log VALUES ('QueryFinish', now(), ['{name}.20191202'])"
+        )
+        assert reasons() == [
+            "read 2 times within 36 hours, max_reads is 1",
+            "read 1 times within 36 hours, max_reads is 1",
+            "read 0 times within 36 hours, max_reads is 1",
+        ]
+        replicas.servers[1].execute("TRUNCATE TABLE system.query_log")
+        unknown = "how often it was read within 36 hours is not known: a server has no query log"
+        assert [each.startswith(unknown) for each in reasons()] == [True, True, True]
+
+
+def classify(
+    folder: Path,
+    root: str,
+    hot: Ensemble,
+    servers: Sequence[ClickHouseServer],
+    policy: str = "version: 1\n",
+) -> dict[str, Any]:
     """Run the job, which asks the servers, for a moment when everything is old; returns its summary."""
     connections = {
         "hot": {"hosts": hot.connect_string.split(",")},
         "clickhouse": {"hosts": [f"127.0.0.1:{server.http_port}" for server in servers]},
     }
     (folder / "connections.json").write_text(json.dumps(connections))
-    (folder / "policy.yml").write_text("version: 1\n")
+    (folder / "policy.yml").write_text(policy)
     given = {
         "policy": "policy.yml",
         "connections": "connections.json",

@@ -34,6 +34,8 @@ defaults: {cold_after: 30d, keep_newest: 3}
 rules:
   - table: /clickhouse/tables/*/shop/**
     cold_after: 7d
+    max_reads: 10
+    reads_within: 30d
     pin_hot: ['20191201']
 """
 _TREE = GeneratedTree(shard_paths=1, parts=4, partitions=2, cold=1, root="/tables")

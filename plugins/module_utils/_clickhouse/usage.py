@@ -28,9 +28,10 @@ _MUTATIONS = f"""
     ARRAY JOIN block_numbers.partition_id AS partition_id, block_numbers.number AS number
     WHERE is_done = 0 AND {_REPLICATED} GROUP BY database, table, partition_id"""
 _FINISHED = f"type = 'QueryFinish' AND event_date >= today() - {READ_DAYS}"
-_READS = f"""
+_READS = """
     SELECT name, count() AS reads FROM system.query_log ARRAY JOIN partitions AS name
-    WHERE {_FINISHED} GROUP BY name"""
+    WHERE {condition} GROUP BY name"""
+_A_DAY = 86_400
 
 
 class PartitionUsage(NamedTuple):
@@ -40,6 +41,8 @@ class PartitionUsage(NamedTuple):
     partition_id: str
     sql_table: str
     """Database and table as they stand in SQL."""
+    replica: str | None = None
+    """The replica of the table that the server is."""
     active_parts: int | None = None
     rows: int | None = None
     bytes_on_disk: int | None = None
@@ -53,37 +56,53 @@ class PartitionUsage(NamedTuple):
     """Whether the server knows who has read what."""
     reads: int | None = None
     """Queries that have read it, today and in the READ_DAYS days before."""
+    reads_within: Mapping[int, int] | None = None
+    """Queries that have read it, by window in milliseconds. The row of its active parts has a 0 for each
+    window of which the server knows; what has read it is in other rows, and adds up."""
 
 
 class _Table(NamedTuple):
     shard_path: str
     sql: str
+    replica: str
 
 
 _Tables = Mapping[tuple[str, str], "_Table"]
 """The replicated tables of a server by database and name."""
 
 
-def read_usage(client: ClickHouseClient) -> Iterator[PartitionUsage]:
+def read_usage(
+    client: ClickHouseClient, windows: Mapping[int, int] | None = None
+) -> Iterator[PartitionUsage]:
     """All that the server knows, in any order, with several rows for a partition.
 
-    Only the names of its tables are kept in memory. Raises PartMoveError as the client does.
+    ``windows`` are those to count reads in besides READ_DAYS: their lengths in milliseconds, with the moments
+    at which they begin in seconds since 1970. Only the names of its tables are kept in memory. Raises
+    PartMoveError as the client does.
     """
     tables = _tables(client)
     has_log = _has_log(client)
+    logged = {
+        window: since
+        for window, since in (windows or {}).items()
+        if has_log and _is_logged_since(client, since)
+    }
     for row in _rows(client, tables, _PARTS):
-        yield row._replace(has_log=has_log)
+        yield row._replace(has_log=has_log, reads_within=dict.fromkeys(logged, 0))
     yield from _rows(client, tables, _QUEUED)
     yield from _rows(client, tables, _MUTATIONS)
     if has_log:
-        yield from _reads(client, tables)
+        yield from _reads(client, tables, _FINISHED)
+    for window, since in logged.items():
+        for row in _reads(client, tables, _finished_since(since)):
+            yield row._replace(reads=None, reads_within={window: row.reads or 0})
 
 
 def _tables(client: ClickHouseClient) -> _Tables:
-    found = client.rows("SELECT database, table, zookeeper_path FROM system.replicas")
+    found = client.rows("SELECT database, table, zookeeper_path, replica_name FROM system.replicas")
     return {
-        (database, table): _Table(shard_path, f"{identifier(database)}.{identifier(table)}")
-        for database, table, shard_path in found
+        (database, table): _Table(shard_path, f"{identifier(database)}.{identifier(table)}", replica)
+        for database, table, shard_path, replica in found
     }
 
 
@@ -93,7 +112,8 @@ def _rows(client: ClickHouseClient, tables: _Tables, sql: str) -> Iterator[Parti
         if table is not None:  # else it was made just now
             partition_id = row.pop("partition_id")
             numbers: dict[str, Any] = {name: int(value) for name, value in row.items()}
-            yield PartitionUsage(table.shard_path, partition_id, table.sql)._replace(**numbers)
+            known = PartitionUsage(table.shard_path, partition_id, table.sql, table.replica)
+            yield known._replace(**numbers)
 
 
 def _has_log(client: ClickHouseClient) -> bool:
@@ -107,10 +127,27 @@ def _has_log(client: ClickHouseClient) -> bool:
     return bool(client.rows(f"SELECT 1 FROM system.query_log WHERE {_FINISHED} LIMIT 1"))
 
 
-def _reads(client: ClickHouseClient, tables: _Tables) -> Iterator[PartitionUsage]:
+def _is_logged_since(client: ClickHouseClient, since: int) -> bool:
+    """Whether the log reaches back to the moment and was on after it."""
+    older = f"event_date <= toDate(toDateTime({since + _A_DAY})) AND event_time <= toDateTime({since})"
+    return all(
+        client.rows(f"SELECT 1 FROM system.query_log WHERE {condition} LIMIT 1")
+        for condition in (older, _finished_since(since))
+    )
+
+
+def _finished_since(since: int) -> str:
+    """What holds for queries that have ended since the moment."""
+    # The log is sorted by the date, which is that of the server's time zone.
+    date = f"event_date >= toDate(toDateTime({max(since - _A_DAY, 0)}))"
+    return f"type = 'QueryFinish' AND {date} AND event_time >= toDateTime({since})"
+
+
+def _reads(client: ClickHouseClient, tables: _Tables, condition: str) -> Iterator[PartitionUsage]:
     by_name = {f"{database}.{name}": table for (database, name), table in tables.items()}
-    for row in client.stream(_READS):
+    for row in client.stream(_READS.format(condition=condition)):
         name, _dot, partition_id = row["name"].rpartition(".")
         table = by_name.get(name)
         if table is not None:
-            yield PartitionUsage(table.shard_path, partition_id, table.sql, reads=int(row["reads"]))
+            reads = int(row["reads"])
+            yield PartitionUsage(table.shard_path, partition_id, table.sql, table.replica, reads=reads)

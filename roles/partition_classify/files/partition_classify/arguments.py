@@ -40,6 +40,12 @@ def parser() -> argparse.ArgumentParser:
 def _add_decision(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--policy", type=Path, required=True, metavar="FILE", help="the policy, YAML")
     group.add_argument(
+        "--compare-policy",
+        type=Path,
+        metavar="FILE",
+        help="another policy, to tell what it would decide otherwise; the plan is not written by it",
+    )
+    group.add_argument(
         "--as-of",
         type=_moment,
         default=now(),

@@ -24,11 +24,13 @@ from olap_partmove._partmove.plan.file import PlanHeader, read_header
 from olap_partmove._partmove.plan.staging import check_writable, unwritable
 
 from .arguments import now, parser
+from .comparison import comparison_of, comparison_section, kept_rows
 from .hand_over import PLAN, HandOver
+from .history import history_of
 from .plan_output import check_local_parquet, check_parquet, staged_plan_file, write_parquet
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, complaints, refuse_complaints
-from .policy.transforms import plan_rows
+from .policy.transforms import known_partitions
 from .progress import Progress, fail, tell
 from .report.files import prepare_report, report_place, write_report
 from .report.merges import all_merges
@@ -91,6 +93,7 @@ def _classify(arguments: argparse.Namespace) -> dict[str, Any]:
 def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     """Read, decide, write; returns the summary."""
     policy = read_policy(arguments.policy)
+    other = read_policy(arguments.compare_policy) if arguments.compare_policy else None
     _check_moment(arguments)
     source = source_of(arguments)
     servers = servers_of(arguments)
@@ -101,17 +104,43 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     spark = make_session()
     try:
         _check_cluster(spark, arguments.parquet)
-        signal = None if servers is None else read_signal(spark, servers)
-        rows = plan_rows(source.inventory(spark), policy, arguments.as_of, signal).persist()
+        windows = policy.read_windows | (other.read_windows if other else set())
+        # Of a moment to come nothing is in a log yet.
+        until = min(arguments.as_of, now())
+        signal = None if servers is None else read_signal(spark, servers, windows, until)
+        known = known_partitions(source.inventory(spark), arguments.as_of, windows, signal)
+        rows = kept_rows(known, policy, other)
         with Progress(spark):
             # This is what reads the ensembles, and asks the servers; all that follows has the rows.
             findings = findings_of(rows, policy)
         _complain(findings.rules, strict=arguments.strict)
+        comparison = _compare(rows, known, other) if other else None
         header = _write(rows, policy, source, arguments)
+        history = _history(spark, arguments.parquet) if arguments.parquet else None
     finally:
         spark.stop()
     tell(f"wrote {header.rows} rows to {arguments.plan}")
-    return summary_of(arguments.plan, header, before, findings, report_place(arguments.report))
+    report = report_place(arguments.report)
+    summary = summary_of(arguments.plan, header, before, findings, report)
+    return summary | {"comparison": comparison, "history": history}
+
+
+def _compare(rows: DataFrame, known: DataFrame, other: Policy) -> dict[str, Any]:
+    """Tell what another policy would decide otherwise, and give it for the summary."""
+    section = comparison_section(comparison_of(rows, known, other))
+    for line in section["text"]:
+        tell(line)
+    return section
+
+
+def _history(spark: SparkSession, parquet: str) -> list[dict[str, int]] | None:
+    """What runs have found so far, this one too; None where rows of earlier ones cannot be read."""
+    try:
+        return [run._asdict() for run in history_of(spark, parquet)]
+    except PartMoveError as error:
+        # The plan is written already, and is what it is without them.
+        tell(str(error))
+        return None
 
 
 def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.Namespace) -> PlanHeader:

@@ -87,8 +87,13 @@ def summary_of(
         "to_reheat": total_of(REHEAT),
         "busy": total_of(BUSY),
         "left_alone": total_of(LEAVE),
-        "rules": [each._asdict() | {"unused_pins": list(each.unused_pins)} for each in findings.rules],
+        "rules": rules_listed(findings.rules),
     }
+
+
+def rules_listed(rules: Sequence[RuleUse]) -> list[dict[str, Any]]:
+    """What the rules of a policy decided, for the summary."""
+    return [each._asdict() | {"unused_pins": list(each.unused_pins)} for each in rules]
 
 
 def is_change(before: PlanHeader | None, after: PlanHeader | None) -> bool:

@@ -102,9 +102,14 @@ def test_plan_says_what_there_is_to_do(
         table.set_state(partition, b"COLD")
         copies.add_part("r2", f"{partition}_1_1_0")
 
-    first = job.run(*LATER, f"--parquet={job.plan.parent}/rows", f"--report={job.plan.parent}/report")
+    other = job.plan.with_name("other.yml")
+    other.write_text("version: 1\ndefaults: {keep_newest: 2}\n")
+    outputs = (f"--parquet={job.plan.parent}/rows", f"--report={job.plan.parent}/report")
+    first = job.run(*LATER, *outputs, f"--compare-policy={other}")
 
     assert first.status == 0, first.errors
+    assert first.summary is not None
+    comparison = first.summary.pop("comparison")
     assert first.summary == {
         "plan": str(job.plan),
         "report": str(job.plan.parent / "report" / "report.html"),
@@ -117,9 +122,15 @@ def test_plan_says_what_there_is_to_do(
         "to_reheat": {"partitions": 1, "parts": 1, "znodes": 1, "bytes": len(MINIMALISTIC)},
         "busy": NOTHING,
         "left_alone": NOTHING,
-        "rules": [{"rule": "defaults", "table": None, "partitions": 3, "unused_pins": []}],
+        "rules": [
+            {"rule": "defaults", "table": None, "partitions": 3, "unused_pins": [], "reads_known": None}
+        ],
+        "history": [{"as_of": 4_102_444_800_000, "znodes_hot": 7, "znodes_cold_planned": 6}],
     }
     assert first.errors[0] == f"shard paths at or below {base}: 1, with 5 parts"
+    fewer = first.summary["to_move"]
+    assert comparison["to_move"] == {"more": NOTHING, "less": fewer}
+    assert comparison["to_reheat"] == {"more": NOTHING, "less": NOTHING}
     plan = read_plan(job.plan)
     assert plan.header.source == (
         f"zookeeper hot={hot.connect_string} cold={cold.connect_string} root={base}"
@@ -154,6 +165,44 @@ def test_second_plan_of_the_same_files_is_no_change(
     runs = [job.run_here(capsys, "--source=zookeeper_snapshot", *LATER) for _each in range(2)]
 
     assert [run.summary and run.summary["changed"] for run in runs] == [True, False], runs
+
+
+@pytest.mark.usefixtures("kept_spark")
+def test_another_policy_is_told_of_and_writes_no_plan(
+    job: Job, hot: Ensemble, connect: Connect, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = SyntheticTable(connect(hot.connect_string), f"{job.root}/01/hits").create()
+    for number in range(3):
+        table.add_part("r1", f"{number}_0_0_0")
+    other = job.policy.with_name("other.yml")
+    other.write_text("version: 1\ndefaults: {keep_newest: 2}\nrules: [{table: /tabels/**, never: true}]\n")
+
+    alone = job.run_here(capsys, *LATER)
+    plan = job.plan.read_bytes()
+    both = job.run_here(capsys, *LATER, f"--compare-policy={other}")
+
+    assert both.status == 0, both.errors
+    assert job.plan.read_bytes() == plan
+    assert alone.summary is not None
+    assert both.summary is not None
+    comparison = both.summary["comparison"]
+    assert both.summary | {"comparison": None} == alone.summary | {"changed": False}
+    assert (comparison["to_move"]["more"]["partitions"], comparison["to_move"]["less"]["partitions"]) == (
+        0,
+        2,
+    )
+    assert [each["table"] for each in comparison["tables"]] == [f"{job.root}/*/hits"]
+    assert comparison["text"][-1].startswith(
+        "the other policy does not fit the tables: rules[0], /tabels/**, "
+    )
+    assert both.errors[-1 - len(comparison["text"]) : -1] == comparison["text"]
+
+
+def test_other_policy_that_is_wrong_is_refused(job: Job, capsys: pytest.CaptureFixture[str]) -> None:
+    run = job.run_here(capsys, f"--compare-policy={job.root}/none.yml")
+    assert (run.status, run.summary) == (1, None)
+    assert run.errors[0].startswith(f"{job.root}/none.yml: the policy cannot be read: No such file")
+    assert not job.plan.exists()
 
 
 def test_ensemble_that_does_not_answer_ends_the_job_with_one_sentence(job: Job) -> None:

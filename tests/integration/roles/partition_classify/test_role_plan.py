@@ -44,9 +44,11 @@ def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_pat
     for name in REPORT_FILES:
         assert (copy.parent / name).read_bytes() == (tmp_path / "report" / name).read_bytes()
 
-    # The report is where it was asked for.
+    # A path that does not begin with a slash is below the folder of the playbook. The report is where it was
+    # asked for.
+    (tmp_path / "other.yml").write_text("version: 1\ndefaults: {keep_newest: 9}\n")
     seen = {"report_dest": str(tmp_path / "seen"), "report_controller_dest": str(tmp_path / "copied")}
-    checked = role.run("--check", policy={"version": 1}, **seen)
+    checked = role.run("--check", policy={"version": 1}, compare_policy="other.yml", **seen)
     assert changed(checked) == 2
     for folder in seen.values():
         assert {each.name for each in Path(folder).iterdir()} == set(REPORT_FILES)
@@ -55,3 +57,6 @@ def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_pat
     assert path != str(role.plan)
     assert left_behind(checked) == [["plan.jsonl"]]
     assert {row.state for row in read_plan(path).rows()} == {"COLD"}
+    assert result["comparison"]["to_move"]["less"] == result["to_move"]
+    for line in result["comparison"]["text"]:
+        assert f"olap.partmove.partition_classify: {line}" in checked.output

@@ -28,6 +28,7 @@ def test_little_has_to_be_given() -> None:
     assert before - 1 < found.as_of / 1000 < time.time() + 1
     assert vars(found) | {"as_of": 0} == {
         "policy": Path("policy.yml"),
+        "compare_policy": None,
         "as_of": 0,
         "future": False,
         "strict": False,

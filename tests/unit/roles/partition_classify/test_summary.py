@@ -20,7 +20,7 @@ HEADER = PlanHeader("0" * 64, "test", (), 0, 7, "1" * 64)
 POLICY = parse_policy(b"{version: 1, rules: [{table: /a, pin_hot: ['1', '7']}]}", "policy.yml")
 SCHEMA = (
     "state string, action string, gate string, shard_path string, partition string, statement string, "
-    "parts bigint, znodes bigint, bytes bigint, rule int"
+    "parts bigint, znodes bigint, bytes bigint, rule int, reads_in_window bigint"
 )
 OPTIMIZE = "OPTIMIZE TABLE t PARTITION ID '1' FINAL"
 ROWS = [
@@ -39,7 +39,7 @@ ROWS = [
 
 
 def test_summary_adds_up_what_becomes_of_partitions(spark: SparkSession) -> None:
-    rows = spark.createDataFrame([(*row, 0 if row[3] == "/a" else DEFAULTS) for row in ROWS], SCHEMA)
+    rows = spark.createDataFrame([(*row, 0 if row[3] == "/a" else DEFAULTS, None) for row in ROWS], SCHEMA)
     findings = findings_of(rows, POLICY)
     assert summary_of(Path("/plan.jsonl"), HEADER, None, findings, "/report.html") == {
         "plan": "/plan.jsonl",
@@ -60,8 +60,8 @@ def test_summary_adds_up_what_becomes_of_partitions(spark: SparkSession) -> None
         "busy": {"partitions": 2, "parts": 2, "znodes": 300, "bytes": 2},
         "left_alone": {"partitions": 1, "parts": 9, "znodes": 9, "bytes": 9},
         "rules": [
-            {"rule": "rules[0]", "table": "/a", "partitions": 4, "unused_pins": ["7"]},
-            {"rule": "defaults", "table": None, "partitions": 6, "unused_pins": []},
+            {"rule": "rules[0]", "table": "/a", "partitions": 4, "unused_pins": ["7"], "reads_known": None},
+            {"rule": "defaults", "table": None, "partitions": 6, "unused_pins": [], "reads_known": None},
         ],
     }
 
@@ -72,7 +72,7 @@ def test_statements_are_those_that_gain_most(spark: SparkSession) -> None:
         ("COLD", "move", "one_part", f"/{number % 2}", f"{number:02}", OPTIMIZE, 2, 5 + number // 15, 1)
         for number in range(30)
     ]
-    findings = findings_of(spark.createDataFrame([(*row, DEFAULTS) for row in rows], SCHEMA), POLICY)
+    findings = findings_of(spark.createDataFrame([(*row, DEFAULTS, None) for row in rows], SCHEMA), POLICY)
     expected = sorted(rows, key=lambda row: (-row[7], row[3], row[4]))[:20]
     assert [(each["shard_path"], each["partition"]) for each in findings.merges] == [
         (row[3], row[4]) for row in expected

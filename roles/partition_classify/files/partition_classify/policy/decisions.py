@@ -83,6 +83,7 @@ def decided(partitions: DataFrame) -> DataFrame:
             "rows",
             "bytes_on_disk",
             "reads",
+            "reads_in_window",
         )
     )
 
@@ -127,11 +128,42 @@ def _by_age() -> list[Decision]:
             HOT,
             F.format_string("among the %d newest partitions", F.col("keep_newest")),
         ),
+        *_by_reads(F.concat(F.lit("unchanged for "), F.col("age_text"), F.lit(", cold_after is "), text)),
+    ]
+
+
+def _by_reads(reason: Column) -> list[Decision]:
+    """The decisions for what is old enough to be cold, for that reason.
+
+    Where it is not known how often it was read, it counts as read too often.
+    """
+    is_limited = F.col("max_reads").isNotNull()
+    reads = F.col("reads_in_window")
+    known = F.format_string(
+        "read %d times within %s, max_reads is %d", reads, F.col("window_text"), F.col("max_reads")
+    )
+    unknown = F.format_string(
+        "how often it was read within %s is not known: %s", F.col("window_text"), _why_reads_are_unknown()
+    )
+    return [
+        Decision(is_limited & reads.isNull(), HOT, unknown),
+        Decision(is_limited & (reads > F.col("max_reads")), HOT, known),
         *_if_not_busy(
-            F.lit(True),
-            F.concat(F.lit("unchanged for "), F.col("age_text"), F.lit(", cold_after is "), text),
+            F.lit(True), F.when(is_limited, F.concat(reason, F.lit("; "), known)).otherwise(reason)
         ),
     ]
+
+
+def _why_reads_are_unknown() -> Column:
+    asked = F.coalesce("asked", F.lit(0))
+    return (
+        F.when(asked == 0, "no server has said anything of it")
+        .when(
+            asked < F.col("replicas"),
+            F.format_string("%d of its %d replicas have said anything of it", asked, F.col("replicas")),
+        )
+        .otherwise("a server has no query log that covers that time")
+    )
 
 
 def _if_not_busy(condition: Column, reason: Column) -> list[Decision]:

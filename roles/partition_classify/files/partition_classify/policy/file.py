@@ -14,6 +14,8 @@ YAML::
       - table: /clickhouse/tables/*/events
         cold_after: 36h
         keep_newest: 2
+        max_reads: 10
+        reads_within: 30d
         pin_hot: ["202601"]
         pin_cold: ["201912", "202001"]
       - table: /clickhouse/tables/*/audit
@@ -31,7 +33,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from olap_partmove._partmove.errors import FormatError
 from olap_partmove._partmove.formats.names import check_partition_id
@@ -41,6 +43,8 @@ from olap_partmove._partmove.text import SECONDS, parse_duration
 from .strict_yaml import PolicyError, load
 
 VERSION = 1
+DAY_MS = 1000 * SECONDS["d"]
+ANY = "any"
 _WILDCARDS = re.compile(r"\*\*|\*|\?")
 _WILDCARD_PATTERNS = {"**": "(?s:.*)", "*": "[^/]*", "?": "[^/]"}
 
@@ -59,6 +63,10 @@ class Settings:
     """Ids of partitions that are cold whatever their age."""
     never: bool = False
     """Whether the tables are left alone: neither moved nor reheated."""
+    max_reads: int | None = None
+    """How often a partition may have been read to be cold; None for any number."""
+    reads_within_ms: int = 7 * DAY_MS
+    """For how many milliseconds back that is counted."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +91,16 @@ class Policy:
     digest: str
     """SHA-256 of the file, in hex."""
 
+    @property
+    def read_windows(self) -> frozenset[int]:
+        """The windows that reads have to be known of, in milliseconds."""
+        all_settings = (self.defaults, *(rule.settings for rule in self.rules))
+        return frozenset(
+            each.reads_within_ms for each in all_settings if each.max_reads is not None and not each.never
+        )
 
-BUILT_IN = Settings(cold_after_ms=1000 * SECONDS["d"], keep_newest=0)
+
+BUILT_IN = Settings(cold_after_ms=DAY_MS, keep_newest=0)
 """What the defaults of a policy start from."""
 
 
@@ -135,12 +151,17 @@ def _rule(given: Mapping[str, Any], defaults: Settings, place: str) -> Rule:
             f"{place}{idle[0]} says nothing, because never is true for these tables",
             remedy="Leave it out, or write never: false in the rule",
         )
+    if settings.max_reads is None and "reads_within" in given:
+        raise PolicyError(
+            f"{place}reads_within says nothing, because max_reads is any for these tables",
+            remedy="Leave it out, or write in the rule how often a cold partition may have been read",
+        )
     return Rule(given["table"], settings)
 
 
 def _settings(given: Mapping[str, Any], base: Settings, place: str) -> Settings:
     """The settings of a rule or of the defaults; ``base`` has those that are left out."""
-    named = {"cold_after_ms" if key == "cold_after" else key: given[key] for key in given if key != "table"}
+    named = {_FIELDS.get(key, key): given[key] for key in given if key != "table"}
     settings = replace(base, **named)
     for partition in settings.pin_hot:
         if partition in settings.pin_cold:
@@ -175,14 +196,29 @@ def _ids(value: object) -> tuple[str, ...]:
     return ids
 
 
+def _max_reads(value: object) -> int | None:
+    if value == ANY:
+        return None
+    if not _is_count(value):
+        raise Unfit
+    return value
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    # The job compares it with numbers of 32 bits.
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
+
+
+_FIELDS = {"cold_after": "cold_after_ms", "reads_within": "reads_within_ms"}
+"""The field of Settings for a key that is called otherwise."""
+
+_DURATION = Value(_duration, "a duration above 0 with its unit, such as 90m, 36h, 7d or 2w")
 _PINNED = Value(_ids, 'a list of partition ids in quotes, each once, such as ["202610"]')
 _SETTINGS = {
-    "cold_after": Value(_duration, "a duration above 0 with its unit, such as 90m, 36h, 7d or 2w"),
-    # The job compares it with numbers of 32 bits.
-    "keep_newest": that(
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31,
-        "a whole number, 0 or more",
-    ),
+    "cold_after": _DURATION,
+    "keep_newest": that(_is_count, "a whole number, 0 or more"),
+    "max_reads": Value(_max_reads, f"a whole number, 0 or more, or {ANY}"),
+    "reads_within": _DURATION,
     "pin_hot": _PINNED,
     "pin_cold": _PINNED,
     "never": FLAG,

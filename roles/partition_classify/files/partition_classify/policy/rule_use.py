@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set as AbstractSet
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone calls it
@@ -25,28 +25,41 @@ class RuleUse(NamedTuple):
     """The pattern of its shard paths; None for the defaults."""
     partitions: int
     unused_pins: tuple[str, ...]
+    reads_known: int | None = None
+    """Of how many of these partitions it is known how often they were read; None where it does not matter."""
+
+
+class _Decided(NamedTuple):
+    """What there is of partitions that a rule decided: how many, of how many reads are known, pinned ones."""
+
+    partitions: int
+    reads_known: int
+    pins: AbstractSet[str]
+
+
+_NOTHING = _Decided(0, 0, frozenset())
 
 
 def rule_uses(rows: DataFrame, policy: Policy) -> list[RuleUse]:
     """One for each rule, in their order, then one for the defaults; rows are those of `plan_rows`."""
     pins = _pins(policy.defaults).union(*(_pins(each.settings) for each in policy.rules))
     pinned = F.collect_set(F.when(F.col("partition").isin(sorted(pins)), F.col("partition")))
-    counted = rows.groupBy("rule").agg(F.count("*").alias("partitions"), pinned.alias("pins")).collect()
-    found = {row["rule"]: (int(row["partitions"]), set(row["pins"])) for row in counted}
+    counted = rows.groupBy("rule").agg(F.count("*"), F.count("reads_in_window"), pinned).collect()
+    found = {rule: _Decided(partitions, reads, set(pins)) for rule, partitions, reads, pins in counted}
     # Pins of the defaults are for whatever table has such a partition, so one use anywhere is enough.
-    used_anywhere = {pin for _count, used in found.values() for pin in used}
+    used_anywhere = {pin for each in found.values() for pin in each.pins}
     of_defaults = _pins(policy.defaults)
     uses = []
     for number, rule in enumerate(policy.rules):
-        partitions, used = found.get(number, (0, set()))
-        unused = _pins(rule.settings) - of_defaults - used
-        uses.append(RuleUse(f"rules[{number}]", rule.table, partitions, tuple(sorted(unused))))
-    partitions, _used = found.get(DEFAULTS, (0, set()))
-    return [*uses, RuleUse("defaults", None, partitions, tuple(sorted(of_defaults - used_anywhere)))]
+        decided = found.get(number, _NOTHING)
+        unused = _pins(rule.settings) - of_defaults - decided.pins
+        uses.append(_use(f"rules[{number}]", rule.table, rule.settings, decided, unused))
+    decided = found.get(DEFAULTS, _NOTHING)
+    return [*uses, _use("defaults", None, policy.defaults, decided, of_defaults - used_anywhere)]
 
 
 def complaints(uses: Sequence[RuleUse]) -> list[str]:
-    """A sentence for each rule that decides nothing, and for pins that no partition has."""
+    """A sentence for each rule that decides nothing, or knows no reads, and for pins of no partition."""
     found = []
     for use in uses:
         where = use.rule if use.table is None else f"{use.rule}, {use.table},"
@@ -56,6 +69,10 @@ def complaints(uses: Sequence[RuleUse]) -> list[str]:
             )
         elif use.unused_pins:
             found.append(f"{where} pins what no partition of its tables is: {', '.join(use.unused_pins)}")
+        if use.partitions and use.reads_known == 0:
+            found.append(
+                f"{where} has max_reads, and of none of its partitions is known how often they were read"
+            )
     return found
 
 
@@ -66,6 +83,14 @@ def refuse_complaints(found: Sequence[str]) -> None:
             f"The policy does not fit the tables: {'; '.join(found)}",
             remedy="Correct it, or run without --strict, in the role partition_classify_strict",
         )
+
+
+def _use(
+    rule: str, table: str | None, settings: Settings, decided: _Decided, unused: AbstractSet[str]
+) -> RuleUse:
+    is_limited = settings.max_reads is not None and not settings.never
+    reads_known = decided.reads_known if is_limited else None
+    return RuleUse(rule, table, decided.partitions, tuple(sorted(unused)), reads_known)
 
 
 def _pins(settings: Settings) -> set[str]:

@@ -10,6 +10,8 @@ nothing here runs Python for a row. Times are milliseconds since 1970 throughout
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyspark.sql import Column, DataFrame, Window, functions as F  # noqa: N812 - what everyone calls it
 
 from ..zookeeper_files.nodes import RECORD_BYTES
@@ -37,6 +39,8 @@ _SIGNS = {
     "reads": "bigint",
     "is_queued": "boolean",
     "is_mutated": "boolean",
+    "asked": "bigint",
+    "reads_within": "map<bigint,bigint>",
 }
 _UNIT_TEXTS = (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000))
 
@@ -47,15 +51,28 @@ def plan_rows(inventory: DataFrame, policy: Policy, as_of: int, signal: DataFram
     ``inventory`` has the columns of InventoryRow, ``signal`` those of SIGNAL_SCHEMA: what the servers said
     of the partitions, where they were asked. ``as_of`` is the moment to decide for.
     """
+    return decided_by(policy, known_partitions(inventory, as_of, policy.read_windows, signal))
+
+
+def known_partitions(
+    inventory: DataFrame, as_of: int, windows: Collection[int], signal: DataFrame | None = None
+) -> DataFrame:
+    """One row a partition, with all that a policy may look at.
+
+    ``windows`` are the lengths of those that policies count reads in, in milliseconds.
+    """
     found = inventory.transform(parts).transform(replicas).transform(partitions)
     return (
         found.transform(with_table)
-        .transform(with_signal, signal)
-        .transform(with_settings, policy)
+        .transform(with_signal, signal, windows)
         .transform(with_rank)
         .transform(with_age, as_of)
-        .transform(decided)
     )
+
+
+def decided_by(policy: Policy, known: DataFrame) -> DataFrame:
+    """What the policy decides of partitions, of which all is known that `known_partitions` gives."""
+    return known.transform(with_settings, policy).transform(with_reads).transform(decided)
 
 
 def parts(inventory: DataFrame) -> DataFrame:
@@ -135,8 +152,12 @@ def with_table(partitions: DataFrame) -> DataFrame:
     return partitions.withColumn("table", F.regexp_replace("shard_path", _SHARD, "/*"))
 
 
-def with_signal(partitions: DataFrame, signal: DataFrame | None) -> DataFrame:
-    """Adds what the servers said of each partition; null is unknown, and nothing is known without them."""
+def with_signal(partitions: DataFrame, signal: DataFrame | None, windows: Collection[int] = ()) -> DataFrame:
+    """Adds what the servers said of each partition; null is unknown, and nothing is known without them.
+
+    ``asked`` is how many replicas have said what they have of it, and ``reads_within`` how often they were
+    read, by window; null where one of them does not know.
+    """
     if signal is None:
         return partitions.select("*", *(F.lit(None).cast(kind).alias(name) for name, kind in _SIGNS.items()))
     is_mutated = F.max("mutation") > F.min("data_version")
@@ -146,6 +167,9 @@ def with_signal(partitions: DataFrame, signal: DataFrame | None) -> DataFrame:
         F.when(F.bool_and("has_log"), F.coalesce(F.sum("reads"), F.lit(0))).alias("reads"),
         (F.max("is_queued") > 0).alias("is_queued"),
         is_mutated.alias("is_mutated"),
+        # A server that has two names is asked twice, and is one replica all the same.
+        F.count_distinct(F.when(F.col("active_parts").isNotNull(), F.col("replica"))).alias("asked"),
+        _reads_by_window(windows).cast(_SIGNS["reads_within"]).alias("reads_within"),
     )
     return partitions.join(signs, list(PARTITION), "left")
 
@@ -154,13 +178,26 @@ def with_settings(partitions: DataFrame, policy: Policy) -> DataFrame:
     """Adds what the first rule to match says.
 
     These are ``cold_after``, in words ``cold_after_text``, ``keep_newest``, ``is_pinned_hot``,
-    ``is_pinned_cold`` and ``never``; and which one it is as ``rule``, from 0, or DEFAULTS.
+    ``is_pinned_cold``, ``never``, ``max_reads``, or null for any number, and ``window``, in words
+    ``window_text``; and which one it is as ``rule``, from 0, or DEFAULTS.
     """
     settings = _settings(policy.defaults, DEFAULTS)
     for number, rule in reversed(list(enumerate(policy.rules))):
         matches = F.col("shard_path").rlike(rule.regex)
         settings = F.when(matches, _settings(rule.settings, number)).otherwise(settings)
     return partitions.withColumn("settings", settings).select(*partitions.columns, "settings.*")
+
+
+def with_reads(partitions: DataFrame) -> DataFrame:
+    """Adds ``reads_in_window``: how often it was read in the window of its rule.
+
+    Null where not every replica with a part in it was asked, where one of them does not know, and where the
+    rule allows any number.
+    """
+    is_asked_for = F.col("max_reads").isNotNull()
+    is_known = F.col("asked") >= F.col("replicas")
+    reads = F.col("reads_within")[F.col("window")]
+    return partitions.withColumn("reads_in_window", F.when(is_asked_for & is_known, reads))
 
 
 def with_rank(partitions: DataFrame) -> DataFrame:
@@ -198,6 +235,17 @@ def _snapshot_bytes() -> Column:
     return znodes * (path + RECORD_BYTES) + (znodes - 1) * _CHILD_NAME_BYTES + F.col("bytes")
 
 
+def _reads_by_window(windows: Collection[int]) -> Column:
+    has_parts = F.col("active_parts").isNotNull()
+    columns = []
+    for window in sorted(windows):
+        key = F.lit(window).cast("bigint")
+        reads = F.col("reads_within")[key]
+        is_known = F.bool_and(F.when(has_parts, reads.isNotNull()))
+        columns += [key, F.when(is_known, F.sum(reads))]
+    return F.create_map(*columns)
+
+
 def _settings(settings: Settings, rule: int) -> Column:
     return F.struct(
         F.lit(rule).alias("rule"),
@@ -207,4 +255,7 @@ def _settings(settings: Settings, rule: int) -> Column:
         F.col("partition_id").isin(list(settings.pin_hot)).alias("is_pinned_hot"),
         F.col("partition_id").isin(list(settings.pin_cold)).alias("is_pinned_cold"),
         F.lit(settings.never).alias("never"),
+        F.lit(settings.max_reads).cast("int").alias("max_reads"),
+        F.lit(settings.reads_within_ms).cast("bigint").alias("window"),
+        F.lit(duration_text(settings.reads_within_ms)).alias("window_text"),
     )

@@ -4,26 +4,27 @@
 
 """What ClickHouse servers know of partitions, as a Spark data source, ``clickhouse_usage``.
 
-The one option is ``clickhouse_secret``: how to connect, as JSON with the keys that `clients_of` knows; the
-source ``zookeeper`` says why it has that name. There is one input partition for each server, and each asks
-its server a handful of questions, whatever the number of tables.
+The option ``clickhouse_secret`` is how to connect, as JSON with the keys that `clients_of` knows; the source
+``zookeeper`` says why it has that name. The option ``windows`` has those to count reads in, as a JSON list of
+pairs: length in milliseconds, and beginning in seconds since 1970. There is one input partition for each
+server, and each asks its server a handful of questions, whatever the number of tables.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import BooleanType, LongType, MapType, StringType, StructField, StructType
 
 from olap_partmove._clickhouse.client import ClickHouseClient
 from olap_partmove._clickhouse.settings import clients_of
-from olap_partmove._clickhouse.usage import read_usage
+from olap_partmove._clickhouse.usage import PartitionUsage, read_usage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +38,7 @@ SIGNAL_SCHEMA = StructType(
         StructField("shard_path", StringType()),
         StructField("partition_id", StringType()),
         StructField("sql_table", StringType()),
+        StructField("replica", StringType()),
         StructField("active_parts", LongType()),
         StructField("rows", LongType()),
         StructField("bytes_on_disk", LongType()),
@@ -45,6 +47,7 @@ SIGNAL_SCHEMA = StructType(
         StructField("mutation", LongType()),
         StructField("has_log", BooleanType()),
         StructField("reads", LongType()),
+        StructField("reads_within", MapType(LongType(), LongType())),
     ]
 )
 """The columns of PartitionUsage, in its order."""
@@ -71,7 +74,8 @@ class ClickHouseSource(DataSource):
 
     def reader(self, schema: StructType) -> SignalReader:
         """The reader; raises PartMoveError for connection settings that are not understood."""
-        return SignalReader(tuple(clients_of(json.loads(self.options["clickhouse_secret"]))))
+        clients = tuple(clients_of(json.loads(self.options["clickhouse_secret"])))
+        return SignalReader(clients, dict(json.loads(self.options.get("windows", "[]"))))
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ class SignalReader(DataSourceReader):
     """Asks each server in a task of its own."""
 
     clients: tuple[ClickHouseClient, ...]
+    windows: Mapping[int, int]
+    """When each of the windows to count reads in begins; see `read_usage`."""
 
     def partitions(self) -> Sequence[Server]:
         """One input partition for each server."""
@@ -92,12 +98,30 @@ class SignalReader(DataSourceReader):
         if not isinstance(partition, Server):
             raise TypeError(f"{partition!r} is no partition of this source")
         schema = to_arrow_schema(SIGNAL_SCHEMA)
-        rows = read_usage(partition.client)
-        while batch := [row._asdict() for row in islice(rows, _BATCH_ROWS)]:
+        rows = read_usage(partition.client, self.windows)
+        while batch := [_for_arrow(row) for row in islice(rows, _BATCH_ROWS)]:
             yield pa.RecordBatch.from_pylist(batch, schema=schema)
 
 
-def read_signal(spark: SparkSession, settings: object) -> DataFrame:
-    """What all servers know, with the columns of SIGNAL_SCHEMA."""
+def _for_arrow(row: PartitionUsage) -> dict[str, Any]:
+    # A map is a list of pairs to Arrow.
+    within = None if row.reads_within is None else list(row.reads_within.items())
+    return row._asdict() | {"reads_within": within}
+
+
+def read_signal(
+    spark: SparkSession, settings: object, windows: Iterable[int] = (), until: int = 0
+) -> DataFrame:
+    """What all servers know, with the columns of SIGNAL_SCHEMA.
+
+    ``windows`` are the lengths of those to count reads in, in milliseconds, and ``until`` is the moment that
+    they are before. What has read a partition since that moment counts too.
+    """
     spark.dataSource.register(ClickHouseSource)
-    return spark.read.format(FORMAT).option("clickhouse_secret", json.dumps(settings)).load()
+    reader = spark.read.format(FORMAT).option("clickhouse_secret", json.dumps(settings))
+    return reader.option("windows", json.dumps(begins(windows, until))).load()
+
+
+def begins(windows: Iterable[int], until: int) -> list[tuple[int, int]]:
+    """Each window with when it begins, in seconds; one that is longer than time itself begins in 1970."""
+    return [(window, max(until - window, 0) // 1000) for window in sorted(windows)]

@@ -54,6 +54,16 @@ QUEUED = "a merge or a mutation of its parts is queued"
 
 MUTATED = "a mutation has not reached all of its parts"
 
+OLD = "unchanged for 9 days, cold_after is 1 day"
+
+UNKNOWN = "how often it was read within 7 days is not known"
+
+
+def known_to(partition: str, replica: str, *windows: int) -> PartitionUsage:
+    """What a server says of a partition of its own, with a log that covers the windows."""
+    return sign(partition, replica=replica, active_parts=1, reads_within=dict.fromkeys(windows, 0))
+
+
 CASES = {
     "ages count to the millisecond": Case(
         [part("1", DAY - 1), part("2", DAY), part("3", DAY + 1), part("4", -HOUR), part("5", 2 * DAY - 1)],
@@ -236,6 +246,64 @@ CASES = {
             sign("7", data_version=1, mutation=2),
             sign("8", is_queued=1),
             sign("9", is_queued=1),
+        ],
+    ),
+    "what is read more often than max_reads is hot": Case(
+        [
+            *(part(str(number), 9 * DAY) for number in range(1, 5)),
+            part("5", HOUR),
+            part("6", 9 * DAY),
+            part("7", 9 * DAY, ensemble="cold", state="COLD"),
+        ],
+        [
+            Expected("1", "COLD", f"{OLD}; read 0 times within 2 days, max_reads is 2", "move"),
+            Expected("2", "COLD", f"{OLD}; read 2 times within 2 days, max_reads is 2", "move"),
+            Expected("3", "HOT", "read 3 times within 2 days, max_reads is 2", "stay"),
+            Expected("4", "COLD", "pinned cold", "move"),
+            Expected("5", "HOT", YOUNG, "stay"),
+            Expected("6", "HOT", QUEUED, "busy", "queue_clear"),
+            Expected("7", "COLD", "cold already", "stay"),
+        ],
+        replace(A_DAY, pin_cold=("4",), max_reads=2, reads_within_ms=2 * DAY),
+        [
+            *(known_to(str(number), "r1", 2 * DAY) for number in range(1, 8)),
+            *[sign("2", reads_within={2 * DAY: 1})] * 2,
+            *[sign("3", reads_within={2 * DAY: 1})] * 3,
+            sign("4", reads_within={2 * DAY: 99}),
+            sign("6", is_queued=1),
+            sign("7", reads_within={2 * DAY: 99}),
+        ],
+    ),
+    "what is not known to be read rarely is hot": Case(
+        [
+            part("1", 9 * DAY),
+            part("2", 9 * DAY), part("2", 9 * DAY, replica="r2"),
+            part("3", 9 * DAY), part("3", 9 * DAY, replica="r2"),
+            part("4", 9 * DAY), part("4", 9 * DAY, replica="r2"),
+            part("5", 9 * DAY),
+            part("6", HOUR),
+            part("7", 9 * DAY, state="COLD"), part("7", 9 * DAY, ensemble="cold", state="COLD"),
+            part("8", 9 * DAY), part("8", 9 * DAY, replica="r2"),
+        ],
+        [
+            Expected("1", "HOT", f"{UNKNOWN}: no server has said anything of it", "stay"),
+            Expected("2", "HOT", f"{UNKNOWN}: 1 of its 2 replicas have said anything of it", "stay"),
+            Expected("3", "HOT", f"{UNKNOWN}: a server has no query log that covers that time", "stay"),
+            Expected("4", "HOT", f"{UNKNOWN}: 1 of its 2 replicas have said anything of it", "stay"),
+            Expected("5", "HOT", f"{UNKNOWN}: no server has said anything of it", "stay"),
+            Expected("6", "HOT", YOUNG, "stay"),
+            Expected("7", "HOT", f"{UNKNOWN}: no server has said anything of it", "reheat"),
+            Expected("8", "COLD", f"{OLD}; read 1 times within 7 days, max_reads is 9", "move"),
+        ],
+        replace(A_DAY, max_reads=9),
+        [
+            known_to("2", "r1", 7 * DAY),
+            known_to("3", "r1", 7 * DAY), known_to("3", "r2", 2 * DAY),
+            # One server by two names.
+            known_to("4", "r1", 7 * DAY), known_to("4", "r1", 7 * DAY),
+            # A server that knows of reads and has no part.
+            sign("5", reads_within={7 * DAY: 1}),
+            known_to("8", "r1", 7 * DAY), known_to("8", "r2", 7 * DAY), sign("8", reads_within={7 * DAY: 1}),
         ],
     ),
 }  # fmt: skip

@@ -68,6 +68,46 @@ rules:
     assert policy.defaults == policy.rules[2].settings
 
 
+def test_reads_are_of_seven_days_and_any_number_unless_said_otherwise() -> None:
+    text = b"""
+version: 1
+defaults: {max_reads: 10, reads_within: 30d}
+rules:
+  - {table: /ch/a}
+  - {table: /ch/b, max_reads: 0}
+  - {table: /ch/c, max_reads: 3, reads_within: 36h}
+  - {table: /ch/d, max_reads: any}
+  - {table: /ch/e, never: true}
+"""
+    policy = parse_policy(text, "policy.yml")
+    assert [(rule.settings.max_reads, rule.settings.reads_within_ms) for rule in policy.rules] == [
+        (10, 30 * DAY),
+        (0, 30 * DAY),
+        (3, 36 * HOUR),
+        (None, 30 * DAY),
+        (10, 30 * DAY),
+    ]
+    assert (BUILT_IN.max_reads, BUILT_IN.reads_within_ms) == (None, 7 * DAY)
+
+
+@pytest.mark.parametrize(
+    ("text", "windows"),
+    [
+        ("", set()),
+        ("defaults: {reads_within: 30d}", set()),
+        ("defaults: {max_reads: 0}", {7 * DAY}),
+        ("defaults: {max_reads: 1, never: true}", set()),
+        (
+            "rules: [{table: /a, max_reads: 1}, {table: /b, max_reads: 2, reads_within: 2d}]",
+            {7 * DAY, 2 * DAY},
+        ),
+        ("defaults: {max_reads: 1}\nrules: [{table: /a, never: true}]", {7 * DAY}),
+    ],
+)
+def test_windows_are_those_that_a_limit_is_for(text: str, windows: set[int]) -> None:
+    assert parse_policy(f"version: 1\n{text}".encode(), "policy.yml").read_windows == windows
+
+
 @pytest.mark.parametrize(
     ("text", "milliseconds", "words"),
     [
@@ -150,6 +190,20 @@ def test_patterns(table: str, path: str, matches: bool) -> None:
         ("version: 1\ndefaults: {pin_cold: ['1', '1']}", "defaults.pin_cold is ['1', '1']"),
         ("version: 1\ndefaults: {never: 1}", "defaults.never is 1"),
         ("version: 1\ndefaults: {never: 'yes'}", "defaults.never is 'yes'"),
+        ("version: 1\ndefaults: {max_reads: -1}", "defaults.max_reads is -1"),
+        ("version: 1\ndefaults: {max_reads: true}", "defaults.max_reads is True"),
+        ("version: 1\ndefaults: {max_reads: }", "defaults.max_reads is None"),
+        ("version: 1\ndefaults: {max_reads: all}", "defaults.max_reads is 'all'"),
+        ("version: 1\ndefaults: {max_reads: {count: 1}}", "defaults.max_reads is {'count': 1}"),
+        ("version: 1\ndefaults: {max_reads: 1, reads_within: 30}", "defaults.reads_within is 30"),
+        (
+            "version: 1\nrules: [{table: /a, reads_within: 30d}]",
+            "rules[0].reads_within says nothing, because max_reads is any",
+        ),
+        (
+            "version: 1\ndefaults: {max_reads: 1}\nrules: [{table: /a, max_reads: any, reads_within: 30d}]",
+            "rules[0].reads_within says nothing, because max_reads is any",
+        ),
         (
             "version: 1\ndefaults: {pin_hot: ['1', '2'], pin_cold: ['2']}",
             "defaults.pin_hot and pin_cold both have partition 2",

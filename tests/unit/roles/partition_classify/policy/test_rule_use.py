@@ -14,7 +14,8 @@ from partition_classify.policy.rule_use import RuleUse, complaints, refuse_compl
 from partition_classify.policy.strict_yaml import PolicyError
 from partition_classify.policy.transforms import plan_rows
 from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
-from support.classify.inventory import DAY, NOW, part
+from partition_classify.sources.signals import SIGNAL_SCHEMA
+from support.classify.inventory import DAY, NOW, part, sign
 
 POLICY = b"""
 version: 1
@@ -54,6 +55,40 @@ def test_what_is_told(uses: list[RuleUse]) -> None:
         f"rules[2], /tables/b, {nothing}",
         f"rules[3], /tabels/**, {nothing}",
         "defaults pins what no partition of its tables is: 5",
+    ]
+
+
+def test_reads_that_are_known_of_no_partition(spark: SparkSession) -> None:
+    text = b"""
+version: 1
+defaults: {max_reads: 10}
+rules:
+  - {table: /tables/a}
+  - {table: /tables/b}
+  - {table: /tables/c, max_reads: any}
+  - {table: /tables/d, never: true}
+"""
+    policy = parse_policy(text, "policy.yml")
+    paths = [f"/tables/{each}" for each in "abcd"]
+    parts = [part(each, DAY)._replace(shard_path=path) for path in paths for each in "12"]
+    known = sign("1", replica="r1", active_parts=1, reads_within={7 * DAY: 0})
+    signs = [known._replace(shard_path=path) for path in paths if path != "/tables/b"]
+    rows = plan_rows(
+        spark.createDataFrame(parts, INVENTORY_SCHEMA),
+        policy,
+        NOW,
+        spark.createDataFrame(signs, SIGNAL_SCHEMA),
+    )
+    uses = rule_uses(rows, policy)
+    assert [(each.partitions, each.reads_known) for each in uses] == [
+        (2, 1),
+        (2, 0),
+        (2, None),
+        (2, None),
+        (0, 0),
+    ]
+    assert complaints(uses) == [
+        "rules[1], /tables/b, has max_reads, and of none of its partitions is known how often they were read"
     ]
 
 

@@ -82,7 +82,10 @@ def test_tables_are_named_alike_in_all_shards(spark: SparkSession) -> None:
 def test_first_rule_that_matches_gives_the_settings(spark: SparkSession) -> None:
     policy = Policy(
         (
-            Rule("/ch/hits", Settings(7 * DAY, 1, pin_hot=("1", "2"), pin_cold=("3",))),
+            Rule(
+                "/ch/hits",
+                Settings(7 * DAY, 1, pin_hot=("1", "2"), pin_cold=("3",), max_reads=5, reads_within_ms=HOUR),
+            ),
             Rule("/ch/*", Settings(36 * HOUR, 2, never=True)),
         ),
         A_DAY,
@@ -90,11 +93,12 @@ def test_first_rule_that_matches_gives_the_settings(spark: SparkSession) -> None
     )
     paths = ("/ch/hits", "/ch/visits", "/ch/01/hits", "/x/ch/hits")
     rows = spark.createDataFrame([(path, "1") for path in paths], "shard_path string, partition_id string")
+    any_reads = (None, 7 * DAY, "7 days")
     assert {tuple(row) for row in with_settings(rows, policy).collect()} == {
-        ("/ch/hits", "1", 0, 7 * DAY, "7 days", 1, True, False, False),
-        ("/ch/visits", "1", 1, 36 * HOUR, "36 hours", 2, False, False, True),
-        ("/ch/01/hits", "1", DEFAULTS, DAY, "1 day", 0, False, False, False),
-        ("/x/ch/hits", "1", DEFAULTS, DAY, "1 day", 0, False, False, False),
+        ("/ch/hits", "1", 0, 7 * DAY, "7 days", 1, True, False, False, 5, HOUR, "1 hour"),
+        ("/ch/visits", "1", 1, 36 * HOUR, "36 hours", 2, False, False, True, *any_reads),
+        ("/ch/01/hits", "1", DEFAULTS, DAY, "1 day", 0, False, False, False, *any_reads),
+        ("/x/ch/hits", "1", DEFAULTS, DAY, "1 day", 0, False, False, False, *any_reads),
     }
 
 

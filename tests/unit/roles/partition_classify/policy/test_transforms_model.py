@@ -4,316 +4,64 @@
 
 """Any policy over any inventory, against a model of both in plain Python.
 
-Hypothesis makes policies, and shard paths with what ensembles and servers know of them. Each policy decides
-all shard paths in one Spark job, because a job costs a second whatever its size.
+A thousand shard paths are decided in one Spark job, because a job costs a second whatever its size; and by
+several policies in it, each for a part of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 import pytest
-import yaml
-from hypothesis import HealthCheck, Phase, given, settings, strategies as st
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import PartitionUsage
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
-from partition_classify.policy.file import parse_policy
 from partition_classify.policy.transforms import plan_rows
-from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
-from partition_classify.sources.signals import SIGNAL_SCHEMA
-
-DAY = 86_400_000
-NOW = 20_000 * DAY
-POLICIES = 3
-SHARDS = 200
-
-IDS = ("2019-1", "2019-12", "2019--1", "1", "all")
-# Close to every limit of the policies, and few enough for ties to be frequent.
-AGES = [days * DAY + off for days in (0, 1, 2, 5) for off in (-1, 0, 1)]
-COLUMNS = (
-    "state",
-    "action",
-    "gate",
-    "last_modified",
-    "has_hot",
-    "replicas",
-    "parts",
-    "parts_per_replica",
-    "znodes",
-    "bytes",
-    "statement",
-    "rows",
-    "reads",
-)
-
-
-class Part(NamedTuple):
-    """A part of a replica: when each ensemble got it, as an age, where it has it; and its size."""
-
-    replica: str
-    ages: Mapping[str, int]
-    size: int
-
-
-class Partition(NamedTuple):
-    """What is known of a partition; signs are fields of PartitionUsage."""
-
-    state: str
-    parts: list[Part]
-    signs: list[Mapping[str, Any]]
-
-
-class Shard(NamedTuple):
-    """The partitions of a shard path by their ids; the end of its path."""
-
-    name: str
-    partitions: Mapping[str, Partition]
-
-
-ages = st.sampled_from([*AGES, *(90 * DAY,) * 8])
-parts = st.builds(
-    Part,
-    st.sampled_from(["r1", "r2"]),
-    st.one_of(
-        st.fixed_dictionaries({"hot": ages}),
-        st.fixed_dictionaries({"cold": ages}),
-        st.fixed_dictionaries({"hot": ages, "cold": ages}),
-    ),
-    st.integers(0, 200),
-)
-signs = st.fixed_dictionaries(
-    {
-        "active_parts": st.integers(1, 2),
-        "data_version": st.integers(0, 3),
-        "mutation": st.integers(0, 5),
-        "is_queued": st.sampled_from([None, None, None, 1]),
-    },
-    optional={
-        "rows": st.integers(0, 9),
-        "has_log": st.booleans(),
-        "reads": st.integers(0, 9),
-    },
-)
-partitions = st.builds(
-    Partition,
-    st.sampled_from(["", "HOT", "COLD", "COLD", "COLD\n"]),
-    st.lists(parts, min_size=1, max_size=4),
-    st.lists(signs, max_size=2),
-)
-shards = st.builds(
+from support.classify.policy_model import (
+    COLUMNS,
+    NOW,
     Shard,
-    st.sampled_from(["a", "b", "a/b"]),
-    st.dictionaries(st.sampled_from(IDS), partitions, min_size=1, max_size=5),
+    as_one,
+    decide,
+    frames,
+    made,
+    policies,
+    policy_of,
+    shards,
 )
 
-
-@st.composite
-def choices(draw: st.DrawFn) -> dict[str, Any]:
-    """Some of the keys that say when a partition is cold; pins come as a pair, so that they never clash."""
-    chosen: dict[str, Any] = draw(
-        st.fixed_dictionaries(
-            {},
-            optional={
-                "cold_after": st.sampled_from(["1d", "48h", "5d"]),
-                "keep_newest": st.integers(0, 3),
-            },
-        )
-    )
-    if draw(st.booleans()):
-        pins = draw(st.lists(st.sampled_from(IDS), max_size=3, unique=True))
-        hot = draw(st.integers(0, len(pins)))
-        chosen |= {"pin_hot": pins[:hot], "pin_cold": pins[hot:]}
-    return chosen
-
-
-@st.composite
-def policies(draw: st.DrawFn) -> dict[str, Any]:
-    """A policy that is not refused."""
-    defaults = draw(choices()) | draw(st.fixed_dictionaries({}, optional={"never": st.booleans()}))
-    rules = []
-    tables = st.sampled_from(["/*/a", "/?/**", "/**/b", "/*/*/*", "/1*/a"])
-    for table in draw(st.lists(tables, max_size=3, unique=True)):
-        never = draw(st.booleans())
-        rules.append({"table": table, "never": never} | ({} if never else draw(choices())))
-    return {"version": 1, "defaults": defaults, "rules": rules}
-
-
-def made(strategy: st.SearchStrategy[Any], count: int) -> list[Any]:
-    """So many values of a strategy."""
-    values: list[Any] = []
-
-    @settings(
-        max_examples=count,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(strategy)
-    def keep(value: Any) -> None:
-        values.append(value)
-
-    keep()
-    return values
-
-
-def inventory(path: str, shard: Shard) -> list[InventoryRow]:
-    return [
-        InventoryRow(
-            path, part.replica, f"{key}_{number}_{number}_0", key, NOW - age, part.size, 1 + part.size % 3,
-            ensemble, partition.state,
-        )
-        for key, partition in shard.partitions.items()
-        for number, part in enumerate(partition.parts)
-        for ensemble, age in part.ages.items()
-    ]  # fmt: skip
-
-
-def signal(path: str, shard: Shard) -> list[PartitionUsage]:
-    return [
-        PartitionUsage(path, key, "default.t")._replace(**sign)
-        for key, partition in shard.partitions.items()
-        for sign in partition.signs
-    ]
-
-
-# --- the model ---------------------------------------------------------------------------------------------
-
-
-def matches(pattern: str, path: str) -> bool:
-    """Whether the pattern stands for the whole path, a character at a time."""
-    if not pattern:
-        return not path
-    if pattern.startswith("**"):
-        return any(matches(pattern[2:], path[end:]) for end in range(len(path) + 1))
-    if pattern.startswith("*"):
-        ends = range(len(path.split("/", 1)[0]) + 1)
-        return any(matches(pattern[1:], path[end:]) for end in ends)
-    first = path[:1]
-    fits = (first not in ("", "/")) if pattern[0] == "?" else first == pattern[0]
-    return fits and matches(pattern[1:], path[1:])
-
-
-def rule_of(policy: Mapping[str, Any], path: str) -> dict[str, Any]:
-    built_in = {"cold_after": "1d", "keep_newest": 0, "pin_hot": [], "pin_cold": [], "never": False}
-    rule: dict[str, Any] = next((rule for rule in policy["rules"] if matches(rule["table"], path)), {})
-    return {**built_in, **policy["defaults"], **rule}
-
-
-def decide(policy: Mapping[str, Any], path: str, shard: Shard) -> dict[str, tuple[object, ...]]:
-    """Partition → the values of COLUMNS."""
-    rule = rule_of(policy, path)
-    times = {
-        key: max(NOW - part.ages["hot"] for part in each.parts if "hot" in part.ages)
-        for key, each in shard.partitions.items()
-        if any("hot" in part.ages for part in each.parts)
-    }
-    newest = sorted(times, key=lambda key: (times[key], key), reverse=True)[: rule["keep_newest"]]
-    decided: dict[str, tuple[object, ...]] = {}
-    for key, partition in shard.partitions.items():
-        gate = busy_gate(partition)
-        is_marked = partition.state == "COLD"
-        state = wanted_state(rule, key, partition, key in newest)
-        if state == "COLD" and key in times and gate:
-            state = "HOT"
-        else:
-            gate = None
-        if state is None:
-            action = "leave"
-        elif state == "COLD":
-            action = "move" if key in times else "stay"
-        else:
-            action = "reheat" if is_marked else "busy" if gate else "stay"
-        counts = counted(partition, "hot" if key in times else "cold")
-        if action == "move" and counts[2] > 1:
-            gate = "one_part"
-        decided[key] = (
-            state,
-            action,
-            gate,
-            times.get(key, counts[-1]),
-            key in times,
-            *counts[:-1],
-            statement(key, partition) if gate == "one_part" else None,
-            max((sign["rows"] for sign in partition.signs if "rows" in sign), default=None),
-            reads(partition),
-        )
-    return decided
-
-
-def wanted_state(rule: Mapping[str, Any], key: str, partition: Partition, is_newest: bool) -> str | None:
-    """What the policy wants, whatever the servers do."""
-    in_hot = [part for part in partition.parts if "hot" in part.ages]
-    is_marked = partition.state == "COLD"
-    if rule["never"]:
-        return None
-    if not in_hot and not is_marked:
-        return "COLD"
-    if key in rule["pin_hot"]:
-        return "HOT"
-    if not in_hot:
-        return "COLD"
-    has_come_back = is_marked and any("cold" not in part.ages for part in in_hot)
-    cold_after = {"1d": 1, "48h": 2, "5d": 5}[rule["cold_after"]] * DAY
-    is_young = min(part.ages["hot"] for part in in_hot) < cold_after
-    is_kept = key not in rule["pin_cold"] and (is_young or is_newest)
-    return "HOT" if has_come_back or is_kept else "COLD"
-
-
-def busy_gate(partition: Partition) -> str | None:
-    known: dict[str, list[int]] = {
-        name: [sign[name] for sign in partition.signs if sign.get(name) is not None]
-        for name in ("is_queued", "mutation", "data_version")
-    }
-    if known["is_queued"]:
-        return "queue_clear"
-    if known["mutation"] and known["data_version"] and max(known["mutation"]) > min(known["data_version"]):
-        return "mutations_applied"
-    return None
-
-
-def counted(partition: Partition, ensemble: str) -> tuple[int, int, int, int, int, int]:
-    """Replicas, parts, the most parts of a replica, znodes, bytes, and when the newest was registered."""
-    found = [part for part in partition.parts if ensemble in part.ages]
-    names = [part.replica for part in found]
-    return (
-        len(set(names)),
-        len(found),
-        max(names.count(name) for name in names),
-        sum(1 + part.size % 3 for part in found),
-        sum(part.size for part in found),
-        max(NOW - part.ages[ensemble] for part in found),
-    )
-
-
-def statement(key: str, partition: Partition) -> str | None:
-    if not partition.signs:
-        return f"OPTIMIZE TABLE … PARTITION ID '{key}' FINAL"
-    if max(sign["active_parts"] for sign in partition.signs) == 1:
-        return None
-    return f"OPTIMIZE TABLE default.t PARTITION ID '{key}' FINAL"
-
-
-def reads(partition: Partition) -> int | None:
-    logs = [sign["has_log"] for sign in partition.signs if "has_log" in sign]
-    return sum(sign.get("reads", 0) for sign in partition.signs) if logs and all(logs) else None
-
+JOBS = 3
+POLICIES = 8
+SHARDS = 1000
 
 ALL_KEYS = {
     "version": 1,
     "defaults": {"cold_after": "48h", "keep_newest": 1, "pin_hot": ["all"], "pin_cold": ["1"]},
-    "rules": [{"table": "/*1/**", "never": True}, {"table": "/**/b", "keep_newest": 0, "pin_hot": []}],
+    "rules": [
+        {"table": "/*1/**", "never": True},
+        {"table": "/**/b", "keep_newest": 0, "pin_hot": [], "max_reads": 2, "reads_within": "1d"},
+    ],
 }
 
 
-@pytest.mark.parametrize("number", range(POLICIES))
-def test_plan_is_that_of_the_model(spark: SparkSession, number: int) -> None:
-    policy = made(policies(), number)[-1] if number else ALL_KEYS
-    cases = {f"/{index}/{shard.name}": shard for index, shard in enumerate(made(shards, SHARDS))}
+@pytest.fixture(scope="module")
+def cases() -> dict[str, Shard]:
+    """Shard paths, of which each policy of a job decides those below a folder such as ``/p3``."""
+    found = enumerate(made(shards, SHARDS))
+    return {f"/p{index % POLICIES}/{index}/{shard.name}": shard for index, shard in found}
+
+
+@pytest.fixture(scope="module")
+def known(spark: SparkSession, cases: Mapping[str, Shard]) -> tuple[DataFrame, DataFrame]:
+    return frames(spark, cases)
+
+
+@pytest.mark.parametrize("job", range(JOBS))
+def test_plan_is_that_of_the_model(
+    cases: Mapping[str, Shard], known: tuple[DataFrame, DataFrame], job: int
+) -> None:
+    policy = as_one(made(policies(), POLICIES)) if job else ALL_KEYS
     wanted = {path: decide(policy, path, shard) for path, shard in cases.items()}
-    if number == 0:
+    if job == 0:
         # Every outcome has to be there for the comparison to mean something.
         outcomes = {row[:3] for rows in wanted.values() for row in rows.values()}
         rare = {("HOT", "reheat", gate) for gate in ("queue_clear", "mutations_applied")}
@@ -327,24 +75,18 @@ def test_plan_is_that_of_the_model(spark: SparkSession, number: int) -> None:
             ("HOT", "busy", "queue_clear"),
             ("HOT", "busy", "mutations_applied"),
         }
+        read = {row[-1] for rows in wanted.values() for row in rows.values()}
+        assert read > {None, 0, 2, 3}
 
+    inventory, signal = known
+    plan = plan_rows(inventory, policy_of(policy), NOW, signal)
     found: dict[str, dict[str, tuple[object, ...]]] = {path: {} for path in cases}
-    for path, partition, reason, *values in planned(spark, policy, cases):
+    for path, partition, reason, *values in plan.select(
+        "shard_path", "partition", "reason", *COLUMNS
+    ).collect():
         assert reason
         assert partition not in found[path]
         found[path][partition] = tuple(values)
 
     for path, shard in cases.items():
         assert found[path] == wanted[path], f"{policy}\n{path}: {shard}"
-
-
-def planned(spark: SparkSession, policy: Mapping[str, Any], cases: Mapping[str, Shard]) -> list[Row]:
-    rows = [row for path, shard in cases.items() for row in inventory(path, shard)]
-    signs = [row for path, shard in cases.items() for row in signal(path, shard)]
-    plan = plan_rows(
-        spark.createDataFrame(rows, INVENTORY_SCHEMA),
-        parse_policy(yaml.safe_dump(policy).encode(), "policy.yml"),
-        NOW,
-        spark.createDataFrame(signs, SIGNAL_SCHEMA),
-    )
-    return plan.select("shard_path", "partition", "reason", *COLUMNS).collect()

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from olap_partmove._clickhouse.usage import PartitionUsage
 from olap_partmove._partmove.errors import PartMoveError
-from partition_classify.sources.signals import SIGNAL_SCHEMA, ClickHouseSource, read_signal
+from partition_classify.sources.signals import SIGNAL_SCHEMA, ClickHouseSource, begins, read_signal
 from partition_classify.spark_errors import sentence_of
 
 
@@ -24,6 +24,15 @@ def test_each_server_is_asked_in_a_task_of_its_own(spark: SparkSession) -> None:
     frame = read_signal(spark, {"hosts": ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:1"]})
     assert frame.schema == SIGNAL_SCHEMA
     assert frame.rdd.getNumPartitions() == 2
+
+
+def test_windows_begin_before_the_moment_and_not_before_1970() -> None:
+    assert begins([20_000, 2000], 9500) == [(2000, 7), (20_000, 0)]
+
+
+def test_windows_are_those_of_the_option() -> None:
+    options = {"clickhouse_secret": '{"hosts": ["ch1"]}', "windows": "[[2000, 7], [20000, 0]]"}
+    assert ClickHouseSource(options).reader(SIGNAL_SCHEMA).windows == {2000: 7, 20_000: 0}
 
 
 def test_server_that_cannot_be_reached_is_told_in_one_sentence(spark: SparkSession) -> None:

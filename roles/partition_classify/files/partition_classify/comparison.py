@@ -1,0 +1,163 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What another policy would decide of the same partitions, and how that differs from what is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame, Row, functions as F  # noqa: N812 - what everyone calls it
+
+from .policy.decisions import MOVE, REHEAT
+from .policy.file import Policy
+from .policy.rule_use import RuleUse, complaints, rule_uses
+from .policy.transforms import decided_by
+from .summary import Totals, rules_listed
+
+TABLES_LISTED = 30
+
+_ACTIONS = {"to_move": MOVE, "to_reheat": REHEAT}
+_SIDES = ("more", "less")
+_AMOUNTS = ("parts", "znodes", "bytes")
+
+
+class Change(NamedTuple):
+    """What only the other policy asks for, and what only the policy of the plan does."""
+
+    more: Totals
+    less: Totals
+
+
+class Changes(NamedTuple):
+    """How two policies differ, in some table or in all."""
+
+    to_move: Change
+    to_reheat: Change
+
+
+class Comparison(NamedTuple):
+    """What the summary says of another policy."""
+
+    policy_digest: str
+    all: Changes
+    tables: Sequence[tuple[str, Changes]]
+    """At most TABLES_LISTED of those for which the policies differ, first what differs in the most znodes."""
+    other_tables: int
+    """How many more tables there are for which they differ."""
+    rules: Sequence[RuleUse]
+    """What the rules of the other policy decided."""
+
+
+def kept_rows(known: DataFrame, policy: Policy, other: Policy | None) -> DataFrame:
+    """The rows of the policy, which Spark keeps; and what they come from, where another one looks at it too.
+
+    ``known`` is what `known_partitions` gives: it takes reading the ensembles to find that out.
+    """
+    if other:
+        known.persist()
+    return decided_by(policy, known).persist()
+
+
+def comparison_of(rows: DataFrame, known: DataFrame, other: Policy) -> Comparison:
+    """How what the other policy decides differs from the rows of the plan.
+
+    ``known`` is what the rows were decided from, see `known_partitions`; it is looked at twice.
+    """
+    other_rows = decided_by(other, known)
+    tables = _by_table(rows, other_rows).persist()
+    names = [name for name in tables.columns if name != "table"]
+    (totals,) = tables.agg(
+        F.count("*").alias("tables"), *(F.sum(name).alias(name) for name in names)
+    ).collect()
+    znodes = sum((F.col(name) for name in names if name.endswith("_znodes")), F.lit(0))
+    listed = tables.orderBy(znodes.desc(), "table").limit(TABLES_LISTED).collect()
+    found = Comparison(
+        other.digest,
+        _changes(totals),
+        [(row["table"], _changes(row)) for row in listed],
+        totals["tables"] - len(listed),
+        rule_uses(other_rows, other),
+    )
+    tables.unpersist()
+    return found
+
+
+def comparison_section(comparison: Comparison) -> dict[str, Any]:
+    """The part of the summary that is about the other policy."""
+    return {
+        "policy_digest": comparison.policy_digest,
+        **_section(comparison.all),
+        "tables": [{"table": table, **_section(changes)} for table, changes in comparison.tables],
+        "other_tables": comparison.other_tables,
+        "rules": rules_listed(comparison.rules),
+        "text": comparison_text(comparison),
+    }
+
+
+def comparison_text(comparison: Comparison) -> list[str]:
+    """Lines for people: a table of what there would be more and less to do, and rules that decide nothing."""
+    misfits = [f"the other policy does not fit the tables: {each}" for each in complaints(comparison.rules)]
+    if not comparison.tables:
+        return ["with the other policy, the same is moved and reheated", *misfits]
+    rows: list[Sequence[str]] = [("table", "partitions to move", "parts", "znodes", "partitions to reheat")]
+    rows += [_cells(*each) for each in (*comparison.tables, ("all tables", comparison.all))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    # The names of tables begin at the left, figures end at the right.
+    form = "  ".join(["{:{}}", *["{:>{}}"] * (len(widths) - 1)])
+    lines = [form.format(*chain(*zip(row, widths, strict=True))) for row in rows]
+    if comparison.other_tables:
+        lines.insert(-1, f"and {comparison.other_tables} more tables")
+    return ["with the other policy, there is more (+) and less (-) to do:", *lines, *misfits]
+
+
+def _by_table(rows: DataFrame, other_rows: DataFrame) -> DataFrame:
+    """One row a table for which the policies differ, with columns such as ``to_move_more_znodes``."""
+    key = ("shard_path", "partition")
+    others = other_rows.select(*key, F.col("action").alias("other_action"))
+    action, other_action = F.col("action"), F.col("other_action")
+    sums, differs = [], F.lit(False)
+    for name, asked in _ACTIONS.items():
+        conditions = (
+            (action != asked) & (other_action == asked),
+            (action == asked) & (other_action != asked),
+        )
+        for side, condition in zip(_SIDES, conditions, strict=True):
+            differs |= condition
+            sums.append(F.count_if(condition).alias(f"{name}_{side}_partitions"))
+            sums += [
+                F.sum(F.when(condition, F.col(amount)).otherwise(0)).alias(f"{name}_{side}_{amount}")
+                for amount in _AMOUNTS
+            ]
+    both = rows.select(*key, "table", "action", *_AMOUNTS).join(others, list(key))
+    return both.where(differs).groupBy("table").agg(*sums)
+
+
+def _changes(row: Row) -> Changes:
+    # What is added up over no table is null.
+    def totals(name: str, side: str) -> Totals:
+        return Totals(*(row[f"{name}_{side}_{amount}"] or 0 for amount in Totals._fields))
+
+    return Changes(*(Change(*(totals(name, side) for side in _SIDES)) for name in _ACTIONS))
+
+
+def _section(changes: Changes) -> dict[str, dict[str, dict[str, int]]]:
+    return {
+        name: {side: totals._asdict() for side, totals in change._asdict().items()}
+        for name, change in changes._asdict().items()
+    }
+
+
+def _cells(table: str, changes: Changes) -> tuple[str, ...]:
+    move, reheat = changes
+    return (
+        table,
+        *(
+            f"+{getattr(move.more, name)} -{getattr(move.less, name)}"
+            for name in ("partitions", "parts", "znodes")
+        ),
+        f"+{reheat.more.partitions} -{reheat.less.partitions}",
+    )
