@@ -80,3 +80,19 @@ def test_driver_in_a_cluster_hands_the_plan_over(role: Role, tmp_path: Path) -> 
     ]
     assert list((tmp_path / "shared").iterdir()) == []
     assert left_behind(run) == []
+
+
+def test_a_folder_that_the_plan_cannot_be_fetched_to_is_refused_first(role: Role) -> None:
+    run = role.run(
+        spark_submit="/none/spark-submit",
+        spark_master="yarn",
+        spark_deploy_mode="cluster",
+        shared_folder="hdfs:///partmove",
+        plan_dest="/none/plan.jsonl",
+    )
+    assert run.status != 0
+    assert (
+        "/none/plan.jsonl: the plan cannot be written, this user cannot write to /none. Make the"
+        in run.output
+    )
+    assert "Make the folder]" not in run.output
