@@ -38,6 +38,7 @@ __all__ = [
     "Plan",
     "PlanHeader",
     "PlanRow",
+    "encode_rows",
     "group_rows",
     "read_header",
     "read_plan",
@@ -47,6 +48,9 @@ __all__ = [
 ]
 
 BY_NAME = "given by name"
+
+# Few enough bytes to have some chunks in memory, enough of them that one more chunk costs nothing.
+_CHUNK_BYTES = 1 << 20
 
 
 class _FileId(NamedTuple):
@@ -155,14 +159,37 @@ def write_plan(
     hex, ``source`` names what was read, ``as_of`` is in milliseconds since 1970. Raises PlanError for
     rows that `read_plan` would refuse, and OSError when the folder cannot be written.
     """
-    with staged_plan(path, rows, policy_digest=policy_digest, source=source, as_of=as_of) as header:
+    chunks = encode_rows(rows, f"for {path}")
+    with staged_plan(path, chunks, policy_digest=policy_digest, source=source, as_of=as_of) as header:
         return header
+
+
+def encode_rows(rows: Iterable[PlanRow], where: str) -> Iterator[bytes]:
+    """The rows as the lines of a plan file, in chunks of about _CHUNK_BYTES; no chunk is empty.
+
+    Raises PlanError, which says ``where``, for rows that `read_plan` would refuse: also for what is out of
+    order or twice among them.
+    """
+    lines: list[bytes] = []
+    size = 0
+    last: PlanRow | None = None
+    for number, row in enumerate(rows, start=1):
+        line = encode_row(row)
+        parse_row(line, f"row {number} {where}")
+        _check_order(last, row, f"row {number} {where}")
+        lines.append(line)
+        size, last = size + len(line), row
+        if size >= _CHUNK_BYTES:
+            yield b"".join(lines)
+            lines, size = [], 0
+    if lines:
+        yield b"".join(lines)
 
 
 @contextmanager
 def staged_plan(
     path: str | os.PathLike[str],
-    rows: Iterable[PlanRow],
+    chunks: Iterable[bytes],
     *,
     policy_digest: str,
     source: str,
@@ -170,7 +197,9 @@ def staged_plan(
 ) -> Iterator[PlanHeader]:
     """Write the plan beside its place as `write_plan` does, and put it there at the end of the block.
 
-    Where the block raises, the old file stays: whoever compares with it finds what has not been finished.
+    ``chunks`` are what `encode_rows` has made and checked, maybe of several stretches of the rows and in other
+    processes: what is checked here is the order from one chunk to the next. Raises PlanError for that. Where
+    the block raises, the old file stays: whoever compares with it finds what has not been finished.
     """
     target = Path(path)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
@@ -179,14 +208,13 @@ def staged_plan(
         count = 0
         last: PlanRow | None = None
         with rows_path.open("wb") as stream:
-            for row in rows:
+            for chunk in chunks:
                 where = f"row {count + 1} for {target}"
-                line = encode_row(row)
-                parse_row(line, where)
-                _check_order(last, row, where)
-                stream.write(line)
-                digest.update(line)
-                count, last = count + 1, row
+                first_line, last_line = chunk[: chunk.find(b"\n") + 1], chunk[chunk.rfind(b"\n", 0, -1) + 1 :]
+                _check_order(last, parse_row(first_line, where), where)
+                stream.write(chunk)
+                digest.update(chunk)
+                count, last = count + chunk.count(b"\n"), parse_row(last_line, where)
         header = PlanHeader(policy_digest, source, as_of, count, digest.hexdigest())
         _assemble(plan_path, header, rows_path, f"header for {target}")
         yield header

@@ -99,7 +99,7 @@ def parse_item(item: object, where: str) -> tuple[str, str]:
 
 
 def _encode(values: Mapping[str, object]) -> bytes:
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return _ENCODER.encode(values).encode() + b"\n"
 
 
 def _decode(line: bytes, where: str) -> dict[str, Any]:
@@ -135,6 +135,9 @@ def _time(value: object) -> int:
         raise Unfit from error
     return int(moment.timestamp()) * 1000 + millisecond
 
+
+# Made once: json.dumps makes a new one for each line.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 _SHARD_PATH = Value(_shard_path, TEXT.expected)
 _PARTITION = Value(_partition, TEXT.expected)
