@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Measures the classification of more rows than fit into memory: on one machine, and on a cluster of two workers.
+"""Measures the classification of more rows than fit into memory, on one machine and on a cluster.
 
 Prints what it finds: the time, and the most memory and disk that the processes of Spark took. ``ROWS`` in the
 environment is how many parts there are, 50 million if it is not set; of ten each a partition is made.

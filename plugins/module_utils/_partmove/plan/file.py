@@ -197,9 +197,9 @@ def staged_plan(
 ) -> Iterator[PlanHeader]:
     """Write the plan beside its place as `write_plan` does, and put it there at the end of the block.
 
-    ``chunks`` are what `encode_rows` has made and checked, maybe of several stretches of the rows and in other
-    processes: what is checked here is the order from one chunk to the next. Raises PlanError for that. Where
-    the block raises, the old file stays: whoever compares with it finds what has not been finished.
+    ``chunks`` are what `encode_rows` has made and checked, maybe in other processes and each of a stretch of
+    the rows: what is checked here is the order from one chunk to the next, and PlanError is raised for that.
+    Where the block raises, the old file stays: whoever compares with it finds what has not been finished.
     """
     target = Path(path)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:

@@ -23,8 +23,8 @@ _SETTINGS = {
 # core about as much: tasks are few for few rows and many for many, whoever had registered at the start.
 _PIECES = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
 _PIECES_ON_ONE_MACHINE = 64
-# Where Spark is told not to do that. Its default of 200 is meant for a cluster: on one machine most of the time
-# would go into starting tasks.
+# For a Spark that is told not to do that. Its default of 200 is meant for a cluster: on one machine most of
+# the time would go into starting tasks.
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 
 

@@ -25,7 +25,7 @@ from olap_partmove._zookeeper.settings import options_of
 from ..zookeeper_files.folders import folders_of
 from .ensemble_size import EnsembleSize, size_of_files, size_of_running
 from .live import FORMAT as LIVE, ZooKeeperSource
-from .snapshot import DEFAULT_TASKS, FORMAT as SNAPSHOT, SnapshotSource
+from .snapshot import FORMAT as SNAPSHOT, SnapshotSource
 
 SOURCES = (LIVE, SNAPSHOT)
 _ENSEMBLES = ("hot", "cold")
@@ -102,10 +102,8 @@ class SnapshotFiles:
     def inventory(self, spark: SparkSession) -> DataFrame:
         """The inventory, with the columns of INVENTORY_SCHEMA."""
         spark.dataSource.register(SnapshotSource)
-        # No more tasks than run at once, because each reads the whole log.
-        tasks = min(DEFAULT_TASKS, spark.sparkContext.defaultParallelism)
         folders = {name: json.dumps(settings) for name, settings in self.folders.items()}
-        reader = spark.read.format(SNAPSHOT).options(root=self.root, tasks=tasks, **folders)
+        reader = spark.read.format(SNAPSHOT).options(root=self.root, **folders)
         return reader.option("older_snapshot", self.older_snapshot).load()
 
     def size_of_hot(self) -> EnsembleSize | None:
