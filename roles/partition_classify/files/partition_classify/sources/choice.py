@@ -13,6 +13,7 @@ import argparse
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,6 +31,8 @@ from .snapshot import FORMAT as SNAPSHOT, SnapshotSource
 SOURCES = (LIVE, SNAPSHOT)
 _ENSEMBLES = ("hot", "cold")
 _SERVERS = "clickhouse"
+# Znodes that a task reads in a second for sure, and by far.
+_RATE_OF_A_SESSION = 5_000
 
 
 class Source(Protocol):
@@ -76,11 +79,16 @@ class LiveSource:
     def _sessions(self, spark: SparkSession) -> int:
         """How many sessions the job may have with each ensemble.
 
-        With a limit to the rate there are no more than tasks run at once: a task that waits for its turn
-        would keep its share of the rate from the others.
+        With a limit to the rate there are no more than it takes to reach that rate: a task that waits for its
+        turn would keep its share of the rate from the others. How many run at once is known of one machine,
+        and not of a cluster, where executors register for as long as the job runs.
         """
-        at_once = spark.sparkContext.defaultParallelism if self.znodes_per_second else self.sessions
-        return min(self.sessions, at_once)
+        if not self.znodes_per_second:
+            return self.sessions
+        needed = ceil(self.znodes_per_second / _RATE_OF_A_SESSION)
+        context = spark.sparkContext
+        at_once = context.defaultParallelism if context.master.startswith("local") else needed
+        return min(self.sessions, needed, at_once)
 
 
 @dataclass(frozen=True)

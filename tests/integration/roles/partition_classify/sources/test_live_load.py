@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -98,6 +99,20 @@ def test_ensemble_lost_for_longer_than_a_session_bridges_costs_no_row(
     assert set(found) == expected
     assert set(found.values()) == {1}
     assert "; try 1 of 3 follows" in told.getvalue()
+
+
+def test_large_table_is_read_by_several_tasks(client: KazooClient, hot: Ensemble, base: str) -> None:
+    table = build_table(client, f"{base}/a", TableOptions(REPLICAS, days(50)))
+    reader = replace(reader_of(hot.leader().address, base), parts_of_a_share=20)
+    partitions = reader.partitions()
+    found = [part for partition in partitions for part in parts_of(reader, partition)]
+    assert [share.replica for each in partitions for _path, share in each.shares] == ["r1", "r2", ""]
+    assert sorted(found) == sorted(
+        (table.path, replica, part)
+        for replica in REPLICAS
+        for each in days(50)
+        for part in table.part_names(each)
+    )
 
 
 def test_ensemble_that_stays_away_is_named_in_the_end(
