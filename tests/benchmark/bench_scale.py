@@ -108,7 +108,8 @@ def _measure(master: str, folder: Path, local: Path, rows: int, settings: Mappin
         "spark.driver.host": HOST,
         "spark.driver.bindAddress": HOST,
         "spark.ui.enabled": "false",
-    } | settings
+        **settings,
+    }
     command = [str(Path(sys.executable).with_name("spark-submit")), "--master", master]
     command += [f"--conf={name}={value}" for name, value in conf.items()]
     command += ["--py-files", str(folder / "package.zip"), str(_JOB), str(rows), f"--plan={plan}"]

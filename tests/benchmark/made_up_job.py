@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from unittest.mock import patch
 
 from pyspark.sql import DataFrame, SparkSession, functions as F  # noqa: N812 - what everyone calls it
 
@@ -74,8 +75,8 @@ class MadeUp:
 def main() -> int:
     """Run the job; the exit status is that of the job."""
     rows, *arguments = sys.argv[1:]
-    job.source_of = lambda _arguments: MadeUp(int(rows))
-    return job.main(arguments)
+    with patch.object(job, "source_of", lambda _arguments: MadeUp(int(rows))):
+        return job.main(arguments)
 
 
 if __name__ == "__main__":

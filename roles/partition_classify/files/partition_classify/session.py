@@ -37,9 +37,13 @@ def make_session() -> SparkSession:
     spark = builder.getOrCreate()
     context = spark.sparkContext
     settings = context.getConf()
-    on_one_machine = settings.get("spark.master", "").startswith("local")
-    if on_one_machine and not settings.contains(_SHUFFLE_PARTITIONS):
+    if is_on_one_machine(spark) and not settings.contains(_SHUFFLE_PARTITIONS):
         spark.conf.set(_SHUFFLE_PARTITIONS, 2 * context.defaultParallelism)
         if not settings.contains(_PIECES):
             spark.conf.set(_PIECES, _PIECES_ON_ONE_MACHINE)
     return spark
+
+
+def is_on_one_machine(spark: SparkSession) -> bool:
+    """Whether all tasks run in the process of the driver; it is known then how many run at once."""
+    return spark.sparkContext.getConf().get("spark.master", "").startswith("local")

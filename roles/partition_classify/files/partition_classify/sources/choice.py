@@ -23,6 +23,7 @@ from olap_partmove._clickhouse.settings import clients_of
 from olap_partmove._partmove.errors import EnsembleError
 from olap_partmove._zookeeper.settings import options_of
 
+from ..session import is_on_one_machine
 from ..zookeeper_files.folders import folders_of
 from .ensemble_size import EnsembleSize, size_of_files, size_of_running
 from .live import FORMAT as LIVE, ZooKeeperSource
@@ -86,8 +87,7 @@ class LiveSource:
         if not self.znodes_per_second:
             return self.sessions
         needed = ceil(self.znodes_per_second / _RATE_OF_A_SESSION)
-        context = spark.sparkContext
-        at_once = context.defaultParallelism if context.master.startswith("local") else needed
+        at_once = spark.sparkContext.defaultParallelism if is_on_one_machine(spark) else needed
         return min(self.sessions, needed, at_once)
 
 

@@ -149,9 +149,10 @@ def find_in_cold(
     for path in created.keys() & definitions.keys():
         _check_unlike(path, created[path].stored, definitions[path])
     places = {}
-    for path, start in starts.items():
-        within = splits.within(f"{folder.chroot}{path}".encode() + _REPLICAS, start, ends[path])
-        places[path] = Place(replicas=start, end=ends[path], splits=within)
+    for shard_path, start in starts.items():
+        end = ends[shard_path]
+        within = splits.within(f"{folder.chroot}{shard_path}".encode() + _REPLICAS, start, end)
+        places[shard_path] = Place(replicas=start, end=end, splits=within)
     return {wanted[path]: Place() for path in created.keys() & wanted.keys()} | places
 
 

@@ -58,11 +58,11 @@ def test_pieces_have_together_what_the_table_has(
         tmp_path / "cold", replace(GIANT, parts=40), zxid=1000, first_zxid=5, compression=compression
     )
     change_parts(tmp_path / "hot")
-    folders = [(DataFolder(name, str(tmp_path / name)),) for name in ("hot", "cold")]
-    whole = SnapshotReader(TOP, *folders)
+    hot, cold = ((DataFolder(name, str(tmp_path / name)),) for name in ("hot", "cold"))
+    whole = SnapshotReader(TOP, hot, cold)
     assert len(whole.partitions()) == 1
     monkeypatch.setattr(module, "_EVERY_BYTES", 1)
-    divided = SnapshotReader(TOP, *folders, tasks=tasks, bytes_of_a_task=500)
+    divided = SnapshotReader(TOP, hot, cold, tasks=tasks, bytes_of_a_task=500)
     monkeypatch.setattr("partition_classify.sources.snapshot._read_by_each_task", lambda _member: 0)
     assert len(divided.partitions()) == min(tasks, len(divided.partitions())) > 2
 
