@@ -68,9 +68,11 @@ def main() -> None:
     print("Both wrote the same plan, and none needed more memory than it may.")
 
 
-def on_one_machine(folder: Path, rows: int, settings: Mapping[str, str] | None = None) -> ScaleRun:
-    """Run it with two threads in one Java process."""
-    return _measure("local[2]", folder, folder / "local", rows, settings or {})
+def on_one_machine(
+    folder: Path, rows: int, settings: Mapping[str, str] | None = None, threads: int = 2
+) -> ScaleRun:
+    """Run it with so many threads in one Java process."""
+    return _measure(f"local[{threads}]", folder, folder / "local", rows, settings or {})
 
 
 def on_a_cluster(folder: Path, rows: int, settings: Mapping[str, str] | None = None) -> ScaleRun:
@@ -131,7 +133,7 @@ def _measure(master: str, folder: Path, local: Path, rows: int, settings: Mappin
 
 
 def _print_run(run: ScaleRun, plan_bytes: int) -> None:
-    where = "local[2]" if run.master.startswith("local") else "two workers with one core each"
+    where = run.master if run.master.startswith("local") else "two workers with one core each"
     print(f"\n{where}: {run.seconds:.0f} s, {run.rows:,} partitions, a plan of {plan_bytes / 1e6:,.0f} MB")
     for kind, peak in sorted(run.peak_mb.items()):
         print(f"  {kind:<16}{peak:>8,.0f} MB at most")

@@ -15,6 +15,13 @@ from pyspark.errors import PySparkException
 _OURS = re.compile(r"^(?:olap_partmove|partition_classify)\.[\w.]+: (.+)$", re.MULTILINE)
 # A colon comes before what Java raised without a query around it.
 _THEIRS = re.compile(r"^(?:: )?(\w[\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
+# What Java says that people can do something about.
+_RESOURCES = {
+    "java.lang.OutOfMemoryError": "Spark ran out of memory. Give it more with spark.driver.memory, and on a"
+    " cluster with spark.executor.memory.",
+    "No space left on device": "The disk is full that Spark puts rows on. Give it a larger one with"
+    " spark.local.dir.",
+}
 
 
 def sentence_of(error: PySparkException | Py4JJavaError) -> str:
@@ -23,6 +30,9 @@ def sentence_of(error: PySparkException | Py4JJavaError) -> str:
     ours = _OURS.findall(text)
     if ours:
         return str(ours[-1])
+    for words, sentence in _RESOURCES.items():
+        if words in text:
+            return sentence
     python = _THEIRS.findall(text)
     reason = python[-1] if python else text.strip().splitlines()[0]
     return f"Spark could not finish the job: {reason} (see the log of Spark for all of it)"

@@ -19,9 +19,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.st
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import (
     PlanRow,
+    encode_rows,
     read_header,
     read_plan,
     rows_from_list,
+    staged_plan,
     write_plan,
 )
 
@@ -101,6 +103,45 @@ def test_a_failed_write_leaves_the_old_plan_and_no_other_file(plan_path: Path) -
         write(plan_path, [HITS_1, HITS_1])
     assert plan_path.read_bytes() == before
     assert list(plan_path.parent.iterdir()) == [plan_path]
+
+
+def write_chunks(path: Path, *stretches: list[PlanRow]) -> None:
+    chunks = [chunk for rows in stretches for chunk in encode_rows(rows, "of a stretch")]
+    with staged_plan(path, chunks, policy_digest=POLICY_DIGEST, source="zookeeper hot=zk1", as_of=AS_OF):
+        pass
+
+
+def test_chunks_of_stretches_give_the_plan_of_all_rows(tmp_path: Path) -> None:
+    whole, stretches = tmp_path / "whole.jsonl", tmp_path / "stretches.jsonl"
+    write_chunks(whole, ROWS)
+    write_chunks(stretches, ROWS[:1], [], ROWS[1:])
+    assert whole.read_bytes() == stretches.read_bytes()
+    assert list(read_plan(stretches).rows()) == ROWS
+
+
+def test_many_rows_are_several_chunks() -> None:
+    rows = [HITS_1._replace(partition=f"{number:06}") for number in range(5_000)]
+    chunks = list(encode_rows(rows, "of a stretch"))
+    assert [chunk.count(b"\n") > 100 for chunk in chunks] == [True, True]
+    assert b"".join(chunks).count(b"\n") == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("stretches", "message"),
+    [
+        ([[HITS_1], [HITS_1]], "row 2 for .*: partition 202610 of /ch/hits/01 is listed twice"),
+        ([[HITS_1, VISITS], [HITS_2]], "row 3 for .*: partition 202611 of /ch/hits/01 is out of order"),
+        ([[HITS_2, HITS_1]], "row 2 of a stretch: partition 202610 of /ch/hits/01 is out of order"),
+        ([[HITS_1, HITS_1]], "row 2 of a stretch: partition 202610 of /ch/hits/01 is listed twice"),
+    ],
+)
+def test_disorder_within_and_between_chunks_is_refused(
+    plan_path: Path, stretches: list[list[PlanRow]], message: str
+) -> None:
+    before = plan_path.read_bytes()
+    with pytest.raises(PlanError, match=message):
+        write_chunks(plan_path, *stretches)
+    assert plan_path.read_bytes() == before
 
 
 def test_rows_named_by_a_person_are_not_written(tmp_path: Path) -> None:
