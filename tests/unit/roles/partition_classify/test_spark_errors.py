@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from partition_classify.spark_errors import sentence_of
 
 FAILED = "Spark could not finish the job"
+MORE_MEMORY = "Give it more with spark.driver.memory, and on a cluster with spark.executor.memory."
 SEE = "(see the log of Spark for all of it)"
 OURS = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
@@ -37,6 +38,14 @@ olap_partmove._partmove.errors.FormatError: /ch/parts/x: no part. Look at it.
         (
             "[PATH_NOT_FOUND] Path does not exist\nmore",
             f"{FAILED}: [PATH_NOT_FOUND] Path does not exist {SEE}",
+        ),
+        (
+            "Job aborted\njava.lang.OutOfMemoryError: Java heap space\n\tat Foo",
+            f"Spark ran out of memory. {MORE_MEMORY}",
+        ),
+        (
+            "Job aborted\njava.io.IOException: No space left on device\n\tat Foo",
+            "The disk is full that Spark puts rows on. Give it a larger one with spark.local.dir.",
         ),
     ],
 )
