@@ -114,6 +114,11 @@ explore: setup ## Explore faults while partitions move: STEPS=1000000, or play S
 bench: setup ## Measure the move, the audit and the classification on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
 
+.PHONY: bench-scale
+bench-scale: setup ## Classify more parts than fit into memory: ROWS=50000000
+	@PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests ROWS="$(ROWS)" \
+	    $(BIN)/python tests/benchmark/bench_scale.py
+
 # Else the first test that boots a host would build the tree of all hosts, and others would wait for it.
 .PHONY: staging-base
 staging-base: setup

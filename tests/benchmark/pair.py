@@ -22,8 +22,8 @@ from kazoo.client import KazooClient
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import (
     PlanRow,
-    write_plan,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from benchmark.baseline import move_one_by_one
 from benchmark.measured_audit import AuditMeasurement

@@ -63,8 +63,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file 
     PlanRow,
     read_plan,
     rows_from_list,
-    write_plan,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.text import parse_duration
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.settings import options_of

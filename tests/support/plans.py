@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which cluster the plans are of that tests write."""
+"""Plans that tests write: their rows, and which cluster they are of."""
 
 from __future__ import annotations
 
@@ -10,10 +10,30 @@ from collections.abc import Sequence
 
 from kazoo.client import KazooClient
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
     OriginOf,
     OriginZnode,
 )
+
+HITS_1 = PlanRow(
+    "/ch/hits/01",
+    "202610",
+    State.COLD,
+    "unchanged for 9 days, cold_after is 7 days",
+    1_789_000_000_000,
+    2,
+    6,
+    400,
+    GateName.ONE_PART,
+)
+HITS_2 = PlanRow(
+    "/ch/hits/01", "202611", State.HOT, "among the 2 newest partitions", 1_789_999_999_999, 1, 1, 0
+)
+VISITS = PlanRow("/ch/visits/01", "all", State.HOT, "changed less than 1 day ago", 0, 3, 3, 288)
+ROWS = [HITS_1, HITS_2, VISITS]
 
 
 def made_up(paths: Sequence[str]) -> list[OriginZnode]:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
 from support.ansible.calls import Call, run_modules
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.synthetic import MINIMALISTIC

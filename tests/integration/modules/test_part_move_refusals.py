@@ -15,7 +15,8 @@ from kazoo.client import KazooClient
 from kazoo.security import CREATOR_ALL_ACL, READ_ACL_UNSAFE
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.tables import Table, days, read_tree
 from support.plans import made_up, origin_in

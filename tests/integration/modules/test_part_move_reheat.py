@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.tables import Table, TableOptions, build_table, days, read_tree, register
 from support.plans import origin_in

@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -27,14 +25,12 @@ from .lines import (
     OtherVersion,
     PlanHeader,
     PlanRow,
-    encode_header,
-    encode_row,
     parse_header,
     parse_item,
     parse_row,
 )
-from .origin import OriginOf, topmost
-from .staging import staging_folder, unwritable
+from .order import check_order, place_of
+from .origin import topmost
 
 __all__ = [
     "Plan",
@@ -43,11 +39,11 @@ __all__ = [
     "read_header",
     "read_plan",
     "rows_from_list",
-    "staged_plan",
-    "write_plan",
 ]
 
 BY_NAME = "given by name"
+
+# Few enough bytes to have some chunks in memory, enough of them that one more chunk costs nothing.
 
 
 class _FileId(NamedTuple):
@@ -130,7 +126,7 @@ class _Contents:
     def add(self, line: bytes, number: int, where: str) -> None:
         """Raises PlanError for what is no row, or may not follow the one before it."""
         row = parse_row(line, where)
-        _check_order(self._last, row, where)
+        check_order(self._last, row, where)
         if self._last is None or self._last.shard_path != row.shard_path:
             _check_top(self._tops, row, where)
             self.sections[row.shard_path] = _Section(number, self._offset, Counter())
@@ -180,67 +176,6 @@ def read_header(path: str | os.PathLike[str]) -> PlanHeader | None:
             return None
 
 
-def write_plan(
-    path: str | os.PathLike[str],
-    rows: Iterable[PlanRow],
-    *,
-    policy_digest: str,
-    source: str,
-    origin: OriginOf,
-    as_of: int,
-) -> PlanHeader:
-    """Write the plan so that readers see the old file or the whole new one, never a part of it.
-
-    ``rows`` must come sorted and is consumed once; ``policy_digest`` is the SHA-256 of the policy in
-    hex, ``source`` names what was read, ``origin`` gives the topmost znodes of hot that the shard paths are
-    below, ``as_of`` is in milliseconds since 1970. Raises PlanError for rows that `read_plan` would refuse,
-    and where the file cannot be written, and what ``origin`` raises.
-    """
-    staged = staged_plan(path, rows, policy_digest=policy_digest, source=source, origin=origin, as_of=as_of)
-    with staged as header:
-        return header
-
-
-@contextmanager
-def staged_plan(
-    path: str | os.PathLike[str],
-    rows: Iterable[PlanRow],
-    *,
-    policy_digest: str,
-    source: str,
-    origin: OriginOf,
-    as_of: int,
-) -> Iterator[PlanHeader]:
-    """Write the plan beside its place as `write_plan` does, and put it there at the end of the block.
-
-    Where the block raises, the old file stays: whoever compares with it finds what has not been finished.
-    """
-    target = Path(path)
-    with staging_folder(target) as folder:
-        rows_path, plan_path = folder / "rows", folder / "plan"
-        digest = hashlib.sha256()
-        count = 0
-        last: PlanRow | None = None
-        tops: set[str] = set()
-        with _told(target), rows_path.open("wb") as stream:
-            for row in rows:
-                where = f"row {count + 1} for {target}"
-                line = encode_row(row)
-                parse_row(line, where)
-                _check_order(last, row, where)
-                stream.write(line)
-                digest.update(line)
-                tops.add(topmost(row.shard_path))
-                count, last = count + 1, row
-        znodes = tuple(sorted(origin(sorted(tops)))) if tops else ()
-        header = PlanHeader(policy_digest, source, znodes, as_of, count, digest.hexdigest())
-        with _told(target):
-            _assemble(plan_path, header, rows_path, f"header for {target}")
-        yield header
-        with _told(target):
-            _put_in_place(plan_path, target)
-
-
 def rows_from_list(items: Iterable[object], state: State) -> list[PlanRow]:
     """Rows for partitions that a person names, sorted: ``items`` are {shard_path, partition} mappings.
 
@@ -252,39 +187,10 @@ def rows_from_list(items: Iterable[object], state: State) -> list[PlanRow]:
         where = f"Item {number} of the list of partitions"
         shard_path, partition = parse_item(item, where)
         rows.append(PlanRow(shard_path, partition, state, BY_NAME, None, None, None, None))
-    rows.sort(key=_place)
+    rows.sort(key=place_of)
     for last, row in zip(rows, rows[1:]):
-        _check_order(last, row, "The list of partitions")
+        check_order(last, row, "The list of partitions")
     return rows
-
-
-@contextmanager
-def _told(target: Path) -> Iterator[None]:
-    """Say of a disk that is full, and the like, which file cannot be written."""
-    try:
-        yield
-    except ConnectionError:  # What gives the rows was lost, and not the file.
-        raise
-    except OSError as error:
-        raise unwritable(target, error) from error
-
-
-def _place(row: PlanRow) -> tuple[str, str]:
-    return row.shard_path, row.partition
-
-
-def _check_order(last: PlanRow | None, row: PlanRow, where: str) -> None:
-    if last is None or _place(last) < _place(row):
-        return
-    if _place(last) == _place(row):
-        raise PlanError(
-            f"{where}: partition {row.partition} of {row.shard_path} is listed twice",
-            remedy="List each partition of a shard path once",
-        )
-    raise PlanError(
-        f"{where}: partition {row.partition} of {row.shard_path} is out of order",
-        remedy="Sort the rows by shard path and then by partition, or run the classification again",
-    )
 
 
 def _check_top(tops: Collection[str], row: PlanRow, where: str) -> None:
@@ -304,24 +210,3 @@ def _open(path: Path) -> BinaryIO:
             f"{path}: the plan file cannot be read: {error.strerror}",
             remedy="Give the path of a plan that the classification wrote",
         ) from error
-
-
-def _assemble(plan_path: Path, header: PlanHeader, rows_path: Path, where: str) -> None:
-    first_line = encode_header(header)
-    parse_header(first_line, where)
-    with plan_path.open("wb") as stream:
-        stream.write(first_line)
-        with rows_path.open("rb") as rows:
-            shutil.copyfileobj(rows, stream)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _put_in_place(plan_path: Path, target: Path) -> None:
-    """Rename, and see to it that the new name survives a power cut too."""
-    plan_path.replace(target)
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -105,7 +105,7 @@ def parse_item(item: object, where: str) -> tuple[str, str]:
 
 
 def _encode(values: Mapping[str, object]) -> bytes:
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return _ENCODER.encode(values).encode() + b"\n"
 
 
 def _decode(line: bytes, where: str) -> dict[str, Any]:
@@ -148,6 +148,9 @@ def _origin(value: object) -> tuple[OriginZnode, ...]:
         raise Unfit("is not sorted, or has a znode twice", _AGAIN)
     return found
 
+
+# Made once: json.dumps makes a new one for each line.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 _SHARD_PATH = Value(_shard_path, TEXT.expected)
 _PARTITION = Value(_partition, TEXT.expected)

@@ -24,6 +24,7 @@ from ..tree.paths import DEFAULT_ROOT
 from ..tree.ports import ZnodeReader
 from .facts import state_text
 from .parts import parse_name_in, read_parts
+from .portion import EVERYTHING, Portion
 
 HOT = "hot"
 COLD = "cold"
@@ -117,8 +118,8 @@ def _are_paths_in_cold(cold: ZnodeReader, listed: Sequence[_Listed]) -> Sequence
     return [path in found for path, _names in listed]
 
 
-def count_parts(reader: ZnodeReader, shard_paths: Sequence[str]) -> list[int]:
-    """How many parts are registered at each shard path, over all replicas; 0 where there is no table."""
+def count_parts(reader: ZnodeReader, shard_paths: Sequence[str]) -> list[dict[str, int]]:
+    """How many parts each replica has registered at each shard path; none where there is no table."""
     layouts = [ShardLayout(path) for path in shard_paths]
     replicas = reader.children([layout.replicas for layout in layouts])
     parts = [
@@ -126,15 +127,15 @@ def count_parts(reader: ZnodeReader, shard_paths: Sequence[str]) -> list[int]:
     ]
     found = iter(reader.read(parts))
     return [
-        sum(znode.stat.num_children for znode in islice(found, len(names or ())) if znode is not None)
+        {name: 0 if znode is None else znode.stat.num_children for name, znode in zip(names or (), found)}
         for names in replicas
     ]
 
 
 def read_inventory(
-    hot: ZnodeReader, shard_path: str, *, cold: ZnodeReader | None = None
+    hot: ZnodeReader, shard_path: str, *, cold: ZnodeReader | None = None, portion: Portion = EVERYTHING
 ) -> Iterator[InventoryRow]:
-    """Every registered part of the shard path: those in hot, then with ``cold`` those in cold.
+    """Every registered part of the shard path in the portion: those in hot, then with ``cold`` those in cold.
 
     Hot is read first because a move takes parts from hot to cold: a part on its way is then seen
     once or twice, never not at all. Sorted by replica and part within an ensemble; memory is bounded
@@ -150,7 +151,8 @@ def read_inventory(
             f"There is no replicated table at {shard_path} in the {hot.name} ensemble",
             remedy="It may have been dropped just now; otherwise check the path",
         )
-    walk = _ShardWalk(hot, layout, parse_table_metadata(metadata.data, layout.metadata).format_version)
+    format_version = parse_table_metadata(metadata.data, layout.metadata).format_version
+    walk = _ShardWalk(hot, layout, format_version, portion)
     yield from walk.rows(hot, HOT)
     if cold is not None:
         yield from walk.rows(cold, COLD)
@@ -159,16 +161,18 @@ def read_inventory(
 class _ShardWalk:
     """One walk over a shard path; remembers the states it has read."""
 
-    def __init__(self, hot: ZnodeReader, layout: ShardLayout, format_version: int) -> None:
+    def __init__(self, hot: ZnodeReader, layout: ShardLayout, format_version: int, portion: Portion) -> None:
         self._hot = hot
+        self._portion = portion
         self._layout = layout
         self._format_version = format_version
         self._states: dict[str, str] = {}
 
     def rows(self, reader: ZnodeReader, ensemble: str) -> Iterator[InventoryRow]:
-        for name in reader.children([self._layout.replicas])[0] or ():
-            replica = self._layout.replica(name)
-            for names in _batches(reader.children([replica.parts])[0] or ()):
+        replicas = reader.children([self._layout.replicas])[0] or ()
+        for replica in map(self._layout.replica, filter(self._portion.has_replica, replicas)):
+            listed = reader.children([replica.parts])[0] or ()
+            for names in _batches(tuple(filter(self._portion.has_part, listed))):
                 yield from self._batch(reader, ensemble, replica, names)
 
     def _batch(

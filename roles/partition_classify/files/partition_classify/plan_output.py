@@ -8,37 +8,62 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JJavaError
+from pyspark import StorageLevel
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession, functions as F  # noqa: N812 - what everyone calls it
+from pyspark.sql import DataFrame, SparkSession, functions as F  # noqa: N812 - what everyone calls it
 
 from olap_partmove._partmove.errors import PartMoveError
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
-from olap_partmove._partmove.plan.file import PlanHeader, PlanRow, staged_plan
+from olap_partmove._partmove.plan.file import PlanHeader, PlanRow
 from olap_partmove._partmove.plan.origin import OriginOf
 from olap_partmove._partmove.plan.staging import check_writable
+from olap_partmove._partmove.plan.writing import Chunk, encode_rows, staged_plan
 
 from .policy.decisions import LEAVE
 from .spark_errors import sentence_of
 
+if TYPE_CHECKING:
+    import pyarrow as pa
 
+# Of the lines of so many rows the driver has one copy in Java and one in Python, some 15 MB each.
+_ROWS_AT_ONCE = 50_000
+
+
+@contextmanager
 def staged_plan_file(
     rows: DataFrame, path: Path, *, policy_digest: str, source: str, origin: OriginOf, as_of: int
-) -> AbstractContextManager[PlanHeader]:
-    """Write the plan file, with the rows of one Spark partition in memory at a time; see `staged_plan`.
+) -> Iterator[PlanHeader]:
+    """Write the plan file, with the lines of one Spark partition in memory at a time; see `staged_plan`.
 
-    Tables that the policy leaves alone have no row in it.
+    Tables that the policy leaves alone have no row in it. Tasks make and check the lines, all at once; what
+    is left for the driver is to put their bytes one after the other.
     """
-    return staged_plan(
-        path, _sorted(rows), policy_digest=policy_digest, source=source, origin=origin, as_of=as_of
+    planned = rows.where(F.col("action") != LEAVE).select(*PlanRow._fields)
+    stretches = 1 + planned.count() // _ROWS_AT_ONCE
+    # Spark sorts text by its UTF-8 bytes, which is the order that plan files are in.
+    ordered = planned.repartitionByRange(stretches, "shard_path", "partition").sortWithinPartitions(
+        "shard_path", "partition"
     )
+    encoded = ordered.mapInArrow(_encoded, "lines binary, tops array<string>").persist(StorageLevel.DISK_ONLY)
+    try:
+        # Partitions are fetched one by one: without this each would be made only when its turn has come.
+        encoded.count()
+        chunks = (Chunk(bytes(row.lines), row.tops) for row in encoded.toLocalIterator())
+        staged = staged_plan(
+            path, chunks, policy_digest=policy_digest, source=source, origin=origin, as_of=as_of
+        )
+        with staged as header:
+            yield header
+    finally:
+        encoded.unpersist()
 
 
 def write_parquet(rows: DataFrame, folder: str, as_of: int) -> None:
@@ -88,14 +113,18 @@ def _no_parquet(folder: str, reason: str) -> PartMoveError:
     )
 
 
-def _sorted(rows: DataFrame) -> Iterator[PlanRow]:
-    # Spark sorts text by its UTF-8 bytes, which is the order that plan files are in.
-    planned = rows.where(F.col("action") != LEAVE).select(*PlanRow._fields)
-    ordered = planned.orderBy("shard_path", "partition")
-    return (_plan_row(row) for row in ordered.toLocalIterator())
+def _encoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of one Spark partition, sorted, as chunks of lines."""
+    import pyarrow as pa  # noqa: PLC0415 - half a second that only the tasks need
+
+    rows = (row for batch in batches for row in _plan_rows(batch))
+    for chunk in encode_rows(rows, "of a task"):
+        columns = [pa.array([chunk.lines], pa.binary()), pa.array([chunk.tops], pa.list_(pa.string()))]
+        yield pa.RecordBatch.from_arrays(columns, list(Chunk._fields))
 
 
-def _plan_row(row: Row) -> PlanRow:
-    found = PlanRow(*row)
-    gate = None if found.gate is None else GateName(found.gate)
-    return found._replace(state=State(found.state), gate=gate)
+def _plan_rows(batch: pa.RecordBatch) -> Iterable[PlanRow]:
+    columns = dict(zip(PlanRow._fields, (each.to_pylist() for each in batch.columns), strict=True))
+    columns["state"] = [State(each) for each in columns["state"]]
+    columns["gate"] = [None if each is None else GateName(each) for each in columns["gate"]]
+    return map(PlanRow, *columns.values())

@@ -16,8 +16,15 @@ _SETTINGS = {
     "spark.log.level": "ERROR",
     # A second attempt beside a slow one would be a further session, and read at a rate of its own.
     "spark.speculation": "false",
+    # The rows are kept, and read several times: they too are to be in as few pieces as _PIECES says.
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
 }
-# Spark's default of 200 is meant for a cluster: on one machine most of the time would go into starting tasks.
+# Spark exchanges rows in so many pieces, and then gives as many of them to a task as make 64 MiB, but to each
+# core about as much: tasks are few for few rows and many for many, whoever had registered at the start.
+_PIECES = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
+_PIECES_ON_ONE_MACHINE = 64
+# For a Spark that is told not to do that. Its default of 200 is meant for a cluster: on one machine most of
+# the time would go into starting tasks.
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
@@ -30,7 +37,13 @@ def make_session() -> SparkSession:
     spark = builder.getOrCreate()
     context = spark.sparkContext
     settings = context.getConf()
-    on_one_machine = settings.get("spark.master", "").startswith("local")
-    if on_one_machine and not settings.contains(_SHUFFLE_PARTITIONS):
+    if is_on_one_machine(spark) and not settings.contains(_SHUFFLE_PARTITIONS):
         spark.conf.set(_SHUFFLE_PARTITIONS, 2 * context.defaultParallelism)
+        if not settings.contains(_PIECES):
+            spark.conf.set(_PIECES, _PIECES_ON_ONE_MACHINE)
     return spark
+
+
+def is_on_one_machine(spark: SparkSession) -> bool:
+    """Whether all tasks run in the process of the driver; it is known then how many run at once."""
+    return spark.sparkContext.getConf().get("spark.master", "").startswith("local")

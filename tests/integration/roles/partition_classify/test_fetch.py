@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from olap_partmove._partmove.formats.state import State
-from olap_partmove._partmove.plan.file import PlanRow, read_plan, write_plan
+from olap_partmove._partmove.plan.file import PlanRow, read_plan
 from olap_partmove._partmove.plan.origin import OriginZnode
+from olap_partmove._partmove.plan.writing import write_plan
 from partition_classify import fetch
 from partition_classify.hand_over import HandOver
 from partition_classify.report.files import REPORT_FILES

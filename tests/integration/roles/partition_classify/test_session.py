@@ -34,6 +34,7 @@ for given in json.loads(sys.argv[1]):
         "name": spark.sparkContext.appName,
         "speculation": spark.conf.get("spark.speculation"),
         "shuffle": spark.conf.get("spark.sql.shuffle.partitions"),
+        "pieces": spark.conf.get("spark.sql.adaptive.coalescePartitions.initialPartitionNum", None),
         "has this Python": spark.sparkContext.pythonExec == sys.executable,
     })
     spark.stop()
@@ -64,11 +65,14 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
     return dict(zip(given, json.loads(run.stdout.splitlines()[-1]), strict=True))
 
 
-@pytest.mark.parametrize(("where", "shuffle"), [("one machine", "6"), ("one machine, told otherwise", "17")])
+@pytest.mark.parametrize(
+    ("where", "shuffle", "pieces"),
+    [("one machine", "6", "64"), ("one machine, told otherwise", "17", None)],
+)
 def test_one_machine_has_few_shuffle_partitions_unless_told_otherwise(
-    sessions: dict[str, dict[str, Any]], where: str, shuffle: str
+    sessions: dict[str, dict[str, Any]], where: str, shuffle: str, pieces: str | None
 ) -> None:
-    assert sessions[where]["shuffle"] == shuffle
+    assert (sessions[where]["shuffle"], sessions[where]["pieces"]) == (shuffle, pieces)
 
 
 def test_cluster_keeps_the_shuffle_partitions_of_spark(sessions: dict[str, dict[str, Any]]) -> None:
@@ -76,5 +80,6 @@ def test_cluster_keeps_the_shuffle_partitions_of_spark(sessions: dict[str, dict[
         "name": "partition_classify",
         "speculation": "false",
         "shuffle": "200",
+        "pieces": None,
         "has this Python": True,
     }

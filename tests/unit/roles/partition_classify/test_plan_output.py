@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import TimestampType
 
@@ -18,12 +19,15 @@ from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
 from olap_partmove._partmove.plan.file import PlanRow, read_plan
 from olap_partmove._partmove.plan.origin import OriginZnode
+from olap_partmove._partmove.plan.writing import write_plan
+from partition_classify import plan_output
 from partition_classify.plan_output import (
     check_local_parquet,
     check_parquet,
     staged_plan_file,
     write_parquet,
 )
+from partition_classify.spark_errors import sentence_of
 
 SCHEMA = (
     "shard_path string, partition string, state string, reason string, last_modified bigint, "
@@ -63,6 +67,35 @@ def test_plan_is_sorted_whatever_the_order_of_the_rows(spark: SparkSession, tmp_
     second = write(frame(spark, ROWS[::-1]).repartition(5), tmp_path / "second.jsonl")
     assert first == second
     assert list(read_plan(tmp_path / "first.jsonl").rows()) == sorted(ROWS)
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 5, 1000])
+def test_plan_is_that_of_one_process(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
+) -> None:
+    monkeypatch.setattr(plan_output, "_ROWS_AT_ONCE", rows_at_once)
+    found = write(frame(spark, ROWS[::-1]).repartition(3), tmp_path / "tasks.jsonl")
+    write_plan(
+        tmp_path / "one.jsonl", sorted(ROWS), policy_digest="0" * 64, source="test", origin=origin, as_of=0
+    )
+    assert found == (tmp_path / "one.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (ROWS[0], "partition 10 of /ch/a is listed twice"),
+        (ROWS[0]._replace(reason=""), "reason is ''. It has to be text that is not empty"),
+    ],
+)
+def test_row_that_no_plan_may_have_is_refused_by_the_task_that_has_it(
+    spark: SparkSession, tmp_path: Path, row: PlanRow, message: str
+) -> None:
+    path = tmp_path / "plan.jsonl"
+    with pytest.raises(PySparkException) as error:
+        write(frame(spark, [*ROWS[: 1 if row is ROWS[0] else 0], row]), path)
+    assert message in sentence_of(error.value)
+    assert not path.exists()
 
 
 def test_plan_without_rows_can_be_read(spark: SparkSession, tmp_path: Path) -> None:

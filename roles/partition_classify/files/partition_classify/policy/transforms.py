@@ -80,10 +80,11 @@ def parts(inventory: DataFrame) -> DataFrame:
     in_hot = F.col("ensemble") == "hot"
     in_cold = F.col("ensemble") == "cold"
     snapshot_bytes = _snapshot_bytes()
-    # All that follows works inside of a shard path: brought together once here, its rows need no other
-    # exchange, neither for the two groupings nor for the window.
+    # The two groupings that follow work inside of a partition: brought together once here, its rows need no
+    # other exchange. Not by shard path, as the window will have them: a table that is larger than all others
+    # together would be the work of one task, and of partitions there are far fewer rows to exchange again.
     return (
-        inventory.repartition("shard_path")
+        inventory.repartition(*PARTITION)
         .groupBy(*PART)
         .agg(
             F.bool_or(F.col("state") == COLD).alias("is_marked_cold"),

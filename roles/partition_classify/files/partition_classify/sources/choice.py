@@ -13,6 +13,7 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,15 +25,18 @@ from olap_partmove._partmove.plan.origin import OriginZnode, read_origin
 from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import connect
 
+from ..session import is_on_one_machine
 from ..zookeeper_files.folders import folders_of
 from ..zookeeper_files.origin import origin_of_files
 from .ensemble_size import EnsembleSize, size_of_files, size_of_running
 from .live import FORMAT as LIVE, ZooKeeperSource
-from .snapshot import DEFAULT_TASKS, FORMAT as SNAPSHOT, SnapshotSource
+from .snapshot import FORMAT as SNAPSHOT, SnapshotSource
 
 SOURCES = (LIVE, SNAPSHOT)
 _ENSEMBLES = ("hot", "cold")
 _SERVERS = "clickhouse"
+# Znodes that a task reads in a second for sure, and by far.
+_RATE_OF_A_SESSION = 5_000
 
 
 class Source(Protocol):
@@ -87,11 +91,15 @@ class LiveSource:
     def _sessions(self, spark: SparkSession) -> int:
         """How many sessions the job may have with each ensemble.
 
-        With a limit to the rate there are no more than tasks run at once: a task that waits for its turn
-        would keep its share of the rate from the others.
+        With a limit to the rate there are no more than it takes to reach that rate: a task that waits for its
+        turn would keep its share of the rate from the others. How many run at once is known of one machine,
+        and not of a cluster, where executors register for as long as the job runs.
         """
-        at_once = spark.sparkContext.defaultParallelism if self.znodes_per_second else self.sessions
-        return min(self.sessions, at_once)
+        if not self.znodes_per_second:
+            return self.sessions
+        needed = ceil(self.znodes_per_second / _RATE_OF_A_SESSION)
+        at_once = spark.sparkContext.defaultParallelism if is_on_one_machine(spark) else needed
+        return min(self.sessions, needed, at_once)
 
 
 @dataclass(frozen=True)
@@ -113,10 +121,8 @@ class SnapshotFiles:
     def inventory(self, spark: SparkSession) -> DataFrame:
         """The inventory, with the columns of INVENTORY_SCHEMA."""
         spark.dataSource.register(SnapshotSource)
-        # No more tasks than run at once, because each reads the whole log.
-        tasks = min(DEFAULT_TASKS, spark.sparkContext.defaultParallelism)
         folders = {name: json.dumps(settings) for name, settings in self.folders.items()}
-        reader = spark.read.format(SNAPSHOT).options(root=self.root, tasks=tasks, **folders)
+        reader = spark.read.format(SNAPSHOT).options(root=self.root, **folders)
         return reader.option("older_snapshot", self.older_snapshot).load()
 
     def size_of_hot(self) -> EnsembleSize | None:

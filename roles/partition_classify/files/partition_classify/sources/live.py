@@ -13,16 +13,18 @@ Options:
 - ``sessions``: how many sessions the job may have with each ensemble at one moment;
 - ``znodes_per_second``: how many znodes the job may read of each ensemble in a second, 0 for any number.
 
-There is one input partition for each shard path. Where that would make more than ``sessions``, each gets
-several. A task has one session with each ensemble, so however many tasks run at once, there are never
-more sessions than input partitions; each reads at its share of ``znodes_per_second``.
+There is one input partition for each shard path, and one for each of its replicas where these have very many
+parts. Where that would make more than ``sessions``, each gets several. A task has one session with each
+ensemble, so however many tasks run at once, there are never more sessions than input partitions; each reads
+at its share of ``znodes_per_second``.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -39,6 +41,7 @@ from olap_partmove._partmove.shard.inventory import (
     find_shard_paths,
     read_inventory,
 )
+from olap_partmove._partmove.shard.portion import Portion, portions_of
 from olap_partmove._zookeeper.options import EnsembleOptions
 from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import ZooKeeperStore, connect
@@ -58,13 +61,18 @@ RETRIES = 3
 _FIRST_DELAY = 1.0
 # A shard path costs a few requests even if it has no parts.
 _PATH_COST = 100
+# What a session reads in ten seconds or so: to list the replicas once more for fewer would not pay.
+_PARTS_OF_A_SHARE = 200_000
 
 
 @dataclass(frozen=True)
 class ShardPaths(InputPartition):
-    """The shard paths that one task reads, and how many znodes of each ensemble it may read in a second."""
+    """The shard paths that one task reads, or which portions of them it does.
 
-    paths: tuple[str, ...]
+    It may read so many znodes of each ensemble in a second.
+    """
+
+    shares: tuple[tuple[str, Portion], ...]
     znodes_per_second: float
 
 
@@ -101,11 +109,12 @@ class InventoryReader(DataSourceReader):
     cold: EnsembleOptions | None
     sessions: int = DEFAULT_SESSIONS
     znodes_per_second: float = 0.0
+    parts_of_a_share: int = _PARTS_OF_A_SHARE
     first_delay: float = _FIRST_DELAY
     """Seconds before a task that lost an ensemble tries again; doubled each time."""
 
     def partitions(self) -> Sequence[ShardPaths]:
-        """The shard paths, dealt out so that each task has about as many parts to read.
+        """The shard paths, divided where they are large, and dealt out: each task has about as many parts.
 
         Raises EnsembleError when an ensemble cannot be used, or no table is there.
         """
@@ -120,11 +129,19 @@ class InventoryReader(DataSourceReader):
             if cold is not None:
                 check_unlike(hot, cold, paths[0])
             counts = [count_parts(each, paths) for each in (hot, cold) if each is not None]
-        parts = [sum(each) for each in zip(*counts, strict=True)]
-        tell(f"shard paths at or below {self.root}: {len(paths)}, with {sum(parts):,} parts")
-        hands = deal([each + _PATH_COST for each in parts], self.sessions)
+        shares = [
+            (path, *each)
+            for path, in_each in zip(paths, zip(*counts, strict=True), strict=True)
+            for each in portions_of(_added(in_each), self.parts_of_a_share)
+        ]
+        parts = sum(size for _path, _portion, size in shares)
+        hands = deal([size + _PATH_COST for _path, _portion, size in shares], self.sessions)
+        tell(
+            f"shard paths at or below {self.root}: {len(paths)}, with {parts:,} parts, to be read by"
+            f" {len(hands)} tasks"
+        )
         share = self.znodes_per_second / len(hands)
-        return [ShardPaths(tuple(paths[number] for number in hand), share) for hand in hands]
+        return [ShardPaths(tuple(shares[number][:2] for number in hand), share) for hand in hands]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of the shard paths of one input partition."""
@@ -137,7 +154,7 @@ class InventoryReader(DataSourceReader):
 
         Rows come sorted within a shard path, so a new try passes over those that came before the loss.
         """
-        left = list(reversed(partition.paths))
+        left = list(reversed(partition.shares))
         last: tuple[str, ...] = ()
         failures = 0
         while left:
@@ -145,7 +162,7 @@ class InventoryReader(DataSourceReader):
                 with ExitStack() as stack:
                     hot, cold = self._connect(stack, partition.znodes_per_second)
                     while left:
-                        for row in _rows(hot, left[-1], cold):
+                        for row in _rows(hot, *left[-1], cold):
                             position = _position(row)
                             if position > last:
                                 yield row
@@ -175,9 +192,19 @@ def _position(row: InventoryRow) -> tuple[str, ...]:
     return ("0" if row.ensemble == HOT else "1", row.replica, row.part)
 
 
-def _rows(hot: ZooKeeperStore, path: str, cold: ZooKeeperStore | None) -> Iterator[InventoryRow]:
+def _added(in_each: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
+    """What each replica has in all ensembles."""
+    total: Counter[str] = Counter()
+    for parts in in_each:
+        total.update(parts)
+    return total
+
+
+def _rows(
+    hot: ZooKeeperStore, path: str, portion: Portion, cold: ZooKeeperStore | None
+) -> Iterator[InventoryRow]:
     try:
-        yield from read_inventory(hot, path, cold=cold)
+        yield from read_inventory(hot, path, cold=cold, portion=portion)
     except NoSuchTable:
         # It was there when the shard paths were looked for: dropping a table is no error.
         tell(f"{path} was dropped in the meantime and is left out")

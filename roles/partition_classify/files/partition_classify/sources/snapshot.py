@@ -13,7 +13,7 @@ Options:
 - ``hot``, and optionally ``cold``: where the files are, as JSON: ``{"data_dir": "/copy/zk1",
   "data_log_dir": "/copy/zk1-log", "chroot": "/a"}``, of which only ``data_dir`` has to be there; or a list of
   such folders, one for each ensemble;
-- ``tasks``: how many input partitions there are at most;
+- ``tasks``: how many input partitions there are at most; without it, as many as there is work for;
 - ``older_snapshot``: ``true`` to read the newest snapshot that is not damaged, where the newest one is;
   ``false``, as without the option, to refuse unless it is only cut off.
 
@@ -21,9 +21,11 @@ The files have to be at these paths on the driver and on every executor, and sta
 has ended, but that a running server may go on with its log.
 
 The driver goes over each file once, which shows whether it is complete, and where in it each shard path is.
-An input partition has some of the shard paths: it reads their ranges of the snapshot, and the log. A task
-has in memory what the log did to the parts of its shard paths, and the states of one shard path; of a
-compressed snapshot it has its ranges in a temporary file.
+An input partition has some of the shard paths, or a piece of one that is large: it reads their ranges of the
+snapshot, and the log. There is one for every 32 MiB, and fewer where each would have to read as much besides:
+the log, and a compressed snapshot up to where its ranges are. A task has in memory what the log did to the
+parts of its shard paths, and the states of one shard path; of a compressed snapshot it has its ranges in a
+temporary file.
 
 Several hot folders are several ensembles, of different clusters: their rows come together. A shard path may
 be in one of them only, because a plan could not tell two tables of that path apart. Several cold folders are
@@ -45,13 +47,15 @@ from pyspark.sql.types import StructType
 
 from olap_partmove._partmove.errors import SameEnsemble
 from olap_partmove._partmove.formats.layout import ShardLayout
-from olap_partmove._partmove.shard.inventory import InventoryRow
+from olap_partmove._partmove.shard.inventory import COLD, HOT, InventoryRow
 
 from ..progress import tell
+from ..zookeeper_files.content import COMPRESSED
 from ..zookeeper_files.damage import DamagedFile
 from ..zookeeper_files.folders import DataFolder, folders_of
-from ..zookeeper_files.member import Member, Tree
+from ..zookeeper_files.member import NOT_THERE, Member, Tree
 from ..zookeeper_files.rows import group_of, table_rows
+from ..zookeeper_files.shares import Share, shares_of
 from ..zookeeper_files.survey import Table, survey
 from .dealing import deal
 from .inventory_rows import INVENTORY_SCHEMA, record_batches
@@ -60,14 +64,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = "zookeeper_snapshot"
-DEFAULT_TASKS = 8
+BYTES_OF_A_TASK = 32 << 20
+"""A task for fewer would take longer to begin than to read them."""
+
+MOST_TASKS = 10_000
+# To pass over so many bytes of a compressed file takes about as long as to make rows of one byte.
+_DECOMPRESSION_GAIN = 8
+# What st_blocks counts: the zeros that a server puts after its log take up none.
+_BLOCK = 512
 
 
 @dataclass(frozen=True)
-class Tables(InputPartition):
-    """The shard paths that one task reads."""
+class Shares(InputPartition):
+    """What one task reads."""
 
-    tables: tuple[Table, ...]
+    shares: tuple[Share, ...]
 
 
 class SnapshotSource(DataSource):
@@ -89,7 +100,7 @@ class SnapshotSource(DataSource):
             root=self.options["root"],
             hot=folders_of("hot", json.loads(self.options["hot"])),
             cold=folders_of("cold", json.loads(cold)) if cold else (),
-            tasks=int(self.options.get("tasks", DEFAULT_TASKS)),
+            tasks=int(self.options.get("tasks", MOST_TASKS)),
             older_snapshot=self.options.get("older_snapshot", "false") == "true",
         )
 
@@ -101,11 +112,12 @@ class SnapshotReader(DataSourceReader):
     root: str
     hot: tuple[DataFolder, ...]
     cold: tuple[DataFolder, ...] = ()
-    tasks: int = DEFAULT_TASKS
+    tasks: int = MOST_TASKS
     older_snapshot: bool = False
+    bytes_of_a_task: int = BYTES_OF_A_TASK
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The shard paths, dealt out so that each task has about as much to read.
+        """The shard paths, divided where they are large, and dealt out so that each task has about as much.
 
         Raises EnsembleError when files cannot be used, or no table is there.
         """
@@ -113,17 +125,21 @@ class SnapshotReader(DataSourceReader):
         tables = survey(
             self.hot, self.cold, self.root, passed_over=_passed_over, older_snapshot=self.older_snapshot
         )
-        for member in _members(tables):
+        members = _members(tables)
+        for member in members:
             tell(f"{member.folder.label}: {member.snapshot.name} and the log up to 0x{member.until:x}")
-        tell(f"shard paths at or below {self.root}: {len(tables)}")
-        hands = deal([table.size for table in tables], self.tasks)
-        return [Tables(tuple(tables[number] for number in hand)) for hand in hands]
+        size = max(self.bytes_of_a_task, sum(map(_read_by_each_task, members)))
+        shares = [share for table in tables for share in shares_of(table, size)]
+        sizes = [share.size for share in shares]
+        hands = deal(sizes, min(self.tasks, 1 + sum(sizes) // size))
+        tell(f"shard paths at or below {self.root}: {len(tables)}, to be read by {len(hands)} tasks")
+        return [Shares(tuple(shares[number] for number in hand)) for hand in hands]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of the shard paths of one input partition."""
-        if not isinstance(partition, Tables):
+        if not isinstance(partition, Shares):
             raise TypeError(f"{partition!r} is no partition of this source")
-        yield from record_batches(_rows(partition.tables))
+        yield from record_batches(_rows(partition.shares))
 
     def _check_distinct(self) -> None:
         folders = [Path(each.data_dir).resolve() for each in (*self.hot, *self.cold)]
@@ -134,26 +150,39 @@ class SnapshotReader(DataSourceReader):
                 )
 
 
-def _rows(tables: Sequence[Table]) -> Iterator[InventoryRow]:
+def _rows(shares: Sequence[Share]) -> Iterator[InventoryRow]:
     with ExitStack() as stack:
-        trees = _open_trees(tables, stack)
-        for table in tables:
-            hot, cold = trees[table.hot.member], None
-            if table.cold is not None:
-                cold = trees[table.cold.member], table.cold.place
-            yield from table_rows(ShardLayout(table.shard_path), hot, table.hot.place, cold)
+        trees = _open_trees(shares, stack)
+        for table, hot, cold in shares:
+            tree = trees[table.hot.member]
+            pieces = [] if hot is None else [(HOT, tree, hot)]
+            if table.cold is not None and cold is not None:
+                pieces.append((COLD, trees[table.cold.member], cold))
+            yield from table_rows(ShardLayout(table.shard_path), tree, table.hot.place, pieces)
 
 
-def _open_trees(tables: Sequence[Table], stack: ExitStack) -> Mapping[Member, Tree]:
-    """A tree of each member that can read the ranges of its shard paths, open for as long as the stack."""
-    files = [each for table in tables for each in (table.hot, table.cold) if each is not None]
+def _open_trees(shares: Sequence[Share], stack: ExitStack) -> Mapping[Member, Tree]:
+    """A tree of each member that can read the ranges of the shares, open for as long as the stack."""
+    ranges: dict[Member, set[tuple[int, int]]] = {}
+    for share in shares:
+        for member, each in share.ranges():
+            ranges.setdefault(member, set()).add(each)
     trees = {}
-    for member in dict.fromkeys(each.member for each in files):
-        ranges = [each.place.range for each in files if each.member == member]
+    for member, its_ranges in ranges.items():
         chroot = member.folder.chroot
-        paths = frozenset(f"{chroot}{table.shard_path}".encode() for table in tables)
-        trees[member] = stack.enter_context(Tree(member, ranges, partial(group_of, shard_paths=paths)))
+        paths = frozenset(f"{chroot}{share.table.shard_path}".encode() for share in shares)
+        group = partial(group_of, shard_paths=paths)
+        there = sorted(each for each in its_ranges if each[0] != NOT_THERE)
+        trees[member] = stack.enter_context(Tree(member, there, group))
     return trees
+
+
+def _read_by_each_task(member: Member) -> int:
+    """About how many bytes a task reads of the member's files, whatever it makes rows of."""
+    log = sum(each.path.stat().st_blocks * _BLOCK for each in member.logs)
+    if member.snapshot.suffix not in COMPRESSED:
+        return log
+    return log + member.snapshot.stat().st_size // _DECOMPRESSION_GAIN
 
 
 def _members(tables: Sequence[Table]) -> Sequence[Member]:

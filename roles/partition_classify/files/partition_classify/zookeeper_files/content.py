@@ -19,6 +19,9 @@ from typing import IO, Protocol
 from .damage import DamagedFile, unreadable
 from .empty_tree import EMPTY_SNAPSHOT, EMPTY_TREE
 
+COMPRESSED = (".gz", ".snappy")
+"""How the names end of files that cannot be read from the middle."""
+
 _PIECE = 1 << 20
 # What snappy-java's SnappyOutputStream begins with, followed by its version and the oldest compatible one.
 _SNAPPY_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
@@ -76,7 +79,7 @@ class RangedContent:
         self._path = path
         self._file: IO[bytes]
         self._copied: list[tuple[int, int, int]] = []
-        if path.suffix in (".gz", ".snappy"):
+        if path.suffix in COMPRESSED:
             with ExitStack() as stack:
                 self._file = stack.enter_context(tempfile.TemporaryFile(prefix="partition_classify."))
                 self._copy(sorted(ranges))

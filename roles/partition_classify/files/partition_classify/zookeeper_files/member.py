@@ -144,7 +144,8 @@ class Tree:
         """The znode ``top`` and all below it; first those that the snapshot has, then those it has not.
 
         Its record begins at ``start``, which may be NOT_THERE, and its znodes end at ``end`` or before. All
-        are in ``group``.
+        are in ``group``. From a later ``start`` or up to an earlier ``end``, what the log has created also
+        comes, but of what the snapshot has outside of that, and the log has changed, nothing else does.
         """
         below, closed, newest = top + b"/", self._closed, self._newest
         changes = self.changes(group)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from olap_partmove._partmove.errors import FormatError
@@ -15,9 +15,10 @@ from olap_partmove._partmove.formats.layout import ShardLayout
 from olap_partmove._partmove.formats.names import partition_id_of
 from olap_partmove._partmove.formats.state import STATE, marker_text
 from olap_partmove._partmove.formats.table_metadata import parse_table_metadata
-from olap_partmove._partmove.shard.inventory import COLD, HOT, InventoryRow
+from olap_partmove._partmove.shard.inventory import InventoryRow
 
 from .member import Tree, Znode
+from .pieces import Piece
 from .tables import Place
 
 _MTIME_AT = 32
@@ -36,15 +37,15 @@ _Part: TypeAlias = tuple[str, str, int, int, int]
 
 
 def table_rows(
-    layout: ShardLayout, hot: Tree, place: Place, cold: tuple[Tree, Place] | None
+    layout: ShardLayout, hot: Tree, place: Place, pieces: Sequence[tuple[str, Tree, Piece]]
 ) -> Iterator[InventoryRow]:
-    """Every part of the shard path that hot has registered, then every one that cold has.
+    """Every part of the shard path in the pieces, each of which is of an ensemble, hot or cold, and its tree.
 
     In memory are the states of its partitions, those of its parts that the log names, and the names of
     some more. Raises FormatError, as for live ensembles, for a name or a definition that is not understood.
     """
     try:
-        yield from _rows(layout, hot, place, cold)
+        yield from _rows(layout, hot, place, pieces)
     except UnicodeDecodeError as error:
         raise FormatError(
             f"A znode below {layout.path} has the name {error.object!r}, which is not UTF-8",
@@ -53,16 +54,15 @@ def table_rows(
 
 
 def _rows(
-    layout: ShardLayout, hot: Tree, place: Place, cold: tuple[Tree, Place] | None
+    layout: ShardLayout, hot: Tree, place: Place, pieces: Sequence[tuple[str, Tree, Piece]]
 ) -> Iterator[InventoryRow]:
     format_version = _format_version(layout, hot, place)
     states = dict(_states(layout, hot, place))
     # Replicas have the same parts, and to take a name apart is most of the work for a row.
     known: dict[str, tuple[str, str]] = {}
-    places = [(HOT, hot, place)] + ([(COLD, *cold)] if cold else [])
-    for ensemble, tree, its_place in places:
+    for ensemble, tree, piece in pieces:
         latest, folder = "", ""
-        for replica, name, mtime, size, znodes in _parts(layout, tree, its_place):
+        for replica, name, mtime, size, znodes in _parts(layout, tree, piece):
             if replica != latest:
                 latest, folder = replica, layout.replica(replica).part("")
             found = known.get(name)
@@ -88,7 +88,7 @@ def group_of(path: bytes, shard_paths: Collection[bytes]) -> bytes | None:
 
 def _format_version(layout: ShardLayout, hot: Tree, place: Place) -> int:
     top, group = hot.path(layout.metadata), hot.path(layout.path)
-    znodes = hot.subtree(top, place.metadata, place.end, group)
+    znodes = hot.subtree(top, place.metadata, place.until(place.metadata), group)
     return next(
         parse_table_metadata(data, layout.metadata).format_version
         for path, data, _stored in znodes
@@ -99,20 +99,40 @@ def _format_version(layout: ShardLayout, hot: Tree, place: Place) -> int:
 def _states(layout: ShardLayout, hot: Tree, place: Place) -> Iterator[tuple[str, str]]:
     """Partition id and text of each State that there is."""
     top, group = hot.path(layout.block_numbers), hot.path(layout.path)
-    for path, data, _stored in hot.subtree(top, place.block_numbers, place.end, group):
+    end = place.until(place.block_numbers)
+    for path, data, _stored in hot.subtree(top, place.block_numbers, end, group):
         if path.endswith(_STATE_END):
             partition_id, _slash, rest = path[len(top) + 1 :].partition(b"/")
             if rest == STATE.encode():
                 yield partition_id.decode(), marker_text(data)
 
 
-def _parts(layout: ShardLayout, tree: Tree, place: Place) -> Iterator[_Part]:
+def _parts(layout: ShardLayout, tree: Tree, piece: Piece) -> Iterator[_Part]:
     top, group = tree.path(layout.replicas), tree.path(layout.path)
-    changed = _parts_named(tree.changes(group), top)
+    changes = tree.changes(group)
+    changed = _parts_named(changes, top)
+    new = {path for path in changed if path in changes and changes[path].created is not None}
     held: list[Znode] = []
-    yield from _contiguous(tree.subtree(top, place.replicas, place.end, group), top, changed, held)
+    yield from _contiguous(tree.subtree(top, piece.start, piece.end, group), top, changed, held)
     held.sort(key=lambda znode: znode[0].split(b"/"))
-    yield from _contiguous(held, top, frozenset(), [])
+    yield from _contiguous(_of_piece(held, changed, new, piece), top, frozenset(), [])
+
+
+def _of_piece(
+    znodes: Iterable[Znode], changed: Collection[bytes], new: Collection[bytes], piece: Piece
+) -> Iterator[Znode]:
+    """Those of the znodes of changed parts, sorted, that are of parts of the piece.
+
+    Of a part that another piece has, only the children come that the log has created, without the part. A
+    part that the log has created is in the log with all that became of it since, so it needs no records.
+    """
+    part, is_wanted = _NO_FOLDER, False
+    for znode in znodes:
+        path = znode[0]
+        if path in changed:
+            part, is_wanted = path + b"/", piece.has_new or path not in new
+        if is_wanted and (path in changed or path.startswith(part)):
+            yield znode
 
 
 def _contiguous(

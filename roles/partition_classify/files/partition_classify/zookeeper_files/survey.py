@@ -33,12 +33,6 @@ class Table(NamedTuple):
     hot: Files
     cold: Files | None
 
-    @property
-    def size(self) -> int:
-        """How many bytes of snapshots have to be read for it."""
-        places = [each.place for each in (self.hot, self.cold) if each is not None]
-        return sum(place.range[1] - place.range[0] for place in places)
-
 
 def survey(
     hot: Sequence[DataFolder],

@@ -18,6 +18,7 @@ from olap_partmove._partmove.shard.inventory import NO_TABLES
 from .folders import DataFolder
 from .member import NOT_THERE
 from .nodes import Stored
+from .pieces import Piece, Splits
 from .replay import Change, Replay
 from .snapshot import SnapshotScan
 
@@ -47,12 +48,24 @@ class Place:
     block_numbers: int = NOT_THERE
     replicas: int = NOT_THERE
     end: int = NOT_THERE
+    splits: tuple[int, ...] = ()
+    """Where between its replicas and its end the records of some part begin, many MiB from each other."""
 
     @property
     def range(self) -> tuple[int, int]:
         """Where the first of the records begins, and where all end; the same twice when none is there."""
         there = [each for each in (self.metadata, self.block_numbers, self.replicas) if each != NOT_THERE]
         return min(there, default=self.end), self.end
+
+    @property
+    def parts(self) -> Piece:
+        """The records of the replicas, with all of their parts."""
+        return Piece(self.replicas, self.until(self.replicas))
+
+    def until(self, start: int) -> int:
+        """Where the records end that begin at one of the places."""
+        later = [each for each in (self.metadata, self.block_numbers, self.replicas) if each > start]
+        return min(later, default=self.end)
 
 
 @dataclass(frozen=True)
@@ -73,11 +86,12 @@ class _Candidate:
     end: int = NOT_THERE
     origin: Origin | None = None
 
-    def place(self) -> Place:
+    def place(self, splits: Splits) -> Place:
         metadata, block_numbers, replicas = (
             self.starts.get(mark, NOT_THERE) for mark in (_METADATA, b"/block_numbers", _REPLICAS)
         )
-        return Place(metadata, block_numbers, replicas, self.end)
+        within = splits.within(self.path + _REPLICAS, replicas, self.end) if replicas != NOT_THERE else ()
+        return Place(metadata, block_numbers, replicas, self.end, within)
 
 
 def marks_a_shard(path: bytes) -> bool:
@@ -91,7 +105,8 @@ def find_tables(scan: SnapshotScan, log: Replay, folder: DataFolder, root: str) 
     ``log`` is what happened to the znodes that `marks_a_shard` is true of. As for a live ensemble nothing
     is looked for below a shard path, or in NO_TABLES. Memory is bounded by the number of shard paths.
     """
-    found = {each.path: each for each in _candidates(scan) if _is_interesting(each, log.changes)}
+    splits = Splits()
+    found = {each.path: each for each in _candidates(scan, splits) if _is_interesting(each, log.changes)}
     for path in {path.rpartition(b"/")[0] for path in log.changes} - found.keys():
         found[path] = _Candidate(path)
     tables = {}
@@ -99,7 +114,7 @@ def find_tables(scan: SnapshotScan, log: Replay, folder: DataFolder, root: str) 
         origin = _origin(candidate, log.changes)
         shard_path = _below(_text(candidate.path), folder.chroot, root)
         if origin is not None and shard_path and is_shard_path(_children(candidate, log.changes)):
-            tables[shard_path] = FoundTable(shard_path, candidate.place(), origin)
+            tables[shard_path] = FoundTable(shard_path, candidate.place(splits), origin)
     return tuple(table for path, table in tables.items() if not _ancestors(path) & tables.keys())
 
 
@@ -119,7 +134,10 @@ def find_in_cold(
     starts: dict[str, int] = {}
     ends: dict[str, int] = {}
     latest = ""
+    splits = Splits()
     for offset, path, _data, stored in scan.records():
+        if offset >= splits.next:
+            splits.note(offset, path)
         if path in wanted:
             ends[latest] = offset
             latest = wanted[path]
@@ -130,7 +148,11 @@ def find_in_cold(
     created = {path: change.created for path, change in log.changes.items() if change.created}
     for path in created.keys() & definitions.keys():
         _check_unlike(path, created[path].stored, definitions[path])
-    places = {path: Place(replicas=start, end=ends[path]) for path, start in starts.items()}
+    places = {}
+    for shard_path, start in starts.items():
+        end = ends[shard_path]
+        within = splits.within(f"{folder.chroot}{shard_path}".encode() + _REPLICAS, start, end)
+        places[shard_path] = Place(replicas=start, end=end, splits=within)
     return {wanted[path]: Place() for path in created.keys() & wanted.keys()} | places
 
 
@@ -142,10 +164,12 @@ def _check_unlike(path: bytes, stored: bytes, origin: Origin) -> None:
         )
 
 
-def _candidates(scan: SnapshotScan) -> Iterator[_Candidate]:
+def _candidates(scan: SnapshotScan, splits: Splits) -> Iterator[_Candidate]:
     # What is below a znode follows it directly, so those that are still open are each other's ancestors.
     open_ones: list[_Candidate] = []
     for offset, path, _data, stored in scan.records():
+        if offset >= splits.next:
+            splits.note(offset, path)
         if not path.endswith(_MARKS):
             continue
         parent, slash, name = path.rpartition(b"/")

@@ -19,8 +19,9 @@ from support.servers.zookeeper import Ensemble
 
 @pytest.mark.parametrize(
     ("sessions", "znodes_per_second", "tasks"),
-    # Two tasks run at once: with a limit to the rate, a third would keep its share while it waits.
-    [(32, 0, 5), (3, 0, 3), (32, 1000, 2), (1, 1000, 1)],
+    # Two tasks run at once: with a limit to the rate, a third would keep its share while it waits. A low rate
+    # is reached by one.
+    [(32, 0, 5), (3, 0, 3), (32, 100_000, 2), (32, 5_000, 1), (32, 5_001, 2), (1, 100_000, 1)],
 )
 def test_tasks_are_as_many_as_may_have_a_session(
     spark: SparkSession,

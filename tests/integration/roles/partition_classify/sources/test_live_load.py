@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -100,6 +101,20 @@ def test_ensemble_lost_for_longer_than_a_session_bridges_costs_no_row(
     assert "; try 1 of 3 follows" in told.getvalue()
 
 
+def test_large_table_is_read_by_several_tasks(client: KazooClient, hot: Ensemble, base: str) -> None:
+    table = build_table(client, f"{base}/a", TableOptions(REPLICAS, days(50)))
+    reader = replace(reader_of(hot.leader().address, base), parts_of_a_share=20)
+    partitions = reader.partitions()
+    found = [part for partition in partitions for part in parts_of(reader, partition)]
+    assert [share.replica for each in partitions for _path, share in each.shares] == ["r1", "r2", ""]
+    assert sorted(found) == sorted(
+        (table.path, replica, part)
+        for replica in REPLICAS
+        for each in days(50)
+        for part in table.part_names(each)
+    )
+
+
 def test_ensemble_that_stays_away_is_named_in_the_end(
     client: KazooClient, proxy: ZooKeeperProxy, base: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,7 +142,7 @@ def test_rate_is_shared_among_the_tasks(client: KazooClient, hot: Ensemble, base
     partitions = reader.partitions()
 
     assert [each.znodes_per_second for each in partitions] == [500, 500]
-    slowest = max(partitions, key=lambda each: len(each.paths))
+    slowest = max(partitions, key=lambda each: len(each.shares))
     begin = time.monotonic()
     assert len(list(parts_of(reader, slowest))) == 800
     # 800 parts and as many states at 500 znodes a second; the last request does not wait for its own.
@@ -139,12 +154,12 @@ def test_no_more_sessions_than_asked_for(client: KazooClient, hot: Ensemble, bas
         SyntheticTable(client, f"{base}/{number}").create().add_part("r1", "202611_0_0_0")
     reader = reader_of(hot.connect_string, base, sessions=2)
     partitions = reader.partitions()
-    assert sorted(len(each.paths) for each in partitions) == [2, 3]
+    assert sorted(len(each.shares) for each in partitions) == [2, 3]
 
     before = int(hot.leader().monitor()["zk_num_alive_connections"])
     readers = [parts_of(reader, each) for each in partitions]
     for each in readers:
         next(each)
     during = int(hot.leader().monitor()["zk_num_alive_connections"])
-    assert [len(list(each)) for each in readers] == [len(each.paths) - 1 for each in partitions]
+    assert [len(list(each)) for each in readers] == [len(each.shares) - 1 for each in partitions]
     assert during - before <= 2

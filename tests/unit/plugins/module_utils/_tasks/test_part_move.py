@@ -13,11 +13,12 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow, write_plan
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
     OriginOf,
     read_origin,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move import MovePartitions
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.resources import MemoryResources

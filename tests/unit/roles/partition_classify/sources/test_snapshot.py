@@ -28,7 +28,8 @@ from support.memory.synthetic import LEGACY, MINIMALISTIC
 def test_every_part_is_a_row(tmp_path: Path, compression: str, tasks: int, legacy: bool) -> None:
     tree = replace(TREE, legacy=legacy)
     write_generated(tmp_path, tree, compression=compression)
-    reader = SnapshotReader(TOP, folders_of("hot", {"data_dir": str(tmp_path)}), tasks=tasks)
+    folders = folders_of("hot", {"data_dir": str(tmp_path)})
+    reader = SnapshotReader(TOP, folders, tasks=tasks, bytes_of_a_task=1000)
     assert len(reader.partitions()) == min(tasks, 3)
     rows = rows_of(reader)
     days = ["20190101", "20190102", "20190103", "20190104", "20190105"]

@@ -14,6 +14,7 @@ import pytest
 
 from olap_partmove._partmove.errors import EnsembleError, SameEnsemble
 from partition_classify.zookeeper_files.folders import DataFolder
+from partition_classify.zookeeper_files.shares import shares_of
 from support.classify.members import TOP, TREE, generated, surveyed
 from support.files.snapshot_files import write_generated
 
@@ -68,4 +69,7 @@ def test_shard_paths_are_told_with_their_members(tmp_path: Path) -> None:
     assert [table.shard_path for table in tables] == TREE.paths
     assert {table.hot.member.folder for table in tables} == {hot}
     assert [table.cold and table.cold.member.folder for table in tables] == [cold, None, None]
-    assert tables[0].size > tables[0]._replace(cold=None).size > 0
+    (share,), (without_cold,) = (
+        shares_of(each, 1 << 30) for each in (tables[0], tables[0]._replace(cold=None))
+    )
+    assert share.size > without_cold.size > 0

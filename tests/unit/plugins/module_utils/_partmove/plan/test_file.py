@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import resource
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +16,17 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import (
     PlanRow,
     read_header,
     read_plan,
     rows_from_list,
-    write_plan,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import OriginZnode
-from support.plans import made_up
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
+from support.plans import HITS_1, HITS_2, ROWS, VISITS, made_up
 
 POLICY_DIGEST = "ab" * 32
 AS_OF = 1_790_000_000_123
-HITS_1 = PlanRow(
-    "/ch/hits/01",
-    "202610",
-    State.COLD,
-    "unchanged for 9 days, cold_after is 7 days",
-    1_789_000_000_000,
-    2,
-    6,
-    400,
-    GateName.ONE_PART,
-)
-HITS_2 = PlanRow(
-    "/ch/hits/01", "202611", State.HOT, "among the 2 newest partitions", 1_789_999_999_999, 1, 1, 0
-)
-VISITS = PlanRow("/ch/visits/01", "all", State.HOT, "changed less than 1 day ago", 0, 3, 3, 288)
-ROWS = [HITS_1, HITS_2, VISITS]
 
 
 def write(path: Path, rows: list[PlanRow]) -> None:
@@ -102,75 +83,10 @@ def test_a_plan_without_rows_is_a_plan(tmp_path: Path) -> None:
     assert plan.header.origin == ()
 
 
-def test_origin_is_of_every_topmost_znode_once_and_sorted(tmp_path: Path) -> None:
-    asked: list[list[str]] = []
-
-    def origin(paths: Sequence[str]) -> list[OriginZnode]:
-        asked.append(list(paths))
-        # As of the files of two clusters.
-        return [OriginZnode(path, czxid, 0) for czxid in (9, 8) for path in paths]
-
-    rows = [*ROWS, VISITS._replace(shard_path="/data"), VISITS._replace(shard_path="/data/x")]
-    path = tmp_path / "plan.jsonl"
-    write_plan(path, rows, policy_digest=POLICY_DIGEST, source="test", origin=origin, as_of=AS_OF)
-    assert asked == [["/ch", "/data"]]
-    assert [each[:2] for each in read_plan(path).header.origin] == [
-        ("/ch", 8),
-        ("/ch", 9),
-        ("/data", 8),
-        ("/data", 9),
-    ]
-
-
 def test_a_row_below_no_znode_of_the_origin_is_refused(plan_path: Path) -> None:
     rewritten(plan_path, lambda lines: lines[0]["origin"][0].update(path="/chx"), reseal=True)
     with pytest.raises(PlanError, match=":2: /ch/hits/01 is below no znode of the origin in the header"):
         read_plan(plan_path)
-
-
-def test_a_failed_write_leaves_the_old_plan_and_no_other_file(plan_path: Path) -> None:
-    before = plan_path.read_bytes()
-    with pytest.raises(PlanError, match=r"row 2 for .*: partition 202610 of /ch/hits/01 is listed twice"):
-        write(plan_path, [HITS_1, HITS_1])
-    assert plan_path.read_bytes() == before
-    assert list(plan_path.parent.iterdir()) == [plan_path]
-
-
-def test_a_disk_without_room_is_told_with_the_path_and_the_old_plan_stays(plan_path: Path) -> None:
-    before = plan_path.read_bytes()
-    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    rows = (HITS_1._replace(shard_path=f"/ch/{number:05}") for number in range(1000))
-    try:
-        # What is above it fails as on a full disk, with another word for it.
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
-        with pytest.raises(PlanError) as refusal:
-            write_plan(plan_path, rows, policy_digest=POLICY_DIGEST, source="x", origin=made_up, as_of=0)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-    assert refusal.value.message == f"{plan_path}: the file cannot be written: File too large"
-    assert refusal.value.remedy.startswith(
-        f"See that this user can write to {plan_path.parent} and that it has "
-    )
-    assert plan_path.read_bytes() == before
-    assert list(plan_path.parent.iterdir()) == [plan_path]
-
-
-def test_a_connection_that_is_lost_meanwhile_is_no_fault_of_the_file(tmp_path: Path) -> None:
-    def rows() -> Iterator[PlanRow]:
-        yield HITS_1
-        raise ConnectionResetError
-
-    with pytest.raises(ConnectionResetError):
-        write_plan(
-            tmp_path / "plan", rows(), policy_digest=POLICY_DIGEST, source="x", origin=made_up, as_of=0
-        )
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_rows_named_by_a_person_are_not_written(tmp_path: Path) -> None:
-    rows = rows_from_list([{"shard_path": "/ch/hits/01", "partition": "202610"}], State.COLD)
-    with pytest.raises(PlanError, match="last_modified is None"):
-        write(tmp_path / "plan.jsonl", rows)
 
 
 def test_plan_replaced_after_the_check_is_refused(plan_path: Path) -> None:

@@ -80,14 +80,14 @@ def test_a_name_that_is_no_part_is_refused_with_its_path(pair: Pair) -> None:
         list(read_inventory(pair.hot, HITS))
 
 
-def test_parts_are_counted_over_all_replicas(pair: Pair) -> None:
+def test_parts_of_each_replica_are_counted(pair: Pair) -> None:
     hits = pair.table(HITS)
     for replica, name in (("r1", "a_0_0_0"), ("r1", "b_0_0_0"), ("r2", "a_0_0_0")):
         hits.add_legacy_part(replica, name)
     pair.table(VISITS)
     pair.hot_client.create(f"{VISITS}/replicas/r1")
 
-    assert count_parts(pair.hot, [VISITS, HITS, "/clickhouse/none"]) == [0, 3, 0]
+    assert count_parts(pair.hot, [VISITS, HITS, "/clickhouse/none"]) == [{"r1": 0}, {"r1": 2, "r2": 1}, {}]
     assert count_parts(pair.hot, []) == []
 
 

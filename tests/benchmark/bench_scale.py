@@ -1,0 +1,145 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Measures the classification of more rows than fit into memory, on one machine and on a cluster.
+
+Prints what it finds: the time, and the most memory and disk that the processes of Spark took. ``ROWS`` in the
+environment is how many parts there are, 50 million if it is not set; of ten each a partition is made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_header
+from benchmark.made_up_job import NOW, ROWS_OF_A_PARTITION
+from benchmark.process_watch import ProcessWatch
+from build_package import build
+from support.servers.spark_cluster import HOST, LOCAL_FOLDER, standalone_cluster
+
+ROWS = 50_000_000
+HEAP_MB = 1024
+"""Of the driver, and of each executor."""
+MOST_MB = {
+    "driver, Java": HEAP_MB + 768,
+    "driver, Python": 384,
+    "executor, Java": HEAP_MB + 768,
+    "task, Python": 384,
+}
+"""Kind of process → what none of them may need more of, whatever the number of rows, in MiB."""
+
+_JOB = Path(__file__).resolve().with_name("made_up_job.py")
+_POLICY = "version: 1\ndefaults: {cold_after: 30d, keep_newest: 3}\n"
+
+
+@dataclass(frozen=True)
+class ScaleRun:
+    """What one run of the job took."""
+
+    master: str
+    seconds: float
+    rows_digest: str
+    rows: int
+    peak_mb: Mapping[str, float]
+    disk_mb: float
+
+
+def main() -> None:
+    """Measure and print.
+
+    Raises:
+        RuntimeError: a run failed, needed too much memory, or wrote another plan.
+    """
+    rows = int(os.environ.get("ROWS") or ROWS)
+    print(f"{rows:,} parts, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="partmove-scale-") as name:
+        runs = [on_one_machine(Path(name), rows), on_a_cluster(Path(name), rows)]
+    require_one_plan(runs)
+    print("Both wrote the same plan, and none needed more memory than it may.")
+
+
+def on_one_machine(
+    folder: Path, rows: int, settings: Mapping[str, str] | None = None, threads: int = 2
+) -> ScaleRun:
+    """Run it with so many threads in one Java process."""
+    return _measure(f"local[{threads}]", folder, folder / "local", rows, settings or {})
+
+
+def on_a_cluster(folder: Path, rows: int, settings: Mapping[str, str] | None = None) -> ScaleRun:
+    """Run it on two workers with one core each."""
+    cluster = folder / "cluster"
+    with standalone_cluster(cluster, cores=1, workers=2) as url:
+        return _measure(url, folder, cluster / LOCAL_FOLDER, rows, settings or {})
+
+
+def require_one_plan(runs: list[ScaleRun]) -> None:
+    """Refuse runs whose plans differ, or that needed too much memory.
+
+    Raises:
+        RuntimeError: they do, or did.
+    """
+    if len({each.rows_digest for each in runs}) != 1:
+        raise RuntimeError(f"the plans of the same rows differ: {runs}")
+    for run in runs:
+        for kind, peak in run.peak_mb.items():
+            if peak > MOST_MB[kind]:
+                raise RuntimeError(f"{run.master}: {kind} had {peak:.0f} MB, and {MOST_MB[kind]} is the most")
+
+
+def _measure(master: str, folder: Path, local: Path, rows: int, settings: Mapping[str, str]) -> ScaleRun:
+    (folder / "policy.yml").write_text(_POLICY)
+    (folder / "connections.json").write_text('{"hot": {}}')
+    build(folder / "package.zip")
+    local.mkdir(exist_ok=True)
+    plan = folder / "plan.jsonl"
+    plan.unlink(missing_ok=True)
+    conf = {
+        "spark.driver.memory": f"{HEAP_MB}m",
+        "spark.executor.memory": f"{HEAP_MB}m",
+        "spark.local.dir": str(local),
+        "spark.driver.host": HOST,
+        "spark.driver.bindAddress": HOST,
+        "spark.ui.enabled": "false",
+        **settings,
+    }
+    command = [str(Path(sys.executable).with_name("spark-submit")), "--master", master]
+    command += [f"--conf={name}={value}" for name, value in conf.items()]
+    command += ["--py-files", str(folder / "package.zip"), str(_JOB), str(rows), f"--plan={plan}"]
+    command += [f"--policy={folder}/policy.yml", f"--connections={folder}/connections.json", "--root=/"]
+    command += [f"--as-of={datetime.fromtimestamp(NOW / 1000, UTC).isoformat()}"]
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_DIRS": str(local)}
+    begin = time.perf_counter()
+    with ProcessWatch(os.getpid(), local) as watch:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    seconds = time.perf_counter() - begin
+    if done.returncode:
+        raise RuntimeError(f"exit status {done.returncode} of {' '.join(command)}:\n{done.stderr}")
+    header = read_header(plan)
+    if header is None or header.rows != -(-rows // ROWS_OF_A_PARTITION):
+        raise RuntimeError(f"{header} is not what {rows} parts make: {json.loads(done.stdout)}")
+    run = ScaleRun(master, seconds, header.rows_digest, header.rows, dict(watch.peak_mb), watch.disk_mb)
+    _print_run(run, plan.stat().st_size)
+    return run
+
+
+def _print_run(run: ScaleRun, plan_bytes: int) -> None:
+    where = run.master if run.master.startswith("local") else "two workers with one core each"
+    print(f"\n{where}: {run.seconds:.0f} s, {run.rows:,} partitions, a plan of {plan_bytes / 1e6:,.0f} MB")
+    for kind, peak in sorted(run.peak_mb.items()):
+        print(f"  {kind:<16}{peak:>8,.0f} MB at most")
+    print(f"  local disk      {run.disk_mb:>8,.0f} MB at most")
+    print(f"  digest of the rows {run.rows_digest}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The memory and the disk that the processes of Spark take while a job runs."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_SECONDS = 0.5
+_KINDS = {
+    "org.apache.spark.deploy.SparkSubmit": "driver, Java",
+    "CoarseGrainedExecutorBackend": "executor, Java",
+    "pyspark.daemon": "task, Python",
+    "made_up_job.py": "driver, Python",
+}
+"""What is in the command line of a process → what it is; the first that fits."""
+
+
+class ProcessWatch:
+    """While it is entered, looks at all processes below a process, and at a folder."""
+
+    def __init__(self, pid: int, folder: Path) -> None:
+        """Remember what to look at."""
+        self._pid = pid
+        self._folder = folder
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="process watch", daemon=True)
+        self.peak_mb: dict[str, float] = defaultdict(float)
+        """Kind of process → the most memory (RSS) that one of them had, in MiB."""
+        self.disk_mb = 0.0
+        """The most that the files in the folder had, in MiB."""
+
+    def __enter__(self) -> Self:
+        """Start looking."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop looking."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.wait(_SECONDS):
+            for pid in _below(self._pid):
+                with suppress(FileNotFoundError, ProcessLookupError):
+                    self._look(Path("/proc", str(pid)))
+            self.disk_mb = max(self.disk_mb, _size(self._folder) / (1 << 20))
+
+    def _look(self, process: Path) -> None:
+        command = process.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        kind = next((kind for mark, kind in _KINDS.items() if mark in command), None)
+        lines = process.joinpath("status").read_text().splitlines()
+        peaks = [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")]
+        if kind is not None:
+            self.peak_mb[kind] = max(self.peak_mb[kind], *peaks, 0.0)
+
+
+def _below(pid: int) -> Iterator[int]:
+    children = defaultdict(list)
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+            children[parent].append(int(stat.parent.name))
+    waiting = list(children[pid])
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting += children[found]
+
+
+def _size(folder: Path) -> int:
+    size = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            size += path.stat().st_blocks * 512
+    return size

@@ -1,0 +1,39 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Rows are sorted by shard path and then by partition, and none is there twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.order import check_order, place_of
+from support.plans import HITS_1, HITS_2, ROWS, VISITS
+
+
+def test_what_comes_next_passes() -> None:
+    for last, row in zip([None, *ROWS], ROWS, strict=False):
+        check_order(last, row, "here")
+    assert sorted(ROWS[::-1], key=place_of) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("last", "row", "problem"),
+    [
+        (HITS_1, HITS_1, "here: partition 202610 of /ch/hits/01 is listed twice"),
+        (HITS_2, HITS_1, "here: partition 202610 of /ch/hits/01 is out of order"),
+        (VISITS, HITS_2, "here: partition 202611 of /ch/hits/01 is out of order"),
+        # By code point: a slash is before a letter, and behind a hyphen.
+        (
+            VISITS._replace(shard_path="/ch/a/b"),
+            VISITS._replace(shard_path="/ch/a-b"),
+            "here: partition all of /ch/a-b is out of order",
+        ),
+    ],
+)
+def test_what_does_not_come_next_is_refused(last: object, row: object, problem: str) -> None:
+    with pytest.raises(PlanError) as refusal:
+        check_order(last, row, "here")  # type: ignore[arg-type]
+    assert refusal.value.message == problem
