@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
@@ -81,7 +82,9 @@ def _below(pid: int) -> Iterator[int]:
 
 def _size(folder: Path) -> int:
     size = 0
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            size += path.stat().st_blocks * 512
+    # Unlike rglob it goes on where a folder is removed meanwhile.
+    for place, _folders, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += Path(place, name).stat().st_blocks * 512
     return size
