@@ -44,7 +44,7 @@ MUTANTS = (
     Mutant(
         "a row that the header tells no cluster of is carried out",
         _FILE,
-        "            _check_top(tops, row, where)\n",
+        "            _check_top(self._tops, row, where)\n",
         "",
         ("plan/test_file.py::test_a_row_below_no_znode_of_the_origin_is_refused",),
     ),

@@ -67,7 +67,7 @@ MUTANTS = (
     Mutant(
         "another table at the path gets what the former one had",
         _RESTORE,
-        "if shard.stat.czxid != header.czxid:",
+        "if shard is not None and shard.stat.czxid != header.czxid:",
         "if False:",
         ("repair/test_restore.py::test_another_table_at_the_path",),
     ),
