@@ -26,7 +26,7 @@ from olap_partmove._partmove.plan.staging import check_writable, unwritable
 from .arguments import now, parser
 from .comparison import comparison_of, comparison_section, kept_rows
 from .hand_over import PLAN, HandOver
-from .history import history_of
+from .history import EarlierRun, history_of
 from .plan_output import check_local_parquet, check_parquet, staged_plan_file, write_parquet
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, complaints, refuse_complaints
@@ -115,14 +115,14 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
             findings = findings_of(rows, policy)
         _complain(findings.rules, strict=arguments.strict)
         comparison = _compare(rows, known, other) if other else None
-        header = _write(rows, policy, source, arguments)
-        history = _history(spark, arguments.parquet) if arguments.parquet else None
+        header, history = _write(rows, policy, source, arguments)
     finally:
         spark.stop()
     tell(f"wrote {header.rows} rows to {arguments.plan}")
     report = report_place(arguments.report)
     summary = summary_of(arguments.plan, header, before, findings, report)
-    return summary | {"comparison": comparison, "history": history}
+    told = None if history is None else [run._asdict() for run in history]
+    return summary | {"comparison": comparison, "history": told}
 
 
 def _compare(rows: DataFrame, known: DataFrame, other: Policy) -> dict[str, Any]:
@@ -133,18 +133,24 @@ def _compare(rows: DataFrame, known: DataFrame, other: Policy) -> dict[str, Any]
     return section
 
 
-def _history(spark: SparkSession, parquet: str) -> list[dict[str, int]] | None:
+def _history(spark: SparkSession, parquet: str) -> list[EarlierRun] | None:
     """What runs have found so far, this one too; None where rows of earlier ones cannot be read."""
     try:
-        return [run._asdict() for run in history_of(spark, parquet)]
+        return history_of(spark, parquet)
     except PartMoveError as error:
-        # The plan is written already, and is what it is without them.
+        # The plan is what it is without them.
         tell(str(error))
         return None
 
 
-def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.Namespace) -> PlanHeader:
-    """The plan last: a run that fails before is found to be unfinished by the next one."""
+def _write(
+    rows: DataFrame, policy: Policy, source: Source, arguments: argparse.Namespace
+) -> tuple[PlanHeader, list[EarlierRun] | None]:
+    """The plan last: a run that fails before is found to be unfinished by the next one.
+
+    Returns its header, and what runs have found so far, where the rows of all are kept.
+    """
+    history: list[EarlierRun] | None = None
     staged = staged_plan_file(
         rows,
         arguments.plan,
@@ -156,11 +162,13 @@ def _write(rows: DataFrame, policy: Policy, source: Source, arguments: argparse.
     with staged as header:
         if arguments.parquet:
             write_parquet(rows, arguments.parquet, arguments.as_of)
+            history = _history(rows.sparkSession, arguments.parquet)
         if arguments.report:
-            figures = figures_of(rows, header, source.size_of_hot())
+            found = {run.as_of: run.znodes_hot for run in history or ()}
+            figures = figures_of(rows, header, source.size_of_hot(), found)
             write_report(figures, all_merges(rows), arguments.report)
             tell(f"wrote the report to {arguments.report}")
-    return header
+    return header, history
 
 
 def _complain(rules: Sequence[RuleUse], *, strict: bool) -> None:

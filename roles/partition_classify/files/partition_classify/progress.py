@@ -9,11 +9,14 @@ from __future__ import annotations
 import sys
 import threading
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark import StatusTracker
 from pyspark.sql import SparkSession
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _SECONDS = 10.0
 

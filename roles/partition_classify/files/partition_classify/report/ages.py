@@ -58,7 +58,7 @@ def ages_of(rows: DataFrame, as_of: int) -> Ages:
     for month, (partitions, stay, merge, now, left_alone, cold) in months.items():
         hot[month] = MonthFigures(month_text(month), partitions, stay, merge, now)
         znodes[month] = MonthZnodes(stay + merge + now, left_alone, cold)
-    return Ages(_month(as_of // _DAY), hot, znodes)
+    return Ages(month_of(as_of), hot, znodes)
 
 
 def months_of(ages: Ages) -> tuple[tuple[MonthFigures, ...], MonthFigures | None]:
@@ -95,6 +95,11 @@ def parts_of(rows: DataFrame) -> tuple[PartsFigures, ...]:
         PartsFigures(fewest, most, *found.get(number, (0, 0, 0)))
         for number, (fewest, most) in enumerate(zip(PARTS, [*ends, None], strict=True))
     )
+
+
+def month_of(moment: int) -> int:
+    """The month of a moment in milliseconds since 1970, as a number."""
+    return _month(moment // _DAY)
 
 
 def _month(day: int) -> int:

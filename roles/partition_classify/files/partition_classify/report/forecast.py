@@ -34,11 +34,15 @@ class MonthZnodes(NamedTuple):
 
 
 def forecast_of(
-    months: Mapping[int, MonthZnodes], this_month: int, hot: HotFigures
+    months: Mapping[int, MonthZnodes],
+    this_month: int,
+    hot: HotFigures,
+    found_by_runs: Mapping[int, int] | None = None,
 ) -> ForecastFigures | None:
     """The forecast for the months after ``this_month``, that of the plan; None where too little is known.
 
-    ``months`` has no later one; ``hot`` is what the plan adds up to.
+    ``months`` has no later one; ``hot`` is what the plan adds up to. ``found_by_runs`` are the znodes that
+    hot had when the last run of a month looked.
 
     >>> month_text(2026 * 12 + 5)
     '2026-06'
@@ -62,7 +66,8 @@ def forecast_of(
         )
         for ahead in range(1, MONTHS_TO_COME + 1)
     ]
-    return ForecastFigures(grows, len(counted), _so_far(months, this_month), tuple(to_come))
+    so_far = _so_far(months, this_month, found_by_runs or {})
+    return ForecastFigures(grows, len(counted), so_far, tuple(to_come))
 
 
 def month_text(month: int) -> str:
@@ -79,9 +84,12 @@ def _part(number: int, part: int, whole: int) -> int:
     return round(number * part / whole) if whole else 0
 
 
-def _so_far(months: Mapping[int, MonthZnodes], this_month: int) -> tuple[MonthCount, ...]:
-    """The last two years, or as many months as there are."""
+def _so_far(
+    months: Mapping[int, MonthZnodes], this_month: int, found_by_runs: Mapping[int, int]
+) -> tuple[MonthCount, ...]:
+    """The last two years, or as many months as there are; what a run has found counts more than a sum."""
     span = range(min(months, default=this_month), this_month + 1)
     sums = accumulate(months.get(month, MonthZnodes()).hot for month in span)
-    found = [MonthCount(month_text(month), znodes) for month, znodes in zip(span, sums, strict=True)]
-    return tuple(found[-2 * MONTHS_TO_COME :])
+    known = dict(zip(span, sums, strict=True))
+    known.update({month: znodes for month, znodes in found_by_runs.items() if month < this_month})
+    return tuple(MonthCount(month_text(month), known[month]) for month in span[-2 * MONTHS_TO_COME :])

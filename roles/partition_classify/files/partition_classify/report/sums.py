@@ -20,7 +20,7 @@ from olap_partmove._partmove.text import format_time
 
 from ..policy.decisions import BUSY, LEAVE, MOVE, REHEAT
 from ..sources.ensemble_size import EnsembleSize
-from .ages import ages_of, months_of, parts_of
+from .ages import ages_of, month_of, months_of, parts_of
 from .figures import (
     Amount,
     EnsembleFigures,
@@ -42,10 +42,16 @@ _AMOUNTS = ("znodes", "bytes", "snapshot_bytes")
 _GATES = {gate.name.value: gate for gate in PARTITION_GATES if gate.name in FORESEEN}
 
 
-def figures_of(rows: DataFrame, header: PlanHeader, ensemble: EnsembleSize | None) -> ReportFigures:
+def figures_of(
+    rows: DataFrame,
+    header: PlanHeader,
+    ensemble: EnsembleSize | None,
+    found_by_runs: Mapping[int, int] | None = None,
+) -> ReportFigures:
     """The figures of plan rows, with the columns of `decided`; they are gone over several times.
 
     ``header`` is that of the plan, ``ensemble`` what hot has in all, None if that is not known.
+    ``found_by_runs`` are the znodes in hot that runs have found, by their moment in milliseconds since 1970.
     """
     tables = _by_table(rows).persist()
     totals = tables.agg(
@@ -58,6 +64,7 @@ def figures_of(rows: DataFrame, header: PlanHeader, ensemble: EnsembleSize | Non
     listed = _listed(tables, F.col("today_znodes"), TABLES_LISTED, znodes)
     ages = ages_of(rows, header.as_of)
     months, earlier = months_of(ages)
+    found_by_month = {month_of(moment): found for moment, found in sorted((found_by_runs or {}).items())}
     found = ReportFigures(
         as_of=format_time(header.as_of),
         source=header.source,
@@ -75,7 +82,7 @@ def figures_of(rows: DataFrame, header: PlanHeader, ensemble: EnsembleSize | Non
         earlier=earlier,
         parts=parts_of(rows),
         merges=merges_of(rows),
-        forecast=forecast_of(ages.znodes, ages.this_month, hot),
+        forecast=forecast_of(ages.znodes, ages.this_month, hot, found_by_month),
     )
     tables.unpersist()
     return found

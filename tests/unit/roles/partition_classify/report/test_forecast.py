@@ -76,6 +76,23 @@ def test_of_less_than_three_full_months_nothing_is_foretold() -> None:
     assert forecast_of({}, NOW, hot()) is None
 
 
+def test_what_runs_have_found_counts_more_than_what_is_left_of_it() -> None:
+    found_by_runs = {NOW - 6: 900, NOW - 2: 700, NOW: 1}
+    found = forecast_of(months(*[MonthZnodes(100)] * 5), NOW, hot(stay=500), found_by_runs)
+    assert found is not None
+    assert [(each.when, each.znodes) for each in found.so_far] == [
+        # Of the month before nothing is left, and of the one in between nothing is known.
+        ("2026-07", 100),
+        ("2026-08", 200),
+        ("2026-09", 700),
+        ("2026-10", 400),
+        ("2026-11", 500),
+    ]
+    without = forecast_of(months(*[MonthZnodes(100)] * 5), NOW, hot(stay=500))
+    assert without is not None
+    assert (found.znodes_per_month, found.to_come) == (without.znodes_per_month, without.to_come)
+
+
 def test_past_is_told_of_two_years_at_most() -> None:
     found = forecast_of({NOW - 50: MonthZnodes(7), NOW: MonthZnodes(1)}, NOW, hot(stay=8))
     assert found is not None
