@@ -80,8 +80,9 @@ options:
     required: true
   registrations:
     description:
-      - A file that an earlier run wrote to O(backup), or a journal of moves. Parts that are on disk and
-        registered nowhere are registered again as it has them, where the hash equals that of the disk.
+      - A file that an earlier run wrote to O(backup), a journal of moves, or what the role C(partmove_repair)
+        takes from the files of a ZooKeeper member. Parts that are on disk and registered nowhere are
+        registered again as it has them, where the hash equals that of the disk.
       - Of parts in the legacy form, which have child znodes, a journal does not have the bytes.
     type: path
   quiet:

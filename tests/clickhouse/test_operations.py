@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -226,7 +227,7 @@ def test_a_state_that_is_lost_is_repaired_and_put_back(
 
 
 def test_what_cannot_be_repaired_is_told_with_the_way_out(
-    table: ReplicatedTable, operator: Operator, registry: Registry, tmp_path: Path
+    table: ReplicatedTable, operator: Operator, registry: Registry, cold: Ensemble, tmp_path: Path
 ) -> None:
     """A replica of which nobody knows whether it will come back is registered in cold alone."""
     parts = f"{table.path}/replicas/{{}}/parts"
@@ -237,9 +238,13 @@ def test_what_cannot_be_repaired_is_told_with_the_way_out(
         "partmove_repair_kind": "another_replica",
         "partmove_repair_shard_paths": [table.path],
         "partmove_repair_backup": str(tmp_path),
+        # Not needed for that, and read all the same.
+        "partmove_repair_registrations_files": {"data_dir": str(cold.members[0].data_dir)},
+        "partmove_repair_python": sys.executable,
     }
     run = operator.play("repair", "partmove_repair", variables)
     assert changed(run) == 0
+    assert "Run the program" in run.output
     assert "Left: 1 partition." in run.output
     assert "If the server of that replica is gone for good, say so with replica_is_gone." in run.output
     assert "another_replica 1: " in run.output
@@ -255,10 +260,20 @@ def test_what_cannot_be_repaired_is_told_with_the_way_out(
             "partmove_repair_backup is /none, which is no folder",
         ),
         ({"backup": "/tmp", "kind": "ghost"}, "Give exactly one of partmove_repair_root and"),
+        (
+            {
+                "backup": "/tmp",
+                "kind": "ghost",
+                "root": "/",
+                "registrations": "/a",
+                "registrations_files": {"data_dir": "/b"},
+            },
+            "Give one of partmove_repair_registrations and partmove_repair_registrations_files, not both",
+        ),
     ],
 )
 def test_what_a_repair_needs_has_to_be_said(
-    operator: Operator, variables: dict[str, str], message: str
+    operator: Operator, variables: dict[str, Any], message: str
 ) -> None:
     named = {f"partmove_repair_{name}": value for name, value in variables.items()}
     run = operator.play("repair", "partmove_repair", named)

@@ -26,7 +26,10 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o644 << 16
 _PACKED = (".py", ".j2", ".js")
 _PACKAGE = "partition_classify.zip"
-_PROGRAMS = ("background.py", "census.py", "classify.py", "fetch.py", "log4j2.properties")
+_PROGRAMS = (
+    *("background.py", "census.py", "classify.py", "fetch.py", "packaged.py", "registrations.py"),
+    "log4j2.properties",
+)
 
 
 def build(target: Path, *, module_utils: Path = MODULE_UTILS) -> None:

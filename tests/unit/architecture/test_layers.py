@@ -69,6 +69,7 @@ LAYERS = {
             "olap_partmove._partmove",
             "olap_partmove._zookeeper",
             "build_package",
+            "packaged",
             # With the package of the templates comes that of what is safe in them.
             "jinja2",
             "markupsafe",

@@ -73,6 +73,15 @@ class SavedZnode(NamedTuple):
         """The znode as it was read."""
         return cls(ensemble, znode.path, znode.data, znode.stat.version)
 
+    @classmethod
+    def parse(cls, line: bytes, where: str) -> SavedZnode:
+        """What `encode` wrote; raises FormatError for anything else."""
+        try:
+            fields = json_object(line)
+        except ValueError as error:
+            raise FormatError(f"{where} is no JSON object", remedy=_REMEDY) from error
+        return cls(**_SAVED.read(fields, where))
+
     def encode(self) -> bytes:
         """A line."""
         return _line({**self._asdict(), "data": b64encode(self.data).decode()})
@@ -86,16 +95,10 @@ def parse_backup(data: bytes, where: str) -> tuple[BackupHeader, list[SavedZnode
         others.pop()
     header = BackupHeader(**_HEADER.read(_ENVELOPE.parsed(first, f"{where}, line 1"), f"{where}, line 1"))
     check_shard_path(header.shard_path)
-    saved = [_saved(line, f"{where}, line {number}") for number, line in enumerate(others, 2) if line]
+    saved = [
+        SavedZnode.parse(line, f"{where}, line {number}") for number, line in enumerate(others, 2) if line
+    ]
     return header, saved
-
-
-def _saved(line: bytes, where: str) -> SavedZnode:
-    try:
-        fields = json_object(line)
-    except ValueError as error:
-        raise FormatError(f"{where} is no JSON object", remedy=_REMEDY) from error
-    return SavedZnode(**_SAVED.read(fields, where))
 
 
 def _line(fields: dict[str, object]) -> bytes:

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from py4j.protocol import Py4JJavaError
@@ -96,7 +96,7 @@ def check_local_parquet(folder: str) -> None:
 
 def check_parquet(spark: SparkSession, folder: str) -> None:
     """Raise PartMoveError where the driver cannot write to the folder, wherever that is; it is made."""
-    context = cast("Any", spark.sparkContext)
+    context: Any = spark.sparkContext
     try:
         probe = context._jvm.org.apache.hadoop.fs.Path(f"{folder.rstrip('/')}/.probe-{uuid.uuid4().hex}")
         storage = probe.getFileSystem(context._jsc.hadoopConfiguration())

@@ -74,7 +74,10 @@ def test_package_and_programs_go_to_a_host_as_one_file(package: Path, tmp_path: 
     program = [sys.executable, str(HERE / "build_package.py"), "--with-programs", str(target)]
     subprocess.run(program, check=True)
     subprocess.run([sys.executable, "-m", "zipfile", "-e", str(target), str(unpacked)], check=True)
-    programs = ("background.py", "census.py", "classify.py", "fetch.py", "log4j2.properties")
+    programs = (
+        *("background.py", "census.py", "classify.py", "fetch.py", "packaged.py", "registrations.py"),
+        "log4j2.properties",
+    )
     assert {each.name: each.read_bytes() for each in unpacked.iterdir()} == {
         "partition_classify.zip": package.read_bytes(),
         **{name: (HERE / name).read_bytes() for name in programs},

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Registrations come from a backup or from a journal, told apart by what is in the file."""
+"""Registrations come from three kinds of file, told apart by what is in them."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.ev
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import (
     BackupHeader,
     SavedZnode,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.registrations import (
+    encode_header,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.registrations_file import (
     read_registrations,
@@ -56,6 +59,13 @@ def test_of_a_journal(tmp_path: Path) -> None:
     lines = encoded_lines("2026-11-22T06:45:00.000Z", "0" * 32, Event.SWITCHING, [SWITCHING])
     file.write_bytes(b"\n" + b"".join(lines))
     assert read_registrations(str(file), LAYOUT) == [SAVED]
+
+
+def test_of_files_of_zookeeper(tmp_path: Path) -> None:
+    file = tmp_path / "registrations.jsonl"
+    file.write_bytes(encode_header("hot=/data") + SAVED.encode())
+    assert read_registrations(str(file), LAYOUT) == [SAVED]
+    assert read_registrations(str(file), ShardLayout("/other")) == []
 
 
 def test_of_anything_else(tmp_path: Path) -> None:
