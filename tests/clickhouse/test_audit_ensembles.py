@@ -2,11 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an audit says when an ensemble was lost, or put back from a backup."""
+"""What an audit says when an ensemble was lost, or put back from a backup; repairs keep every row."""
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,15 +18,22 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.registrations_file import (
+    read_registrations,
+)
+from support.ansible.calls import ROOT
 from support.servers.clickhouse import ClickHouseCluster, ServerOptions, ZooKeeperSource, cluster
 from support.servers.kazoo_client import connected
-from support.servers.leftovers.ground import DAY, OTHER, PART, Ground, both, filled, kinds_of
+from support.servers.leftovers.ground import DAY, OTHER, PART, Ground, Kinds, both, filled, judged, kinds_of
+from support.servers.leftovers.patient import Repairs, hashes_of, kinds_told, saved_parts
 from support.servers.moving import Mover, open_stores
 from support.servers.registered import Registry
 from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, wait_for
 from support.servers.zookeeper import Ensemble, Member
 
 THIRD = "20191203"
+_PROGRAM = ROOT / "roles" / "partition_classify" / "files" / "registrations.py"
 
 pytestmark = [pytest.mark.clickhouse, pytest.mark.long(minutes=2)]
 
@@ -63,11 +73,33 @@ class Field:
                 shutil.copytree(_backup_of(member), _files_of(member))
         ensemble.start()
 
+    def copy_of_files(self, ensemble: Ensemble) -> Path:
+        """A folder with the files of a member, as they are now."""
+        (member,) = ensemble.members
+        copy = member.data_dir.with_name("copy")
+        shutil.copytree(_files_of(member), copy / "version-2")
+        return copy
+
+    def registrations(self, files: Path) -> Path:
+        """What the files of a member have to register the parts of the table, taken as an operator does."""
+        dest, settings = files / "registrations.jsonl", files / "settings.json"
+        given = {"files": {"data_dir": str(files)}, "shard_paths": [self.table.path], "dest": str(dest)}
+        settings.write_text(json.dumps(given))
+        subprocess.run([sys.executable, str(_PROGRAM), str(settings)], check=True, capture_output=True)
+        return dest
+
     def restart_servers(self) -> None:
         """Stop and start all of them, and wait until their tables are writable."""
         self._stop_servers()
         for server in self.servers.servers:
             server.start()
+        self.wait_for_servers()
+
+    def wait_for_servers(self) -> None:
+        """Wait until they have sessions with hot as it is now, and their tables are writable."""
+        with connected(self.hot.connect_string) as hot:
+            marks = [f"{self.table.path}/replicas/{name}/is_active" for name in self.table.replicas]
+            wait_for(lambda: all(hot.exists(mark) for mark in marks))
         wait_for(lambda: all(self._is_writable(number) for number in (0, 1)))
 
     def _is_writable(self, number: int) -> bool:
@@ -77,6 +109,33 @@ class Field:
     def _stop_servers(self) -> None:
         for server in self.servers.servers:
             server.stop()
+
+
+class Care:
+    """What there was of a table before anything was lost, and the repair of what was."""
+
+    def __init__(self, field: Field, ground: Ground) -> None:
+        """All of the table is registered in hot now."""
+        self._field = field
+        self._hashes = dict(hashes_of(saved_parts(ground.registry, field.table)))
+        self._rows = [field.table.rows(number) for number in (0, 1)]
+
+    def repairs(self, found: Kinds, registrations: Path | None = None, *, cold_is_lost: bool = False) -> None:
+        """What was found is repaired, every row is there, and a restart changes nothing."""
+        table = self._field.table
+        layout = ShardLayout(table.path)
+        given = [] if registrations is None else read_registrations(str(registrations), layout)
+        # Replicas that have no session yet with an ensemble that was put back are not repaired.
+        self._field.wait_for_servers()
+        with self._field.ground() as ground:
+            assert judged(ground) == found
+            assert Repairs(ground, self._hashes, given, cold_is_lost).carry_out() == set()
+        for _start in range(2):
+            assert [table.rows(number) for number in (0, 1)] == self._rows
+            assert [table.detached(number) for number in (0, 1)] == [[], []]
+            self._field.restart_servers()
+        with self._field.ground() as ground:
+            assert all(kind.is_sound for kind in kinds_told(ground))
 
 
 def _files_of(member: Member) -> Path:
@@ -101,6 +160,7 @@ def field(clickhouse: str, tmp_path: Path) -> Iterator[Field]:
 
 
 def test_cold_was_emptied(field: Field) -> None:
+    """And the servers restart, as nobody has heard of the audit."""
     with field.ground() as ground:
         ground.move(DAY)
     rows = field.table.rows()
@@ -114,51 +174,64 @@ def test_cold_was_emptied(field: Field) -> None:
     assert len(field.table.rows()) == len(rows) - 3
 
 
-def test_cold_was_put_back_from_before_the_first_move(field: Field) -> None:
-    field.backup(field.cold)
+def test_cold_was_lost_and_files_of_hot_from_before_the_move_are_there(field: Field) -> None:
+    files = field.copy_of_files(field.hot)
     with field.ground() as ground:
+        care = Care(field, ground)
         ground.move(DAY)
     field.restore(field.cold)
 
+    found = {DAY: both(Kind.COLD_UNKNOWN), OTHER: both(Kind.HOT)}
+    care.repairs(found, field.registrations(files), cold_is_lost=True)
+
+
+def test_cold_was_put_back_from_before_the_first_move(field: Field) -> None:
     with field.ground() as ground:
-        assert kinds_of(ground.audit()) == {DAY: both(Kind.COLD_UNKNOWN), OTHER: both(Kind.HOT)}
+        care = Care(field, ground)
+    field.backup(field.cold)
+    with field.ground() as ground:
+        ground.move(DAY)
+    files = field.copy_of_files(field.cold)
+    field.restore(field.cold)
+
+    found = {DAY: both(Kind.COLD_UNKNOWN), OTHER: both(Kind.HOT)}
+    care.repairs(found, field.registrations(files), cold_is_lost=True)
 
 
 def test_cold_was_put_back_from_before_a_later_move(field: Field) -> None:
     field.table.fill(["2019-12-03"], rows=30)
     field.table.settle()
     with field.ground() as ground:
+        care = Care(field, ground)
         ground.move(OTHER)
     field.backup(field.cold)
+    files = field.copy_of_files(field.hot)
     with field.ground() as ground:
         ground.move(DAY)
     field.restore(field.cold)
 
-    with field.ground() as ground:
-        assert kinds_of(ground.audit()) == {
-            DAY: both(Kind.UNREGISTERED),
-            OTHER: both(Kind.COLD),
-            THIRD: both(Kind.HOT),
-        }
+    found = {DAY: both(Kind.UNREGISTERED), OTHER: both(Kind.COLD), THIRD: both(Kind.HOT)}
+    care.repairs(found, field.registrations(files))
 
 
 def test_hot_was_put_back_from_before_the_move(field: Field) -> None:
     """It registers everything, and has no State; what was copied is still in cold, below the marker."""
     field.backup(field.hot)
     with field.ground() as ground:
+        care = Care(field, ground)
         ground.move(DAY)
     before = field.table.seen()
     field.restore(field.hot)
     field.restart_servers()
-
-    with field.ground() as ground:
-        assert kinds_of(ground.audit()) == {DAY: both(Kind.COPIES_LEFT), OTHER: both(Kind.HOT)}
     assert field.table.seen() == before
+
+    care.repairs({DAY: both(Kind.COPIES_LEFT), OTHER: both(Kind.HOT)})
 
 
 def test_hot_was_put_back_from_before_the_way_back(field: Field) -> None:
     """State is COLD again, and so is the partition: its copies were not removed."""
     with field.ground() as ground:
+        care = Care(field, ground)
         ground.move(DAY)
     field.backup(field.hot)
     with field.ground() as ground:
@@ -166,20 +239,36 @@ def test_hot_was_put_back_from_before_the_way_back(field: Field) -> None:
     field.restore(field.hot)
     field.restart_servers()
 
-    with field.ground() as ground:
-        assert kinds_of(ground.audit()) == {DAY: both(Kind.COLD), OTHER: both(Kind.HOT)}
+    care.repairs({DAY: both(Kind.COLD), OTHER: both(Kind.HOT)})
 
 
 def test_hot_was_put_back_from_before_copies_were_removed(field: Field) -> None:
     """The parts were registered in cold alone then, and cold has them no more."""
     with field.ground() as ground:
+        care = Care(field, ground)
         ground.move(DAY)
     field.backup(field.hot)
     with field.ground() as ground:
         ground.reheat(DAY)
         ground.mover.seconds_ahead = 700.0
         assert ground.mover.reheat(field.table).copies_removed == {DAY}
+    files = field.copy_of_files(field.hot)
     field.restore(field.hot)
 
+    found = {DAY: both(Kind.UNREGISTERED), OTHER: both(Kind.HOT)}
+    care.repairs(found, field.registrations(files))
+
+
+def test_both_were_put_back_from_one_moment(field: Field) -> None:
+    """What was moved since is hot again, and what was cold is cold."""
     with field.ground() as ground:
-        assert kinds_of(ground.audit()) == {DAY: both(Kind.UNREGISTERED), OTHER: both(Kind.HOT)}
+        care = Care(field, ground)
+        ground.move(DAY)
+    for ensemble in (field.hot, field.cold):
+        field.backup(ensemble)
+    with field.ground() as ground:
+        ground.move(OTHER)
+    for ensemble in (field.hot, field.cold):
+        field.restore(ensemble)
+
+    care.repairs({DAY: both(Kind.COLD), OTHER: both(Kind.HOT)})

@@ -68,28 +68,29 @@ class _Hashes:
         return replace(found, active={name: self.hashes.get(name) for name in found.active})
 
 
-class Patient:
-    """A table that a scene is played on, and what it was before."""
+def kinds_told(ground: Ground) -> set[Kind]:
+    """What an audit says, of whatever partition and replica."""
+    return {kind for of_replicas in kinds_of(ground.audit()).values() for kind in of_replicas.values()}
 
-    def __init__(self, ground: Ground, scene: Scene) -> None:
-        """Play the scene."""
-        self.ground = ground
-        self.scene = scene
-        self.registered = list(_saved_parts(ground.registry, ground.table))
-        first = dict(_hashes_of(self.registered))
-        scene.make(ground)
-        # The table may have been made again, or its parts written anew.
-        self.hashes = {**first, **dict(_hashes_of(_saved_parts(ground.registry, ground.table)))}
-        self.seen = self.kept()
 
-    def kept(self) -> list[Kept]:
-        """What the server of each replica has now."""
-        return [kept(self.ground.table, number) for number in range(len(self.ground.table.servers))]
+@dataclass(frozen=True)
+class Repairs:
+    """Repairs of a table.
 
-    def repair(self) -> set[Kind]:
+    hashes: those of the parts on disk.
+    registered: what is known to register parts.
+    cold_is_lost: as of Options.
+    """
+
+    ground: Ground
+    hashes: Mapping[str, str]
+    registered: Sequence[SavedZnode]
+    cold_is_lost: bool = False
+
+    def carry_out(self) -> set[Kind]:
         """Repair kind by kind, the worst first, until nothing changes; returns the kinds that are left."""
         self.ground.mover.seconds_ahead = _LATER
-        found = self.kinds()
+        found = kinds_told(self.ground)
         for _round in range(_ROUNDS):
             wanted = sorted(found & REMEDIES.keys(), key=lambda kind: kind.rank)
             for kind in wanted:
@@ -99,15 +100,10 @@ class Patient:
                     # The way out that the error names, for what one scene has forbidden.
                     self._permit()
                     self._repair(kind)
-            before, found = found, self.kinds()
+            before, found = found, kinds_told(self.ground)
             if found == before or not wanted:
                 break
         return {kind for kind in found if not kind.is_sound}
-
-    def kinds(self) -> set[Kind]:
-        """What an audit says, of whatever partition and replica."""
-        found = kinds_of(self.ground.audit())
-        return {kind for of_replicas in found.values() for kind in of_replicas.values()}
 
     def _permit(self) -> None:
         cold = self.ground.registry.cold
@@ -134,13 +130,40 @@ class Patient:
             AskServers(probe),
             _Hashes(probe, self.hashes),
         )
-        options = Options(registrations=self.registered, replica_is_gone=True)
+        options = Options(registrations=self.registered, replica_is_gone=True, cold_is_lost=self.cold_is_lost)
         repair_shard(world, self.ground.table.path, kind, options)
         removed = {each.partition(" delete ")[2] for each in done if " delete " in each}
         assert removed <= {each.path for each in saved}
 
 
-def _saved_parts(registry: Registry, table: ReplicatedTable) -> Iterable[SavedZnode]:
+class Patient:
+    """A table that a scene is played on, and what it was before."""
+
+    def __init__(self, ground: Ground, scene: Scene) -> None:
+        """Play the scene."""
+        self.ground = ground
+        self.scene = scene
+        self.registered = list(saved_parts(ground.registry, ground.table))
+        first = dict(hashes_of(self.registered))
+        scene.make(ground)
+        # The table may have been made again, or its parts written anew.
+        self.hashes = {**first, **dict(hashes_of(saved_parts(ground.registry, ground.table)))}
+        self.seen = self.kept()
+
+    def kept(self) -> list[Kept]:
+        """What the server of each replica has now."""
+        return [kept(self.ground.table, number) for number in range(len(self.ground.table.servers))]
+
+    def repair(self) -> set[Kind]:
+        """Repair all that can be; returns the kinds that are left."""
+        return Repairs(self.ground, self.hashes, self.registered).carry_out()
+
+    def kinds(self) -> set[Kind]:
+        """What an audit says, of whatever partition and replica."""
+        return kinds_told(self.ground)
+
+
+def saved_parts(registry: Registry, table: ReplicatedTable) -> Iterable[SavedZnode]:
     """What registers the parts of a table in hot, as a backup of the ensemble would have it."""
     for replica in table.replicas:
         folder = f"{table.path}/replicas/{replica}/parts"
@@ -153,7 +176,8 @@ def _children(registry: Registry, path: str) -> list[str]:
     return [f"{path}/{name}" for name in registry.hot.get_children(path)]
 
 
-def _hashes_of(saved: Iterable[SavedZnode]) -> Iterable[tuple[str, str]]:
+def hashes_of(saved: Iterable[SavedZnode]) -> Iterable[tuple[str, str]]:
+    """Name and hash of each part that the znodes register."""
     znodes = list(saved)
     for parent in (each for each in znodes if each.path.split("/")[-2] == "parts"):
         below = f"{parent.path}/"
