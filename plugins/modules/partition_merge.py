@@ -15,6 +15,7 @@ description:
     merged at a time.
   - A partition is merged when each replica has the same one part of it. Only then the next one is begun.
   - Only what is in hot alone is merged. An C(OPTIMIZE) of a cold part would take its rows out of the table.
+    So the statement is given under the lock of the shard path, which keeps moves from coming in between.
   - While a server is too busy no merge is begun. When that lasts, the module ends what was begun, and fails
     with the reason. A run that was stopped can be started again; what is merged is passed by.
 options:
@@ -73,7 +74,7 @@ options:
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
-  - olap.partmove.ensembles.read_only
+  - olap.partmove.ensembles
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
@@ -86,7 +87,7 @@ attributes:
   idempotent:
     support: full
 notes:
-  - Move no partition with C(max_parts) above 1 while this runs.
+  - Nothing keeps a move with C(max_parts) above 1 from partitions that are being merged.
   - What is merged has changed, and C(cold_after) and C(min_age) count anew.
 seealso:
   - module: olap.partmove.part_move
@@ -174,6 +175,7 @@ def main() -> None:
             "timeout": {"type": "str", "default": "6h"},
             "poll": {"type": "str", "default": "5s"},
             "coordination_root": argspec.COORDINATION_ROOT,
+            "lock_wait": argspec.LOCK_WAIT,
         },
         mutually_exclusive=[("src", "partitions")],
         required_one_of=[("src", "partitions")],

@@ -13,9 +13,12 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
 from partition_classify.report.figures import MergeFigures
 from partition_classify.report.merges import sql_lines
 from support.ansible.calls import Call, call_modules, run_playbook
+from support.servers.moving import open_stores
 from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
 from support.servers.zookeeper import Ensemble
 
@@ -108,6 +111,31 @@ def test_only_what_is_hot_and_has_several_parts_is_merged(
     assert counts(table) == [{MOVED: 2, SEVERAL: 1, MERGED: 1, ALSO: 1}] * 2
     assert table.rows() == rows
     assert [table.detached(number) for number in range(2)] == [[], []]
+
+
+def test_nothing_is_merged_while_another_run_has_the_table(
+    hot: Ensemble, cold: Ensemble, tmp_path: Path, table: ReplicatedTable, options: dict[str, Any]
+) -> None:
+    before = counts(table)
+    given = {
+        **options,
+        "partitions": wanted(table, SEVERAL),
+        "lock_wait": "1s",
+        "patience": "1s",
+        "poll": "1s",
+    }
+    with open_stores(hot.connect_string, cold.connect_string) as stores:
+        leases = LeaseKeeper(*stores, SystemClock(), owner="a move")
+        lease = leases.acquire(table.path)
+        (refused,), _output = call_modules(tmp_path, Call("partition_merge", given))
+        leases.release(lease)
+    assert refused["failed"]
+    assert f"Stopped before partition {SEVERAL} of {table.path}: " in refused["msg"]
+    assert "a move" in refused["msg"]
+    assert (refused["merged"], refused["left"], counts(table)) == ([], 1, before)
+
+    (done,), _output = call_modules(tmp_path, Call("partition_merge", given))
+    assert done["merged"] == wanted(table, SEVERAL)
 
 
 def test_playbook_stops_while_servers_are_busy_and_goes_on_later(

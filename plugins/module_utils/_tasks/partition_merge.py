@@ -7,22 +7,24 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .._clickhouse.merge_servers import HttpMergeServers, ReplicaNow
 from .._clickhouse.options import ClickHouseOptions
-from .._partmove.errors import FormatError, NoSuchTable, PartMoveError
+from .._partmove.errors import FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.formats.names import check_partition_id
+from .._partmove.lease.lease import LeaseKeeper, confirm_lease
 from .._partmove.shard.location import Location
 from .._partmove.text import parse_duration
 from .._partmove.tree.ports import Clock, ZnodeStore
 from .merge_table import MergeTable, Replica
 from .merges_file import Merge, merges_in
-from .resources import Resources, coordination_root
+from .resources import LockOptions, Resources
 
 
 @dataclass
@@ -55,7 +57,7 @@ class MergePartitions:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
         given = {name: value for name, value in params["clickhouse"].items() if value is not None}
         self._servers = HttpMergeServers(ClickHouseOptions(**given))
-        self._root = coordination_root(params)
+        self._locks = LockOptions.of(params)
         self._wanted = list(_wanted(params))
         self._max_queue: int = params["max_queue"]
         self._max_merges: int = params["max_merges"]
@@ -63,6 +65,8 @@ class MergePartitions:
         self._patience = parse_duration(params["patience"], "patience")
         self._poll = parse_duration(params["poll"], "poll")
         self._limit: int = params["limit"] or len(self._wanted)
+        self._hot: ZnodeStore
+        self._leases: LeaseKeeper
         self._tables: dict[str, MergeTable] = {}
         self._merged: list[Merge] = []
         self._begun = 0
@@ -93,6 +97,8 @@ class MergePartitions:
         if resources.check_mode:
             self._foretell()
             return
+        self._hot = hot
+        self._leases = self._locks.keeper("partition_merge", hot, cold, resources.clock)
         while True:
             for each in sets:
                 self._go_on(each, resources.clock)
@@ -123,7 +129,7 @@ class MergePartitions:
             path = merge.shard_path
             try:
                 if path not in self._tables:
-                    self._tables[path] = MergeTable(hot, cold, path, self._root)
+                    self._tables[path] = MergeTable(hot, cold, path, self._locks.root)
             except NoSuchTable as error:
                 # A table may be dropped after the report was made.
                 self._passed_by.append({**merge._asdict(), "reason": error.message})
@@ -155,19 +161,24 @@ class MergePartitions:
         if busy:
             self._wait_or_stop(replica_set, busy, clock.now())
             return None
-        replica_set.busy_until = None
-        replica_set.waiting.popleft()
         if is_merged:
+            replica_set.busy_until = None
+            replica_set.waiting.popleft()
             self._already += 1
             return None
         # Where there are several leaders, or none is told, any replica will do.
         replica = next((replica for replica, now in found if now.is_leader), found[0][0])
-        # An OPTIMIZE of what is cold would take its rows out of the table: nothing comes between the two.
-        if not self._is_in_hot(merge, self._tables[merge.shard_path].location(merge.partition)):
+        running = Running(merge, replica, clock.now() + self._timeout)
+        try:
+            location = self._optimize(running)
+        except (LeaseHeld, LeaseLost) as error:
+            self._wait_or_stop(replica_set, error.message, clock.now())
+            return None
+        replica_set.busy_until = None
+        replica_set.waiting.popleft()
+        if not self._is_in_hot(merge, location):
             return None
         self._begun += 1
-        running = Running(merge, replica, clock.now() + self._timeout)
-        running.refused = self._optimize(running)
         return running
 
     def _is_in_hot(self, merge: Merge, location: Location) -> bool:
@@ -178,9 +189,28 @@ class MergePartitions:
         self._passed_by.append({**merge._asdict(), "reason": reason})
         return False
 
-    def _optimize(self, running: Running) -> str:
+    def _optimize(self, running: Running) -> Location:
+        """Give the statement if the partition is in hot alone, and keep what the server says; where it is.
+
+        An OPTIMIZE of what is cold would take its rows out of the table: no move comes between the two.
+        """
         merge, replica = running.merge, running.replica
-        return self._servers.optimize(merge.shard_path, replica.name, replica.host, merge.partition)
+        path = merge.shard_path
+        with self._lease(path) as confirm:
+            location = self._tables[path].location(merge.partition)
+            if location is Location.HOT:
+                confirm()
+                running.refused = self._servers.optimize(path, replica.name, replica.host, merge.partition)
+        return location
+
+    @contextmanager
+    def _lease(self, shard_path: str) -> Iterator[Callable[[], None]]:
+        """Take the lock of the shard path; what is given raises LeaseLost where it is another's by now."""
+        lease = self._leases.acquire(shard_path)
+        try:
+            yield lambda: confirm_lease(self._hot, lease, shard_path)
+        finally:
+            self._leases.release(lease)
 
     def _too_much(self, now: ReplicaNow) -> str:
         """Why no merge is begun now; empty where one may be."""
@@ -215,8 +245,10 @@ class MergePartitions:
                 f"Partition {merge.partition} of {merge.shard_path} is not merged on every replica yet{said}",
                 remedy="See system.merges and system.replication_queue there, and run again to go on",
             )
-        if running.refused and self._tables[merge.shard_path].location(merge.partition) is Location.HOT:
-            running.refused = self._optimize(running)
+        if running.refused:
+            # Where another run has the lock, the next look tries again.
+            with suppress(LeaseHeld, LeaseLost):
+                self._optimize(running)
         return False
 
     def _look(self, merge: Merge) -> list[tuple[Replica, ReplicaNow]]:
