@@ -114,7 +114,7 @@ def test_every_module(
 
     assert not [each["msg"] for each in results if each["failed"]]
     health, entered, repaired, restored, marked, ledger, checked, moved, *others = results
-    looked, audited, edited, journal, turn, census = others
+    looked, audited, edited, journal, turn, census, merged = others
     assert table.path in [each["shard_path"] for each in health["replicas"]]
     assert [each["after"] for each in entered["replicas"]] == ["ready"]
     assert ledger["ready"]
@@ -136,6 +136,7 @@ def test_every_module(
     assert "<cold_zookeeper>" in config.read_text()
     assert turn["taken"]
     assert table.path in [each["shard_path"] for each in census["tables"]]
+    assert (merged["merged_already"], merged["passed_by"]) == (1, [])
 
 
 def run_one_by_one(python: Path, folder: Path, calls: Iterable[Call]) -> list[dict[str, Any]]:
@@ -168,6 +169,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
     move = {"partitions": [{"shard_path": table.path, "partition": FIRST}], "min_age": "0", **asked}
     repair = {"shard_path": table.path, "kind": "hot_marked_cold", "backup": str(config.parent), **asked}
     turn = {name: ensembles[name] for name in ("hot", "coordination_root")}
+    place = {"shard_path": table.path}
     mark = {"shard_path": table.path, "partition": SECOND, "state": "HOT", **asked}
     return (
         Call("replica_info", {"clickhouse": clickhouse, "hot": ensembles["hot"], "sample_interval": "0s"}),
@@ -184,6 +186,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("journal_info", {}),
         Call("guard_turn", {**turn, "owner": "a test"}),
         Call("census_info", turn),
+        Call("partition_merge", ensembles | asked | {"partitions": [{**place, "partition": SECOND}]}),
     )
 
 
@@ -210,6 +213,7 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("journal_info", {}),
         Call("guard_turn", {"hot": somewhere, "owner": "a test"}),
         Call("census_info", {"hot": somewhere}),
+        Call("partition_merge", {**both, "clickhouse": {}, "src": "/merges.sql"}),
     )
     assert {call.module for call in calls} == MODULES
 
