@@ -10,11 +10,13 @@ Started by spark-submit, with the number of rows in front of the arguments of th
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from unittest.mock import patch
 
 from pyspark.sql import DataFrame, SparkSession, functions as F  # noqa: N812 - what everyone calls it
 
+from olap_partmove._partmove.plan.origin import OriginZnode
 from partition_classify import job
 from partition_classify.sources.ensemble_size import EnsembleSize
 from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
@@ -66,6 +68,10 @@ class MadeUp:
         return numbers.select(
             *(columns[each.name].cast(each.dataType).alias(each.name) for each in INVENTORY_SCHEMA)
         )
+
+    def origin(self, paths: Sequence[str]) -> list[OriginZnode]:
+        """As if all had been created by the first transaction."""
+        return [OriginZnode(path, 1, NOW) for path in paths]
 
     def size_of_hot(self) -> EnsembleSize | None:
         """Not told."""

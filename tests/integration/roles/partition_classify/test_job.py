@@ -127,7 +127,7 @@ def test_plan_says_what_there_is_to_do(
         ],
         "history": [{"as_of": 4_102_444_800_000, "znodes_hot": 7, "znodes_cold_planned": 6}],
     }
-    assert first.errors[0] == f"shard paths at or below {base}: 1, with 5 parts"
+    assert first.errors[0] == f"shard paths at or below {base}: 1, with 5 parts, to be read by 1 task"
     fewer = first.summary["to_move"]
     assert comparison["to_move"] == {"more": NOTHING, "less": fewer}
     assert comparison["to_reheat"] == {"more": NOTHING, "less": NOTHING}

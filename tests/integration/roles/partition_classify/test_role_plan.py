@@ -37,7 +37,7 @@ def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_pat
         # The copies on the controller are the only changes.
         reports = {"report_dest": str(tmp_path / "report"), "report_controller_dest": str(copy.parent)}
         assert changed(role.run(spark_master=master, controller_dest=str(copy), **reports)) == 2
-        assert "app-" in "".join(each.name for each in (tmp_path / "cluster" / "work").iterdir())
+        assert "app-" in "".join(each.name for each in (tmp_path / "cluster" / "worker1").iterdir())
     assert role.plan.read_bytes() == copy.read_bytes() == before
     assert not role.facts()[1]["changed"]
     assert role.facts()[1]["report"] == str(tmp_path / "report" / "report.html")

@@ -10,6 +10,15 @@ import heapq
 from collections.abc import Sequence
 
 
+def tasks_told(number: int) -> str:
+    """So many tasks, in words.
+
+    >>> tasks_told(1), tasks_told(2)
+    ('1 task', '2 tasks')
+    """
+    return f"{number} task{'' if number == 1 else 's'}"
+
+
 def deal(sizes: Sequence[int], hands: int) -> list[tuple[int, ...]]:
     """Deal things of these sizes out to at most so many hands, to each about as much.
 

@@ -47,7 +47,7 @@ from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import ZooKeeperStore, connect
 
 from ..progress import tell
-from .dealing import deal
+from .dealing import deal, tasks_told
 from .inventory_rows import INVENTORY_SCHEMA, record_batches
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class InventoryReader(DataSourceReader):
         hands = deal([size + _PATH_COST for _path, _portion, size in shares], self.sessions)
         tell(
             f"shard paths at or below {self.root}: {len(paths)}, with {parts:,} parts, to be read by"
-            f" {len(hands)} tasks"
+            f" {tasks_told(len(hands))}"
         )
         share = self.znodes_per_second / len(hands)
         return [ShardPaths(tuple(shares[number][:2] for number in hand), share) for hand in hands]

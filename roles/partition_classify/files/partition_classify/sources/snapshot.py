@@ -57,7 +57,7 @@ from ..zookeeper_files.member import NOT_THERE, Member, Tree
 from ..zookeeper_files.rows import group_of, table_rows
 from ..zookeeper_files.shares import Share, shares_of
 from ..zookeeper_files.survey import Table, survey
-from .dealing import deal
+from .dealing import deal, tasks_told
 from .inventory_rows import INVENTORY_SCHEMA, record_batches
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class SnapshotReader(DataSourceReader):
         shares = [share for table in tables for share in shares_of(table, size)]
         sizes = [share.size for share in shares]
         hands = deal(sizes, min(self.tasks, 1 + sum(sizes) // size))
-        tell(f"shard paths at or below {self.root}: {len(tables)}, to be read by {len(hands)} tasks")
+        tell(f"shard paths at or below {self.root}: {len(tables)}, to be read by {tasks_told(len(hands))}")
         return [Shares(tuple(shares[number] for number in hand)) for hand in hands]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
