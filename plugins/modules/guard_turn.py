@@ -23,6 +23,7 @@ notes:
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
+  - olap.partmove.ensembles.one
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
 attributes:
@@ -36,76 +37,6 @@ attributes:
     support: full
     details: Taking a turn again prolongs it, which counts as no change.
 options:
-  hot:
-    description: The ensemble that the ClickHouse servers use as C(<zookeeper>).
-    required: true
-    type: dict
-    suboptions:
-      hosts:
-        description: Every member of the ensemble as C(host:port). The port defaults to 2181.
-        type: list
-        elements: str
-        required: true
-      chroot:
-        description: Path that all other paths are relative to, such as the C(<root>) of the servers.
-        type: str
-        default: ''
-      session_timeout:
-        description: Seconds after which the ensemble gives up on a session that is not heard of.
-        type: float
-        default: 30.0
-      connect_timeout:
-        description: Seconds to try to connect.
-        type: float
-        default: 15.0
-      operation_timeout:
-        description: Seconds that a request may stay without an answer, reconnecting included.
-        type: float
-        default: 60.0
-      members_complete:
-        description: Whether C(hosts) names every member; it makes no difference here.
-        type: bool
-        default: false
-      auth:
-        description: The identity to use.
-        type: dict
-        suboptions:
-          scheme:
-            description: How to authenticate.
-            type: str
-            choices: [digest, sasl_digest_md5, sasl_gssapi]
-            required: true
-          credential:
-            description: C(user:password), or with V(sasl_gssapi) the principal.
-            type: str
-          service:
-            description: Kerberos service of the servers, for V(sasl_gssapi).
-            type: str
-            default: zookeeper
-      tls:
-        description: TLS, if the ensemble wants it; an empty mapping is enough to turn it on.
-        type: dict
-        suboptions:
-          ca:
-            description: PEM file of certificate authorities, added to those of the system.
-            type: path
-          cert:
-            description: PEM file of the client's certificate. Needs C(key) as well.
-            type: path
-          key:
-            description: PEM file of the client's key.
-            type: path
-          key_password:
-            description: Opens the key.
-            type: str
-          verify:
-            description: Whether to refuse a server whose certificate no known authority has signed.
-            type: bool
-            default: true
-          check_hostname:
-            description: Whether to refuse a server whose certificate is for another host.
-            type: bool
-            default: true
   coordination_root:
     description: Znode below which turns are kept, the same in every run.
     type: str
