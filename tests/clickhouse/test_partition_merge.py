@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -19,6 +20,7 @@ from partition_classify.report.figures import MergeFigures
 from partition_classify.report.merges import sql_lines
 from support.ansible.calls import Call, call_modules, run_playbook
 from support.servers.moving import open_stores
+from support.servers.registered import Registry
 from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, TableMaker, wait_for
 from support.servers.zookeeper import Ensemble
 
@@ -139,7 +141,7 @@ def test_nothing_is_merged_while_another_run_has_the_table(
 
 
 def test_playbook_stops_while_servers_are_busy_and_goes_on_later(
-    tmp_path: Path, table: ReplicatedTable, options: dict[str, Any]
+    tmp_path: Path, table: ReplicatedTable, registry: Registry, options: dict[str, Any]
 ) -> None:
     behind = table.servers[1]
     behind.execute(f"SYSTEM STOP REPLICATION QUEUES {table.name}")
@@ -148,6 +150,8 @@ def test_playbook_stops_while_servers_are_busy_and_goes_on_later(
     wait_for(lambda: behind.query(f"SELECT queue_size FROM system.replicas WHERE table = '{name}'") == [(1,)])
     variables = {f"part_move_{key}": value for key, value in options.items()}
     variables["merge_parts_file"] = written(tmp_path, table, SEVERAL, ALSO)
+    # Where moves of this table would have their locks.
+    root = variables["part_move_coordination_root"] = f"{table.path}-partmove"
     extra = tmp_path / "vars.json"
     extra.write_text(json.dumps(variables))
     playbook = tmp_path / "site.yml"
@@ -170,3 +174,4 @@ def test_playbook_stops_while_servers_are_busy_and_goes_on_later(
     done = run_playbook(playbook, "-e", f"@{extra}")
     assert done.status == 0, done.output
     assert counts(table) == [{MOVED: 1, SEVERAL: 1, MERGED: 1, ALSO: 1}] * 2
+    assert registry.hot.get_children(f"{root}/epochs") == [quote(table.path, safe="")]
