@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import FormatError
+from ..records import COUNT, Unfit
 from ..text import parse_duration
 from .judge import Limits
 
@@ -33,8 +34,9 @@ def _limit(name: str, value: object) -> int:
 
 def checked_count(name: str, value: object) -> int:
     """The value of the setting if it is a count; raises FormatError."""
-    if not isinstance(value, int) or value < 0:
+    try:
+        return int(COUNT.check(value))
+    except Unfit:
         raise FormatError(
-            f"{name} is {value!r}, which is no count", remedy="Give a whole number, 0 or greater"
-        )
-    return value
+            f"{name} is {value!r}, which is no count", remedy=f"Give {COUNT.expected}"
+        ) from None

@@ -11,11 +11,12 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from ..errors import PlanError
+from ..errors import PartMoveError, PlanError
 
 _LEFT = ".partial"
 _PROBE = b"\0" * 4096
@@ -28,7 +29,7 @@ def staging_folder(target: Path) -> Iterator[Path]:
     The kernel takes back the lock on a folder when its run dies, however it dies: so a folder that can be
     locked is nobody's. Raises PlanError where the folder cannot be made.
     """
-    with _told(target):
+    with failures_told(partial(unwritable, target)):
         _remove_leftovers(target)
         # It gets the name that others look for once it is locked.
         made = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
@@ -56,6 +57,20 @@ def check_writable(folder: Path) -> None:
         probe.flush()
 
 
+@contextmanager
+def failures_told(tell: Callable[[OSError], PartMoveError]) -> Iterator[None]:
+    """Raise what ``tell`` makes of it where a file cannot be written in the block, as where a disk is full.
+
+    What is written may come from a connection: where that is lost, it is no fault of the file.
+    """
+    try:
+        yield
+    except ConnectionError:
+        raise
+    except OSError as error:
+        raise tell(error) from error
+
+
 def unwritable(target: Path, error: OSError) -> PlanError:
     """What is said of a file that cannot be written."""
     return PlanError(
@@ -63,14 +78,6 @@ def unwritable(target: Path, error: OSError) -> PlanError:
         remedy=f"See that this user can write to {target.parent} and that it has room, or give another path;"
         " what was there before is as it was",
     )
-
-
-@contextmanager
-def _told(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise unwritable(target, error) from error
 
 
 def _remove_leftovers(target: Path) -> None:

@@ -11,13 +11,14 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from .lines import PlanHeader, PlanRow, encode_header, encode_row, parse_header, parse_row
 from .order import check_order
 from .origin import OriginOf, topmost
-from .staging import staging_folder, unwritable
+from .staging import failures_told, staging_folder, unwritable
 
 _CHUNK_BYTES = 1 << 20
 
@@ -93,13 +94,14 @@ def staged_plan(
     Where the block raises, the old file stays: whoever compares with it finds what has not been finished.
     """
     target = Path(path)
+    told = partial(failures_told, partial(unwritable, target))
     with staging_folder(target) as folder:
         rows_path, plan_path = folder / "rows", folder / "plan"
         digest = hashlib.sha256()
         count = 0
         last: PlanRow | None = None
         tops: set[str] = set()
-        with _told(target), rows_path.open("wb") as stream:
+        with told(), rows_path.open("wb") as stream:
             for lines, below in chunks:
                 where = f"row {count + 1} for {target}"
                 first_line, last_line = lines[: lines.find(b"\n") + 1], lines[lines.rfind(b"\n", 0, -1) + 1 :]
@@ -110,22 +112,11 @@ def staged_plan(
                 count, last = count + lines.count(b"\n"), parse_row(last_line, where)
         znodes = tuple(sorted(origin(sorted(tops)))) if tops else ()
         header = PlanHeader(policy_digest, source, znodes, as_of, count, digest.hexdigest())
-        with _told(target):
+        with told():
             _assemble(plan_path, header, rows_path, f"header for {target}")
         yield header
-        with _told(target):
+        with told():
             _put_in_place(plan_path, target)
-
-
-@contextmanager
-def _told(target: Path) -> Iterator[None]:
-    """Say of a disk that is full, and the like, which file cannot be written."""
-    try:
-        yield
-    except ConnectionError:  # What gives the rows was lost, and not the file.
-        raise
-    except OSError as error:
-        raise unwritable(target, error) from error
 
 
 def _assemble(plan_path: Path, header: PlanHeader, rows_path: Path, where: str) -> None:

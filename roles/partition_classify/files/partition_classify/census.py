@@ -10,25 +10,20 @@ module census_info under their names.
 
 from __future__ import annotations
 
-import argparse
-import json
 import struct
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from olap_partmove._partmove.census.census import DDL_PATH, Census, Places
 from olap_partmove._partmove.census.judge import Limits
 from olap_partmove._partmove.census.report import result_of
 from olap_partmove._partmove.census.settings import limits_of
-from olap_partmove._partmove.envelope import json_object
-from olap_partmove._partmove.errors import EnsembleError, PartMoveError
+from olap_partmove._partmove.errors import EnsembleError
 from olap_partmove._partmove.formats.layout import check_shard_path
 from olap_partmove._partmove.tree.paths import DEFAULT_ROOT
 
-from .zookeeper_files.damage import DamagedFile
-from .zookeeper_files.folders import DataFolder, folders_of
+from .programs import folder_of, run, tell_passed_over
+from .zookeeper_files.folders import DataFolder
 from .zookeeper_files.member import NOT_THERE, Member, Tree, choose_member
 from .zookeeper_files.replay import Replay
 from .zookeeper_files.snapshot import SnapshotScan, open_snapshot
@@ -51,7 +46,7 @@ def take_census(folder: DataFolder, places: Places) -> Census:
         tables = find_tables(scan, log, folder, "/")
         return tuple(table.shard_path for table in tables), scan.end_of_records
 
-    member, (shard_paths, end) = choose_member(folder, marks_a_shard, look, passed_over=_passed_over)
+    member, (shard_paths, end) = choose_member(folder, marks_a_shard, look, passed_over=tell_passed_over)
     census = Census(shard_paths, places)
     start, cut = _start(member), len(folder.chroot.encode())
     unpack = _TIMES_AND_OWNER.unpack
@@ -68,21 +63,8 @@ def take_census(folder: DataFolder, places: Places) -> Census:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the result as JSON; the exit status is 0, or 1 after one sentence on stderr."""
-    parser = argparse.ArgumentParser(prog="census.py", description="Tell what fills a ZooKeeper ensemble.")
-    parser.add_argument("settings", type=Path, help="a file with the settings, a JSON object")
-    path = parser.parse_args(argv).settings
-    try:
-        result = census_of(json_object(path.read_bytes()))
-    except PartMoveError as error:
-        _tell(str(error))
-        return 1
-    except (OSError, ValueError) as error:
-        _tell(f"{path} cannot be read: {error}.")
-        return 1
-    json.dump(result, sys.stdout)
-    sys.stdout.write("\n")
-    return 0
+    """Print the result as JSON; the exit status is that of `run`."""
+    return run(census_of, argv, "Tell what fills a ZooKeeper ensemble.")
 
 
 def census_of(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,15 +75,13 @@ def census_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     unknown = sorted(settings.keys() - _SETTINGS)
     if unknown:
         raise EnsembleError(f"The setting {unknown[0]} is not known", remedy="Remove it")
-    folders = folders_of("hot", settings.get("files"))
-    if len(folders) != 1:
-        raise EnsembleError("The files of several ensembles were given", remedy="Give those of one member")
+    folder = folder_of(settings.get("files"))
     places = Places(
         check_shard_path(settings.get("coordination_root") or DEFAULT_ROOT),
         check_shard_path(settings.get("ddl_path") or DDL_PATH),
     )
     limits = limits_of(settings)
-    census = take_census(folders[0], places)
+    census = take_census(folder, places)
     return result_of(census, limits, census.newest)
 
 
@@ -111,11 +91,3 @@ def _start(member: Member) -> int:
     with open_snapshot(member.snapshot) as scan:
         found = (offset for offset, path, _data, _stored in scan.records() if path == top)
         return next(found, NOT_THERE)
-
-
-def _passed_over(error: DamagedFile) -> None:
-    _tell(f"{error.message}; an older snapshot is read instead")
-
-
-def _tell(message: str) -> None:
-    sys.stderr.write(f"census: {message}\n")

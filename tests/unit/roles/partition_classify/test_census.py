@@ -95,7 +95,7 @@ def test_the_program_prints_the_result_as_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "settings.json cannot be read"),
+        ("{", "settings.json is no JSON object"),
         ('{"files": {"data_dir": "/none"}}', "/none/version-2 cannot be read: No such file or directory"),
         ("{}", "The folder of ensemble hot is of type NoneType"),
         ('{"files": {}}', "The files of ensemble hot have no data_dir"),
@@ -109,7 +109,7 @@ def test_what_it_cannot_do_it_says_in_a_sentence(
     assert main([str(settings)]) == 1
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("census: ")
+    assert err.startswith("partition_classify: ")
     assert err.count("\n") == 1
     assert message in err
 

@@ -59,6 +59,20 @@ def test_what_the_log_did_counts(tmp_path: Path) -> None:
     assert (after[changed].data, after[changed].version) == (b"changed", 1)
 
 
+def test_a_table_that_only_the_log_has(tmp_path: Path) -> None:
+    write_generated(tmp_path, TREE, zxid=1000)
+    writer = LogWriter(1001)
+    path = "/new"
+    for name in ("", "/replicas", "/replicas/r1", "/replicas/r1/parts", "/replicas/r1/parts/all_1_1_0"):
+        writer.add(log.CREATE, log.create(f"{path}{name}", b"data"))
+    writer.write(tmp_path)
+    found = taken(tmp_path, path, FIRST)
+    assert [each for each in found if each.path.startswith(path)] == [
+        SavedZnode("hot", "/new/replicas/r1/parts/all_1_1_0", b"data", 0)
+    ]
+    assert len(found) == 1 + TREE.parts // 3
+
+
 def test_paths_are_below_the_chroot(tmp_path: Path) -> None:
     write_generated(tmp_path, TREE)
     top, _slash, below = FIRST[1:].partition("/")

@@ -6,13 +6,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from olap_partmove._partmove.errors import PlanError
-from olap_partmove._partmove.plan.staging import check_writable
+from olap_partmove._partmove.plan.staging import check_writable, failures_told
 
 from .figures import MergeFigures, ReportFigures, json_text
 from .merges import sql_lines
@@ -35,7 +35,7 @@ def prepare_report(folder: Path) -> None:
             "The Python of the job has no package jinja2, which the report is written with",
             remedy="Install Jinja2 for it, or do without a report",
         )
-    with _told(folder):
+    with failures_told(partial(_unwritable, folder)):
         folder.mkdir(parents=True, exist_ok=True)
         check_writable(folder)
 
@@ -49,7 +49,7 @@ def write_report(figures: ReportFigures, merges: Iterable[MergeFigures], folder:
     from .page import html_text  # noqa: PLC0415 - needs Jinja2, as no other part of the job does
 
     contents: tuple[Iterable[str], ...] = ([html_text(figures)], [json_text(figures)], sql_lines(merges))
-    with _told(folder):
+    with failures_told(partial(_unwritable, folder)):
         for name, content in zip(REPORT_FILES, contents, strict=True):
             written = folder / f".{name}.new"
             with written.open("w", encoding="utf-8") as file:
@@ -57,12 +57,8 @@ def write_report(figures: ReportFigures, merges: Iterable[MergeFigures], folder:
             written.replace(folder / name)
 
 
-@contextmanager
-def _told(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise PlanError(
-            f"{folder}: the report cannot be written there: {error.strerror or error}",
-            remedy="Give a folder with room in it that this user can write to; the old plan is still there",
-        ) from error
+def _unwritable(folder: Path, error: OSError) -> PlanError:
+    return PlanError(
+        f"{folder}: the report cannot be written there: {error.strerror or error}",
+        remedy="Give a folder with room in it that this user can write to; the old plan is still there",
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -41,6 +42,14 @@ def test_a_page_that_cannot_be_put_in_its_place_is_told(tmp_path: Path) -> None:
     (tmp_path / "report.html").mkdir()
     with pytest.raises(PlanError, match=f"^{tmp_path}: the report cannot be written there: Is a directory. "):
         write_report(empty(), (), tmp_path)
+
+
+def test_spark_that_is_lost_meanwhile_is_no_fault_of_the_folder(tmp_path: Path) -> None:
+    def lost(_number: int) -> NoReturn:
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        write_report(empty(), map(lost, range(1)), tmp_path)
 
 
 def test_all_files_are_written_and_nothing_else(tmp_path: Path) -> None:

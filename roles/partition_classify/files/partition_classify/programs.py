@@ -1,0 +1,71 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the programs have in common that read the files of a member, as their settings say, without Spark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from olap_partmove._partmove.envelope import json_object
+from olap_partmove._partmove.errors import EnsembleError, PartMoveError
+
+from .zookeeper_files.damage import DamagedFile
+from .zookeeper_files.folders import DataFolder, folders_of
+
+Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Does what the settings ask for; raises PartMoveError and OSError."""
+
+
+def run(answer: Answer, argv: Sequence[str], description: str) -> int:
+    """Print the answer to the settings that ``argv`` names a file of, as JSON.
+
+    The exit status is 0, or 1 after one sentence on stderr.
+    """
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("settings", type=Path, help="a file with the settings, a JSON object")
+    path = parser.parse_args(argv).settings
+    try:
+        found = answer(_settings(path))
+    except PartMoveError as error:
+        _tell(str(error))
+        return 1
+    except OSError as error:
+        _tell(f"{error.filename}: {error.strerror}.")
+        return 1
+    json.dump(found, sys.stdout)
+    sys.stdout.write("\n")
+    return 0
+
+
+def folder_of(files: object) -> DataFolder:
+    """The folder of one member; raises EnsembleError for any other setting ``files``."""
+    folders = folders_of("hot", files)
+    if len(folders) != 1:
+        raise EnsembleError("The files of several ensembles were given", remedy="Give those of one member")
+    return folders[0]
+
+
+def tell_passed_over(error: DamagedFile) -> None:
+    """Say which snapshot is not read."""
+    _tell(f"{error.message}; an older snapshot is read instead")
+
+
+def _settings(path: Path) -> Mapping[str, Any]:
+    try:
+        return json_object(path.read_bytes())
+    except ValueError as error:
+        raise EnsembleError(
+            f"{path} is no JSON object: {error}",
+            remedy="Give a file with the settings",
+        ) from error
+
+
+def _tell(message: str) -> None:
+    sys.stderr.write(f"partition_classify: {message}\n")
