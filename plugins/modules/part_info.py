@@ -17,6 +17,7 @@ author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
   - olap.partmove.ensembles.read_only
+  - olap.partmove.ensembles
   - olap.partmove.attributes
   - olap.partmove.attributes.read_only
   - olap.partmove.attributes.action_group

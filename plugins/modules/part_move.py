@@ -38,6 +38,7 @@ author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
   - olap.partmove.ensembles
+  - olap.partmove.ensembles.lock
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
   - olap.partmove.attributes

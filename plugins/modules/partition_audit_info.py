@@ -23,6 +23,7 @@ author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
   - olap.partmove.ensembles.read_only
+  - olap.partmove.ensembles
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.attributes
   - olap.partmove.attributes.read_only

@@ -28,6 +28,7 @@ author:
 extends_documentation_fragment:
   - olap.partmove.clickhouse_server
   - olap.partmove.ensembles.read_only
+  - olap.partmove.ensembles
   - olap.partmove.attributes
   - olap.partmove.attributes.read_only
   - olap.partmove.attributes.action_group

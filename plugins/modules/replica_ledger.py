@@ -31,6 +31,7 @@ author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
   - olap.partmove.ensembles.read_only
+  - olap.partmove.ensembles
   - olap.partmove.clickhouse_server
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
