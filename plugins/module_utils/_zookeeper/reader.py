@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from types import TracebackType
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from .._partmove.errors import AccessDenied, EnsembleError
 from .._partmove.tree.batches import MAX_BYTES
-from .._partmove.tree.znodes import Znode
+from .._partmove.tree.znodes import Found, Query, Znode
 from .options import EnsembleOptions
 from .pace import Pace
 from .session import LOST, Session
@@ -25,8 +25,8 @@ from .wire import (
     UNIMPLEMENTED,
     Exists,
     MultiRead,
-    ReadKind,
     ReadRequest,
+    Section,
     SingleRead,
     Sync,
     wire_path,
@@ -39,7 +39,6 @@ ANSWER_BYTES = 1024 * 1024
 
 _NOT_KNOWN = (UNIMPLEMENTED, BAD_ARGUMENTS)
 
-_Found = TypeVar("_Found")
 _Entered = TypeVar("_Entered", bound="Reader")
 
 
@@ -68,8 +67,7 @@ class Reader:
         self._options = options
         self._session = Session(options, label)
         self._pace = Pace(options.reads_per_second)
-        self._data_size = AnswerSize(8 * 1024)
-        self._children_size = AnswerSize(64 * 1024)
+        self._sizes = {DATA.type: AnswerSize(8 * 1024), CHILDREN.type: AnswerSize(64 * 1024)}
         try:
             self._multi_read = self._has_multi_read()
         except BaseException:
@@ -103,11 +101,25 @@ class Reader:
             EnsembleUnreachable: no answer within the operation timeout, reconnecting included.
             AccessDenied: the identity may not read a znode.
         """
-        return self._read(DATA, self._data_size, paths, "" if absolute else self._options.chroot)
+        return self._read([Section(DATA, paths)], "" if absolute else self._options.chroot)[0]
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """Names of the children of each path, sorted; None where there is no znode. Raises as `read` does."""
-        return self._read(CHILDREN, self._children_size, paths, self._options.chroot)
+        return self._read([Section(CHILDREN, paths)], self._options.chroot)[1]
+
+    def ask(self, queries: Sequence[Query]) -> list[Found]:
+        """The answers to each query, in order. Raises as `read` does."""
+        sections = [
+            section
+            for query in queries
+            for section in (Section(DATA, query.znodes), Section(CHILDREN, query.children))
+        ]
+        found = self._read(sections, self._options.chroot)
+        znodes, children = iter(found[0]), iter(found[1])
+        return [
+            Found(list(islice(znodes, len(query.znodes))), list(islice(children, len(query.children))))
+            for query in queries
+        ]
 
     def sync(self, path: str) -> None:
         """Wait until the server of this session has seen all that the leader had committed."""
@@ -120,32 +132,34 @@ class Reader:
         self._session.close()
 
     def _read(
-        self, kind: ReadKind[_Found], size: AnswerSize, paths: Sequence[str], chroot: str
-    ) -> list[_Found | None]:
-        found: list[_Found | None] = []
-        requests: Iterator[ReadRequest[_Found]]
+        self, sections: Sequence[Section], chroot: str
+    ) -> tuple[list[Znode | None], list[tuple[str, ...] | None]]:
+        """All znodes of the sections, and all lists of children, each in their order."""
+        found: dict[int, list[Any]] = {DATA.type: [], CHILDREN.type: []}
+        requests: Iterator[ReadRequest]
         if self._multi_read:
-            requests, window = _batches(kind, size, paths, chroot), BATCHES_IN_FLIGHT
+            requests, window = _multi_reads(chroot, sections, self._sizes), BATCHES_IN_FLIGHT
         else:
-            requests, window = map(partial(SingleRead, kind, chroot), paths), SINGLES_IN_FLIGHT
+            requests, window = _single_reads(chroot, sections), SINGLES_IN_FLIGHT
         for request, answer in self._session.stream(map(self._paced, requests), window):
             if self._multi_read and answer.error in _NOT_KNOWN:
                 # The session went over to a member of an older version.
                 self._multi_read = False
-                return self._read(kind, size, paths, chroot)
-            found += request.decode(answer, self._refuse)
-            size.learn(len(request.paths), len(answer.packet))
-        return found
+                return self._read(sections, chroot)
+            for kind, results, size in request.decode(answer, self._refuse):
+                found[kind.type] += results
+                self._sizes[kind.type].learn(len(results), size)
+        return found[DATA.type], found[CHILDREN.type]
 
-    def _paced(self, request: ReadRequest[_Found]) -> ReadRequest[_Found]:
+    def _paced(self, request: ReadRequest) -> ReadRequest:
         """The request, when it may be sent."""
-        self._pace.wait(len(request.paths))
+        self._pace.wait(request.paths)
         return request
 
     def _has_multi_read(self) -> bool:
         """Try it: a server that has none says so, drops the connection, or both."""
         for _each in range(2):
-            answer = self._session.try_once(MultiRead(DATA, "", ("/",)))
+            answer = self._session.try_once(MultiRead("", [Section(DATA, ("/",))]))
             if answer.error in _NOT_KNOWN:
                 return False
             if answer.error not in LOST:
@@ -163,15 +177,45 @@ class Reader:
         raise EnsembleError(f"Error {code} from {self._session.label} for {path}")
 
 
-def _batches(
-    kind: ReadKind[_Found], size: AnswerSize, paths: Sequence[str], chroot: str
-) -> Iterator[MultiRead[_Found]]:
-    begin = 0
-    while begin < len(paths):
-        end = begin + size.batch()
-        request = MultiRead(kind, chroot, paths[begin:end])
-        while request.size > MAX_BYTES and len(request.paths) > 1:
-            end = begin + len(request.paths) // 2
-            request = MultiRead(kind, chroot, paths[begin:end])
+def _single_reads(chroot: str, sections: Sequence[Section]) -> Iterator[ReadRequest]:
+    for kind, paths in sections:
+        for path in paths:
+            yield SingleRead(kind, chroot, path)
+
+
+def _multi_reads(
+    chroot: str, sections: Sequence[Section], sizes: Mapping[int, AnswerSize]
+) -> Iterator[ReadRequest]:
+    """Requests for all sections in order, each for as much as its answer is expected to hold."""
+    filled: list[Section] = []
+    room = 1.0
+    for kind, paths in sections:
+        begin = 0
+        while begin < len(paths):
+            batch = sizes[kind.type].batch()
+            count = min(len(paths) - begin, int(room * batch))
+            if count or not filled:
+                end = begin + max(1, count)
+                filled.append(Section(kind, paths[begin:end]))
+                room -= (end - begin) / batch
+                begin = end
+            else:
+                yield from _within_bytes(chroot, filled)
+                filled, room = [], 1.0
+    if filled:
+        yield from _within_bytes(chroot, filled)
+
+
+def _within_bytes(chroot: str, sections: Sequence[Section]) -> Iterator[ReadRequest]:
+    """One request for the sections, or more where a server would not take it for its size."""
+    request = MultiRead(chroot, sections)
+    if request.size <= MAX_BYTES or request.paths == 1:
         yield request
-        begin = end
+    elif len(sections) > 1:
+        for section in sections:
+            yield from _within_bytes(chroot, [section])
+    else:
+        ((kind, paths),) = sections
+        half = len(paths) // 2
+        yield from _within_bytes(chroot, [Section(kind, paths[:half])])
+        yield from _within_bytes(chroot, [Section(kind, paths[half:])])

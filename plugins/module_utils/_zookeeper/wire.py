@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from struct import Struct
-from typing import Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from .._partmove.errors import PartMoveError
 from .._partmove.tree.batches import MAX_BYTES, MAX_OPS
@@ -136,67 +136,83 @@ class ReadKind(Generic[Found]):
     take: Callable[[str, bytes, int], tuple[Found, int]]
 
 
-class ReadRequest(Request, Generic[Found]):
+class Section(NamedTuple):
+    """What is read of some paths in a row."""
+
+    kind: ReadKind[Any]
+    paths: Sequence[str]
+
+
+class SectionRead(NamedTuple):
+    """What an answer has for one section."""
+
+    kind: ReadKind[Any]
+    found: list[Any]
+    """One for each path, in order; None where there is no znode."""
+    size: int
+    """How many bytes of the answer that took."""
+
+
+class ReadRequest(Request):
     """Reads one or more paths."""
 
-    def __init__(self, kind: ReadKind[Found], paths: Sequence[str], payload: bytes) -> None:
-        super().__init__(payload)
-        self.paths = paths
-        self._take = kind.take
+    sections: Sequence[Section]
 
-    def decode(self, answer: Answer, refuse: Refuse) -> list[Found | None]:
-        """What was found at each path, None where there is no znode."""
+    @property
+    def paths(self) -> int:
+        """How many paths are read."""
+        return sum(len(section.paths) for section in self.sections)
+
+    def decode(self, answer: Answer, refuse: Refuse) -> list[SectionRead]:
+        """What was found, a section of the request each."""
         raise NotImplementedError
 
 
-class MultiRead(ReadRequest[Found]):
-    """Reads many paths in one request; ZooKeeper 3.6 and later."""
+class MultiRead(ReadRequest):
+    """Reads many paths in one request, in order; ZooKeeper 3.6 and later."""
 
     type = _MULTI_READ
 
-    def __init__(self, kind: ReadKind[Found], chroot: str, paths: Sequence[str]) -> None:
+    def __init__(self, chroot: str, sections: Sequence[Section]) -> None:
+        self.sections = sections
         chunks: list[bytes] = []
-        for path in paths:
-            name = wire_path(chroot, path)
-            chunks += (_HEADER_INT.pack(kind.type, 0, -1, len(name)), name, _NO_WATCH)
+        for kind, paths in sections:
+            for path in paths:
+                name = wire_path(chroot, path)
+                chunks += (_HEADER_INT.pack(kind.type, 0, -1, len(name)), name, _NO_WATCH)
         chunks.append(_END)
-        super().__init__(kind, paths, b"".join(chunks))
+        super().__init__(b"".join(chunks))
 
-    def decode(self, answer: Answer, refuse: Refuse) -> list[Found | None]:
-        """What was found at each path, None where there is no znode."""
+    def decode(self, answer: Answer, refuse: Refuse) -> list[SectionRead]:
+        """What was found, a section of the request each."""
         packet, offset, error = answer
         if error:
-            refuse(self.paths[0], error)
-        take = self._take
-        results: list[Found | None] = []
-        for path in self.paths:
-            kind, _done, _error, code = _HEADER_INT.unpack_from(packet, offset)
-            if kind == _ERROR:
-                offset += _HEADER_INT.size
-                if code != NO_NODE:
-                    refuse(path, code)
-                results.append(None)
-            else:
-                found, offset = take(path, packet, offset + _HEADER.size)
-                results.append(found)
-        return results
+            refuse(self.sections[0].paths[0], error)
+        sections: list[SectionRead] = []
+        for kind, paths in self.sections:
+            found, end = _take_all(kind, paths, packet, offset, refuse)
+            sections.append(SectionRead(kind, found, end - offset))
+            offset = end
+        return sections
 
 
-class SingleRead(ReadRequest[Found]):
+class SingleRead(ReadRequest):
     """Reads one path, for servers without MultiRead."""
 
-    def __init__(self, kind: ReadKind[Found], chroot: str, path: str) -> None:
-        super().__init__(kind, (path,), _string(wire_path(chroot, path)) + _NO_WATCH)
+    def __init__(self, kind: ReadKind[Any], chroot: str, path: str) -> None:
+        super().__init__(_string(wire_path(chroot, path)) + _NO_WATCH)
+        self.sections = (Section(kind, (path,)),)
         self.type = kind.type
 
-    def decode(self, answer: Answer, refuse: Refuse) -> list[Found | None]:
-        """What was found at the path, None where there is no znode."""
-        (path,) = self.paths
+    def decode(self, answer: Answer, refuse: Refuse) -> list[SectionRead]:
+        """What was found at the path."""
+        ((kind, (path,)),) = self.sections
         if answer.error == NO_NODE:
-            return [None]
+            return [SectionRead(kind, [None], len(answer.packet))]
         if answer.error:
             refuse(path, answer.error)
-        return [self._take(path, answer.packet, answer.offset)[0]]
+        found = kind.take(path, answer.packet, answer.offset)[0]
+        return [SectionRead(kind, [found], len(answer.packet))]
 
 
 class MultiWrite(Request):
@@ -301,6 +317,25 @@ def wire_path(chroot: str, path: str) -> bytes:
 
 def _string(text: bytes) -> bytes:
     return _INT.pack(len(text)) + text
+
+
+def _take_all(
+    kind: ReadKind[Any], paths: Sequence[str], packet: bytes, offset: int, refuse: Refuse
+) -> tuple[list[Any], int]:
+    """What a multiRead found at each path from the offset on, and where it ends."""
+    take = kind.take
+    results: list[Any] = []
+    for path in paths:
+        result, _done, _error, code = _HEADER_INT.unpack_from(packet, offset)
+        if result == _ERROR:
+            offset += _HEADER_INT.size
+            if code != NO_NODE:
+                refuse(path, code)
+            results.append(None)
+        else:
+            found, offset = take(path, packet, offset + _HEADER.size)
+            results.append(found)
+    return results, offset
 
 
 def _take_data(path: str, packet: bytes, offset: int) -> tuple[Znode, int]:

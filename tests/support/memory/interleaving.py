@@ -11,9 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import (
+    ask_one_by_one,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Found,
     Multi,
     Outcome,
+    Query,
     Unknown,
     Znode,
 )
@@ -145,6 +150,10 @@ class WatchedStore:
         """One step."""
         self._step("children", paths)
         return self._store.children(paths)
+
+    def ask(self, queries: Sequence[Query]) -> list[Found]:
+        """A step for the znodes of each query, and one for the children."""
+        return ask_one_by_one(self, queries)
 
     def sync(self, path: str) -> None:
         """One step."""

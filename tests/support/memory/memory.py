@@ -14,10 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import (
+    ask_one_by_one,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Delete,
+    Found,
     Multi,
     Outcome,
+    Query,
     Znode,
 )
 from support.memory.history import History
@@ -181,6 +186,10 @@ class MemoryStore:
         """As a ZnodeReader does."""
         self._see()
         return self.ensemble.children(paths, self.member)
+
+    def ask(self, queries: Sequence[Query]) -> list[Found]:
+        """As a ZnodeReader does; something else may come between any two answers."""
+        return ask_one_by_one(self, queries)
 
     def sync(self, path: str) -> None:
         """Let the member catch up."""

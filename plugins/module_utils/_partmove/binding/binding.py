@@ -62,18 +62,32 @@ def read_binding(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLay
     Raises BoundElsewhere where the shard path is bound to another coordination root, another path of hot, or
     another cold ensemble.
     """
-    binding = read_binding_of_any_cold(hot, cold, root, layout)
-    _refuse_other_cold(binding, hot, layout)
-    return binding
+    known = hot.read([known_cold_path(root, layout.path)])[0]
+    return binding_of(hot, root, layout, known, cold.read([layout.path])[0])
 
 
 def read_binding_of_any_cold(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout) -> Binding:
     """As `read_binding`, for what has to tell of another cold ensemble, or is true with any."""
+    known = hot.read([known_cold_path(root, layout.path)])[0]
+    return binding_of_any_cold(hot, root, layout, known, cold.read([layout.path])[0])
+
+
+def binding_of(
+    hot: ZnodeStore, root: str, layout: ShardLayout, known: Znode | None, in_cold: Znode | None
+) -> Binding:
+    """As `read_binding`, of what was read in hot at `known_cold_path` and in cold at the shard path."""
+    binding = binding_of_any_cold(hot, root, layout, known, in_cold)
+    _refuse_other_cold(binding, hot, layout)
+    return binding
+
+
+def binding_of_any_cold(
+    hot: ZnodeStore, root: str, layout: ShardLayout, known: Znode | None, in_cold: Znode | None
+) -> Binding:
+    """As `binding_of`, for what has to tell of another cold ensemble, or is true with any."""
     here = HotSide(f"{hot.chroot}{layout.path}", f"{hot.chroot}{root}")
-    known_path = known_cold_path(root, layout.path)
-    known = hot.read([known_path])[0]
-    znode = cold.read([layout.path])[0]
-    binding = Binding(znode, None if znode is None else parse_marker(znode), known, known_path, here)
+    marker = None if in_cold is None else parse_marker(in_cold)
+    binding = Binding(in_cold, marker, known, known_cold_path(root, layout.path), here)
     _refuse_other_side(binding, layout)
     return binding
 

@@ -20,6 +20,7 @@ from ..gates.gate import Refusal
 from ..gates.names import GateName
 from ..gates.servers import ServerCheck
 from ..shard.facts import PartitionFacts, ShardFacts
+from ..shard.reader import Survey
 from ..text import few
 from .detached import detached_since
 from .leased_shard import LeasedShard
@@ -39,24 +40,23 @@ class Aftermath:
 
     def check(
         self,
+        asked: ShardFacts,
         switched: Mapping[str, PartitionFacts],
         detached_before: Mapping[str, frozenset[str]],
         report: ShardReport,
     ) -> None:
         """Move what is not as it must be from ``report.moved`` to deferred (undone) or failed.
 
-        ``switched`` holds the facts as of before the switch. Looks at what is in ``report.moved`` only,
-        so that it can be called again. Raises LeaseLost, EnsembleError.
+        ``asked`` has the replicas whose servers are asked; one that was added since makes a switch undone
+        anyway. ``switched`` holds the facts as of before the switch. Looks at what is in ``report.moved``
+        only, so that it can be called again. Raises LeaseLost, EnsembleError.
         """
         moved = [switched[each] for each in sorted(switched.keys() & report.moved.keys())]
         # Before hot is read: a part that a server has made active is in hot by then, and so is found late.
-        failures = self._server_failures(self._leased.shard(), moved, detached_before)
-        # Before that, too: an insert gives up its lock and registers its part at one instant.
-        locked = self._locked(switched)
-        shard = self._leased.shard()
-        late = locked | self._late(shard, switched)
-        gone = self._gone(shard, switched)
-        self._leased.confirm()
+        failures = self._server_failures(asked, moved, detached_before)
+        survey = self._leased.survey(sorted(switched))
+        late = self._late(survey, switched)
+        gone = self._gone(survey, switched)
         for each in sorted(switched.keys() & report.moved.keys() & late.keys()):
             undone = self._undo(each, switched[each])
             if undone:
@@ -69,37 +69,36 @@ class Aftermath:
         for each in sorted(report.moved.keys() & failures.keys()):
             report.fail(each, failures[each])
 
-    def _late(self, shard: ShardFacts, switched: Mapping[str, PartitionFacts]) -> dict[str, str]:
+    def _late(self, survey: Survey, switched: Mapping[str, PartitionFacts]) -> dict[str, str]:
         """Partition id → what is in hot, or on its way there, although the partition is cold."""
         late: dict[str, str] = {}
-        for replica, parts in self._leased.names_in_hot(shard).items():
-            for each in parts.keys() & switched.keys():
-                late.setdefault(each, f"replica {replica} registered {few(parts[each])}")
-        for each in shard.pending.keys() & switched.keys():
-            entries = few(entry.where for entry in shard.pending[each])
-            late.setdefault(each, f"entries for the partition wait: {entries}")
-        for each, before in switched.items():
+        shard = survey.shard
+        for each, before in sorted(switched.items()):
+            held = survey.block_numbers.in_flight.get(each)
+            registered = {name: parts for name, parts in survey.partitions[each].hot.items() if parts}
+            entries = shard.pending.get(each)
             added = [replica.name for replica in shard.replicas if replica.name not in before.hot]
-            if added:
-                late.setdefault(each, f"replica {few(added)} was added, which does not get cold parts")
+            if held:
+                late[each] = f"an insert holds a block number ({few(held)})"
+            elif registered:
+                replica, parts = next(iter(registered.items()))
+                late[each] = f"replica {replica} registered {few(parts)}"
+            elif entries:
+                late[each] = f"entries for the partition wait: {few(entry.where for entry in entries)}"
+            elif added:
+                late[each] = f"replica {few(added)} was added, which does not get cold parts"
         return late
 
-    def _locked(self, switched: Mapping[str, PartitionFacts]) -> dict[str, str]:
-        """Partition id → inserts that hold a block number, and so will register a part in hot."""
-        locks = self._leased.inserts_in_flight(sorted(switched))
-        return {each: f"an insert holds a block number ({few(paths)})" for each, paths in locks.items()}
-
-    def _gone(self, shard: ShardFacts, switched: Mapping[str, PartitionFacts]) -> dict[str, list[str]]:
+    def _gone(self, survey: Survey, switched: Mapping[str, PartitionFacts]) -> dict[str, list[str]]:
         """Partition id → paths of copies that are not there any more, of replicas that still are."""
-        cold = self._leased.names_in_cold(shard)
-        gone = {
-            each: [
+        gone: dict[str, list[str]] = {}
+        for each, before in switched.items():
+            cold = survey.partitions[each].cold
+            gone[each] = [
                 part.znode.path
                 for part in before.hot_parts
-                if part.replica in cold and part.name.text not in cold[part.replica].get(each, ())
+                if part.replica in cold and part.name.text not in cold[part.replica]
             ]
-            for each, before in switched.items()
-        }
         return {each: paths for each, paths in gone.items() if paths}
 
     def _undo(self, partition_id: str, before: PartitionFacts) -> bool:

@@ -104,8 +104,12 @@ class Direction(Protocol):
     def look_after(
         self,
         leased: LeasedShard,
+        shard: ShardFacts,
         switched: Mapping[str, PartitionFacts],
         detached_before: Mapping[str, frozenset[str]],
         report: ShardReport,
     ) -> None:
-        """Look at the switched partitions again; take from ``report.moved`` what is not as it must be."""
+        """Ask the servers, and look at the switched partitions again.
+
+        Takes from ``report.moved`` what is not as it must be. ``shard`` has the replicas that are asked.
+        """

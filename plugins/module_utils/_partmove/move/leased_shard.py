@@ -20,7 +20,7 @@ from ..errors import PartMoveError
 from ..formats.layout import ShardLayout
 from ..lease.lease import Lease, confirm_lease, raise_if_lease_lost
 from ..shard.facts import ShardFacts
-from ..shard.reader import Look, ShardReader
+from ..shard.reader import Look, ShardReader, Survey
 from ..tree.batches import fits, pack
 from ..tree.paths import does_not_stay, missing_on_the_way, refuse_unwritable
 from ..tree.ports import ZnodeStore
@@ -145,17 +145,14 @@ class LeasedShard:
         """How hot and cold are bound to each other there."""
         return self._reader.binding()
 
-    def names_in_hot(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
-        """Replica → partition id → names of parts in hot."""
-        return self._reader.names_in_hot(shard)
+    def survey(self, partition_ids: Sequence[str]) -> Survey:
+        """What is registered and what is under way, by names alone, none of it older than the call.
 
-    def names_in_cold(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
-        """Replica → partition id → names of parts in cold."""
-        return self._reader.names_in_cold(shard)
-
-    def inserts_in_flight(self, partition_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Partition id → paths of the locks of inserts that are under way; one without is no key."""
-        return self._reader.inserts_in_flight(partition_ids)
+        Raises as `look` does.
+        """
+        found = self._reader.survey(partition_ids)
+        self.confirm()
+        return found
 
     def confirm(self) -> None:
         """Raise LeaseLost where another run may have written since the lease was taken.

@@ -59,8 +59,7 @@ def look_nowhere(
 def _look_again(reader: ShardReader, servers: ServerCheck, before: ActiveNames, told: Nowhere) -> None:
     """Add the partitions that servers had on disk before to what is told."""
     suspects = sorted(before)
-    shard = reader.shard()
-    names = reader.registered_names(shard, suspects)
+    shard, names = reader.registered_names(suspects)
     try:
         after = servers.active(shard, suspects)
     except PartMoveError as error:

@@ -108,9 +108,9 @@ class ShardRun:
 
     def _look_first(self, wanted: Sequence[str]) -> None:
         """Sort out what can be told by reading alone, so that a run with nothing to do writes nothing."""
-        shard = self._reader.shard()
+        shard, found = self._reader.registered_names(wanted)
         nowhere: dict[str, RegisteredNames] = {}
-        for each, names in self._reader.registered_names(shard, wanted).items():
+        for each, names in found.items():
             stage = self._stage(names)
             if stage is Stage.DONE:
                 self._report.unchanged.add(each)
@@ -161,8 +161,9 @@ class ShardRun:
         self._defer_open(wanted, refusal)
 
     def _work_under_lease(self, leased: LeasedShard, partition_ids: Sequence[str]) -> None:
-        # Those of a lease that was lost before they were looked at.
-        self._look_after(leased)
+        if self._switched:
+            # Under a lease that was lost before they were looked at.
+            self._look_after(leased, leased.shard())
         try:
             pending = partition_ids
             for _round in range(ROUNDS):
@@ -241,7 +242,8 @@ class ShardRun:
             for _group in switch.groups(prepared, result):
                 self._record(prepared, result)
                 # At once: a part that was inserted meanwhile may be merged with the cold ones any moment.
-                self._look_after(leased)
+                if result.shard is not None:
+                    self._look_after(leased, result.shard)
         finally:
             # What was switched is known even where the lease or the ensemble was lost on the way.
             lost = dict.fromkeys(sorted(result.unclear), self._direction.refusals.not_found_out)
@@ -256,10 +258,10 @@ class ShardRun:
         rows = (switching(path, each, self._direction.parts(each), state) for each in partitions)
         self._world.journal.record(Event.SWITCHING, rows)
 
-    def _look_after(self, leased: LeasedShard) -> None:
+    def _look_after(self, leased: LeasedShard, shard: ShardFacts) -> None:
         """Look at what was switched; what is not looked at when the run ends is told as failed."""
         if self._switched:
-            self._direction.look_after(leased, self._switched, self._detached, self._report)
+            self._direction.look_after(leased, shard, self._switched, self._detached, self._report)
             self._switched.clear()
 
     def _record(self, prepared: Mapping[str, PartitionFacts], result: SwitchResult) -> None:

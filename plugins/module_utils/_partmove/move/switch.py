@@ -25,7 +25,7 @@ from ..aligned import aligned
 from ..formats.state import State
 from ..gates.gate import Refusal
 from ..gates.names import GateName
-from ..shard.facts import PartitionFacts
+from ..shard.facts import PartitionFacts, ShardFacts
 from ..tree.ports import Clock
 from ..tree.znodes import Create, Op
 from .direction import Direction
@@ -48,6 +48,8 @@ class SwitchResult:
     refused: dict[str, Refusal] = field(default_factory=dict)
     unclear: set[str] = field(default_factory=set)
     """Those whose answer was lost, where an error came before it was found out what became of them."""
+    shard: ShardFacts | None = field(default=None, compare=False)
+    """The shard path as the last group was judged by it."""
     zxids: dict[str, int] = field(default_factory=dict, compare=False)
     """Partition id → transaction that switched it; 0 where nothing tells."""
 
@@ -113,6 +115,7 @@ class Switch:
         direction = self._direction
         ids = sorted(prepared)
         look = self._leased.look(ids, with_cold=direction.needs_cold)
+        result.shard = look.shard
         judgement = direction.judge(look, ids, self._leased.taken_at)
         result.refused.update(judgement.refused)
         checks = (*look.shard.fence, *judgement.checks)

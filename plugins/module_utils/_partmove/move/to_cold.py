@@ -163,6 +163,7 @@ class ToCold:
     def look_after(
         self,
         leased: LeasedShard,
+        shard: ShardFacts,
         switched: Mapping[str, PartitionFacts],
         detached_before: Mapping[str, frozenset[str]],
         report: ShardReport,
@@ -170,7 +171,7 @@ class ToCold:
         """Undo the switch of what got a part or a replica meanwhile, and look at the disks."""
         moved = set(report.moved)
         try:
-            Aftermath(leased, self._world.servers).check(switched, detached_before, report)
+            Aftermath(leased, self._world.servers).check(shard, switched, detached_before, report)
         finally:
             undone = {each: report.deferred[each] for each in moved & report.deferred.keys()}
             self._world.journal.record(Event.UNDONE, refused(leased.layout.path, undone))

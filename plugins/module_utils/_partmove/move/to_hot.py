@@ -190,13 +190,14 @@ class ToHot:
     def look_after(
         self,
         leased: LeasedShard,
+        shard: ShardFacts,
         switched: Mapping[str, PartitionFacts],
         detached_before: Mapping[str, frozenset[str]],
         report: ShardReport,
     ) -> None:
         """Whether a server took a part out of the table before hot had it again."""
         parts = [part.name for each in switched.values() for part in each.only_in_cold]
-        failures = detached_since(self._world.servers, leased.shard(), parts, detached_before)
+        failures = detached_since(self._world.servers, shard, parts, detached_before)
         for each in sorted(failures.keys() & report.moved.keys()):
             report.fail(each, failures[each])
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ..aligned import aligned
 from ..tree.ports import ZnodeReader, ZnodeStore
-from ..tree.znodes import Committed, Create, Delete, Multi, Op, Outcome, SetData, Znode
+from ..tree.znodes import Committed, Create, Delete, Found, Multi, Op, Outcome, Query, SetData, Znode
 
 Save = Callable[[str, Sequence[Znode]], None]
 """Keeps the znodes of an ensemble, ``hot`` or ``cold``; what it does not raise for is on disk."""
@@ -74,6 +74,10 @@ class SavingStore:
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """Names of the children of each path, sorted."""
         return self._store.children(paths)
+
+    def ask(self, queries: Sequence[Query]) -> list[Found]:
+        """The answers to each query, in order."""
+        return self._store.ask(queries)
 
     def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
         """Keep what the multis delete or change, then send them.

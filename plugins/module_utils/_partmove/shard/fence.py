@@ -10,12 +10,15 @@ was read in between.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from ..errors import NoSuchTable
 from ..formats.layout import ReplicaLayout, ShardLayout
-from ..tree.ports import ZnodeReader
-from ..tree.znodes import Check, Op, Znode
+from ..formats.table_metadata import TableMetadata, parse_table_metadata
+from ..tree.reading import Steps
+from ..tree.znodes import Check, Op, Query, Znode
 
 
 class ReplicaZnodes(NamedTuple):
@@ -44,6 +47,14 @@ class Fence(NamedTuple):
     replicas_parent: Znode
     columns: Znode
     metadata: Znode
+    shard: Znode
+    """The shard path's own znode: another transaction created it after the table was made again."""
+    children: tuple[str, ...]
+    """Names of what is below the shard path."""
+    replica_names: tuple[str, ...]
+    """Names of all replicas, sorted; others than those of ``replicas`` where one came or went meanwhile."""
+    definition: TableMetadata
+    """What ``metadata`` says."""
 
     @property
     def checks(self) -> tuple[Op, ...]:
@@ -61,13 +72,27 @@ class Fence(NamedTuple):
         return tuple(Check(znode.path, znode.stat.version) for znode in present)
 
 
-def read_fence(hot: ZnodeReader, layout: ShardLayout) -> Fence:
-    """Read the fence; raises NoSuchTable where a part of it is missing. Call ``hot.sync`` first."""
-    paths = [layout.log, layout.mutations, layout.replicas, layout.columns, layout.metadata]
-    found = [znode for znode in hot.read(paths) if znode is not None]
-    if len(found) != len(paths):
+def fence_steps(layout: ShardLayout, replicas: Sequence[str]) -> Steps[Fence]:
+    """Read the fence of a table with these replicas.
+
+    Raises NoSuchTable where a part of it is missing, and FormatError for metadata that is not understood.
+
+    Call ``hot.sync`` first. The replicas have to be those that are listed after the versions, or else one is
+    not fenced.
+    """
+    table = [layout.log, layout.mutations, layout.replicas, layout.columns, layout.metadata, layout.path]
+    layouts = [layout.replica(name) for name in replicas]
+    fields = [path for each in layouts for path in _paths_of(each)]
+    found = yield Query([*table, *fields], [layout.path, layout.replicas])
+    znodes = [znode for znode in found.znodes[: len(table)] if znode is not None]
+    children, names = found.children
+    if len(znodes) != len(table) or children is None or names is None:
         raise no_table(layout)
-    return Fence(_read_replicas(hot, layout), *found)
+    values = iter(found.znodes[len(table) :])
+    told = tuple(ReplicaZnodes(each, *islice(values, len(_paths_of(each)))) for each in layouts)
+    log, mutations, replicas_parent, columns, metadata, shard = znodes
+    definition = parse_table_metadata(metadata.data, metadata.path)
+    return Fence(told, log, mutations, replicas_parent, columns, metadata, shard, children, names, definition)
 
 
 def no_table(layout: ShardLayout) -> NoSuchTable:
@@ -78,11 +103,13 @@ def no_table(layout: ShardLayout) -> NoSuchTable:
     )
 
 
-def _read_replicas(hot: ZnodeReader, layout: ShardLayout) -> tuple[ReplicaZnodes, ...]:
-    layouts = [layout.replica(name) for name in hot.children([layout.replicas])[0] or ()]
-    fields = [
-        (each.host, each.is_active, each.is_lost, each.log_pointer, each.columns, each.metadata)
-        for each in layouts
-    ]
-    found = iter(hot.read([path for paths in fields for path in paths]))
-    return tuple(ReplicaZnodes(each, *(next(found) for _field in range(6))) for each in layouts)
+def _paths_of(replica: ReplicaLayout) -> tuple[str, ...]:
+    """Paths of what `ReplicaZnodes` holds besides the layout, in its order."""
+    return (
+        replica.host,
+        replica.is_active,
+        replica.is_lost,
+        replica.log_pointer,
+        replica.columns,
+        replica.metadata,
+    )

@@ -16,9 +16,11 @@ from ..formats.names import PartName, parse_part_name
 from ..formats.payload import CHECKSUMS, COLUMNS
 from ..formats.znode_text import READ_COLD_ZNODE
 from ..tree.ports import ZnodeReader
-from ..tree.znodes import Znode
+from ..tree.reading import Steps, read_alone
+from ..tree.znodes import Query, Znode
 from .facts import RegisteredPart
 
+_ATTEMPTS = 5
 _HOT, _COLD = "hot", "cold"
 """What readers of an ensemble are called; one of a member is called by its address."""
 
@@ -33,23 +35,64 @@ class PartNames:
         self._format_version = format_version
         self._known: dict[str, PartName] = {}
 
-    def listed(self, reader: ZnodeReader, replicas: Sequence[str]) -> list[list[tuple[str, PartName]]]:
-        """Path and name of every part, a list a replica. Raises FormatError for what is no part."""
-        folders = [self._layout.replica(name).parts for name in replicas]
-        return [
-            [(f"{folder}/{text}", self._parsed(reader, text, folder)) for text in names or ()]
-            for folder, names in aligned(folders, reader.children(folders))
-        ]
+    def renew(self, format_version: int) -> None:
+        """Forget all names: another table is there by now, whose parts may be named in another way."""
+        self._format_version = format_version
+        self._known.clear()
 
     def by_partition(
         self, reader: ZnodeReader, replicas: Sequence[str]
     ) -> dict[str, dict[str, list[PartName]]]:
         """Replica → partition id → names of its parts; every replica is a key. Raises FormatError."""
+        return self.of_lists(reader, replicas, reader.children(self.folders(replicas)))
+
+    def folders(self, replicas: Sequence[str]) -> list[str]:
+        """Where the parts of each replica are listed."""
+        return [self._layout.replica(name).parts for name in replicas]
+
+    def of_lists(
+        self, reader: ZnodeReader, replicas: Sequence[str], listed: Sequence[Sequence[str] | None]
+    ) -> dict[str, dict[str, list[PartName]]]:
+        """As `by_partition`, of what the folders were found to hold."""
         found: dict[str, dict[str, list[PartName]]] = {replica: {} for replica in replicas}
-        for replica, parts in aligned(replicas, self.listed(reader, replicas)):
+        for replica, parts in aligned(replicas, self._named(reader, replicas, listed)):
             for _path, name in parts:
                 found[replica].setdefault(name.partition_id, []).append(name)
         return found
+
+    def registered_steps(
+        self,
+        reader: ZnodeReader,
+        replicas: Sequence[str],
+        listed: Sequence[Sequence[str] | None],
+        wanted: frozenset[str],
+    ) -> Steps[dict[str, dict[str, list[RegisteredPart]]]]:
+        """Replica → partition id → parts, by name, of the partitions wanted; ``listed`` as in `of_lists`."""
+        for _attempt in range(_ATTEMPTS):
+            parts = [
+                (path, name)
+                for names in self._named(reader, replicas, listed)
+                for path, name in names
+                if name.partition_id in wanted
+            ]
+            read = yield from part_steps(parts)
+            # Parts that were merged after they were listed are gone, and what they became was not listed.
+            if len(read) == len(parts):
+                break
+            listed = (yield Query(children=self.folders(replicas))).children
+        found: dict[str, dict[str, list[RegisteredPart]]] = {name: {} for name in replicas}
+        for part in read:
+            found[part.replica].setdefault(part.name.partition_id, []).append(part)
+        return found
+
+    def _named(
+        self, reader: ZnodeReader, replicas: Sequence[str], listed: Sequence[Sequence[str] | None]
+    ) -> list[list[tuple[str, PartName]]]:
+        """Path and name of every part, a list a replica."""
+        return [
+            [(f"{folder}/{text}", self._parsed(reader, text, folder)) for text in names or ()]
+            for folder, names in aligned(self.folders(replicas), listed)
+        ]
 
     def _parsed(self, reader: ZnodeReader, text: str, folder: str) -> PartName:
         name = self._known.get(text)
@@ -72,9 +115,16 @@ def parse_name_in(reader: ZnodeReader, path: str, text: str, format_version: int
 
 def read_parts(reader: ZnodeReader, parts: Sequence[tuple[str, PartName]]) -> list[RegisteredPart]:
     """Read part znodes with their children; a part that is gone by now is left out."""
-    znodes = reader.read([path for path, _name in parts])
-    children = _read_children(
-        reader, [each for each in znodes if each is not None and each.stat.num_children]
+    return read_alone(reader, part_steps(parts))
+
+
+def part_steps(parts: Sequence[tuple[str, PartName]]) -> Steps[list[RegisteredPart]]:
+    """As `read_parts`."""
+    if not parts:
+        return []
+    znodes = (yield Query([path for path, _name in parts])).znodes
+    children = yield from _children_steps(
+        [each for each in znodes if each is not None and each.stat.num_children]
     )
     return [
         RegisteredPart(name, znode, children.get(znode.path, ()))
@@ -83,24 +133,24 @@ def read_parts(reader: ZnodeReader, parts: Sequence[tuple[str, PartName]]) -> li
     ]
 
 
-def _read_children(reader: ZnodeReader, parents: Sequence[Znode]) -> dict[str, tuple[Znode, ...]]:
+def _children_steps(parents: Sequence[Znode]) -> Steps[dict[str, tuple[Znode, ...]]]:
     """Path of the part → its children, by name.
 
     Servers give a part the two children of the legacy form. Names are asked for only where a part has
     others, which saves reading as many lists as there are parts.
     """
-    usual = _read_named(reader, {each.path: _LEGACY_CHILDREN for each in parents})
+    usual = yield from _named_steps({each.path: _LEGACY_CHILDREN for each in parents})
     other = [each.path for each in parents if len(usual[each.path]) != each.stat.num_children]
     if not other:
         return usual
-    listed = aligned(other, reader.children(other))
-    return usual | _read_named(reader, {path: names or () for path, names in listed})
+    listed = aligned(other, (yield Query(children=other)).children)
+    return usual | (yield from _named_steps({path: names or () for path, names in listed}))
 
 
-def _read_named(reader: ZnodeReader, names: Mapping[str, Sequence[str]]) -> dict[str, tuple[Znode, ...]]:
+def _named_steps(names: Mapping[str, Sequence[str]]) -> Steps[dict[str, tuple[Znode, ...]]]:
     """Path → those of the children with these names that are there."""
     paths = [f"{path}/{name}" for path, children in names.items() for name in children]
-    found = iter(reader.read(paths) if paths else ())
+    found = iter((yield Query(paths)).znodes if paths else ())
     return {
         path: tuple(child for child in islice(found, len(children)) if child is not None)
         for path, children in names.items()

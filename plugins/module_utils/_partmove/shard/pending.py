@@ -23,8 +23,9 @@ from ..formats.log_entry import LogEntry, parse_log_entry, partitions_named
 from ..formats.mutation_entry import MutationEntry, parse_mutation_entry
 from ..formats.quorum import parse_quorum_entry, quorum_parts
 from ..formats.state import STATE
-from ..tree.ports import ZnodeReader
-from .fence import ReplicaZnodes
+from ..tree.reading import Reading, Steps
+from ..tree.znodes import Query, Znode
+from .fence import Fence, ReplicaZnodes
 
 _NUMBER = re.compile("[0-9]{1,19}")
 
@@ -44,8 +45,7 @@ class EntryReader:
     A replica that was removed and added again under its name numbers its entries anew.
     """
 
-    def __init__(self, hot: ZnodeReader, layout: ShardLayout) -> None:
-        self._hot = hot
+    def __init__(self, layout: ShardLayout) -> None:
         self._layout = layout
         self._entries: dict[str, LogEntry] = {}
         self._created: dict[str, int] = {}
@@ -56,21 +56,27 @@ class EntryReader:
         self._entries.clear()
         self._created.clear()
 
-    def pending(self, replicas: Sequence[ReplicaZnodes], format_version: int) -> PendingEntries:
+    def pending_steps(self, replicas: Sequence[str], begun: Reading[Fence]) -> Steps[PendingEntries]:
         """Which partitions the queues and the unread end of the log name, and the table-wide entries.
 
-        The pointers were read before the queues, and the queues are read before the log: an entry
-        that moves from the log to a queue meanwhile is seen in one of the two. Raises FormatError.
+        ``begun`` has the pointers, which are read before the queues, and the queues are read before the log:
+        an entry that moves from the log to a queue meanwhile is seen in one of the two. Raises FormatError.
         """
-        self._forget_replaced(replicas)
-        named: defaultdict[str, list[LogEntry]] = defaultdict(list)
-        table_wide: list[str] = []
-        for entry in self._read(self._paths(replicas)):
-            if entry.table_wide:
-                table_wide.append(entry.where)
-            for partition_id in partitions_named(entry, format_version):
-                named[partition_id].append(entry)
-        return PendingEntries({each: tuple(found) for each, found in named.items()}, tuple(table_wide))
+        log = self._layout.log
+        queues = [self._layout.replica(name).queue for name in replicas]
+        *queued, logged = (yield Query(children=[*queues, log])).children
+        fence = begun.result
+        self._forget_replaced(fence.replicas)
+        oldest = min((_pointer(replica) for replica in fence.replicas), default=0)
+        paths = [f"{queue}/{name}" for queue, names in aligned(queues, queued) for name in names or ()]
+        paths += [f"{log}/{name}" for name in logged or () if _log_number(name, log) >= oldest]
+        fresh = [path for path in paths if path not in self._entries]
+        if fresh:
+            for path, znode in aligned(fresh, (yield Query(fresh)).znodes):
+                if znode is not None:
+                    self._entries[path] = parse_log_entry(znode.data, path)
+        entries = [self._entries[path] for path in paths if path in self._entries]
+        return _by_partition(entries, fence.definition.format_version)
 
     def _forget_replaced(self, replicas: Sequence[ReplicaZnodes]) -> None:
         for replica in replicas:
@@ -80,71 +86,82 @@ class EntryReader:
                 for path in [each for each in self._entries if each.startswith(prefix)]:
                     del self._entries[path]
 
-    def _paths(self, replicas: Sequence[ReplicaZnodes]) -> list[str]:
-        queues = [replica.layout.queue for replica in replicas]
-        paths = [
-            f"{queue}/{name}"
-            for queue, names in aligned(queues, self._hot.children(queues))
-            for name in names or ()
-        ]
-        oldest = min((_pointer(replica) for replica in replicas), default=0)
-        log = self._layout.log
-        names = self._hot.children([log])[0] or ()
-        return [*paths, *(f"{log}/{name}" for name in names if _log_number(name, log) >= oldest)]
 
-    def _read(self, paths: Sequence[str]) -> list[LogEntry]:
-        fresh = [path for path in paths if path not in self._entries]
-        for path, znode in aligned(fresh, self._hot.read(fresh)):
-            if znode is not None:
-                self._entries[path] = parse_log_entry(znode.data, path)
-        return [self._entries[path] for path in paths if path in self._entries]
+def _by_partition(entries: Iterable[LogEntry], format_version: int) -> PendingEntries:
+    named: defaultdict[str, list[LogEntry]] = defaultdict(list)
+    table_wide: list[str] = []
+    for entry in entries:
+        if entry.table_wide:
+            table_wide.append(entry.where)
+        for partition_id in partitions_named(entry, format_version):
+            named[partition_id].append(entry)
+    return PendingEntries({each: tuple(found) for each, found in named.items()}, tuple(table_wide))
 
 
-def read_mutations(hot: ZnodeReader, layout: ShardLayout) -> tuple[MutationEntry, ...]:
+def mutation_steps(layout: ShardLayout) -> Steps[tuple[MutationEntry, ...]]:
     """The mutations of the table that have not been cleaned up. Raises FormatError."""
-    names = hot.children([layout.mutations])[0] or ()
-    found = hot.read([f"{layout.mutations}/{name}" for name in names])
+    names = (yield Query(children=[layout.mutations])).children[0] or ()
+    if not names:
+        return ()
+    found = (yield Query([f"{layout.mutations}/{name}" for name in names])).znodes
     return tuple(parse_mutation_entry(znode.data, znode.path) for znode in found if znode is not None)
 
 
-def read_quorum(hot: ZnodeReader, layout: ShardLayout, format_version: int) -> Mapping[str, tuple[str, ...]]:
+def quorum_steps(layout: ShardLayout, begun: Reading[Fence]) -> Steps[Mapping[str, tuple[str, ...]]]:
     """Partition id → paths of the quorum znodes that name a part of it. Raises FormatError."""
     named: defaultdict[str, list[str]] = defaultdict(list)
-    status = hot.read([layout.quorum_status])[0]
+    folders = [layout.quorum_parallel, layout.quorum_failed_parts]
+    (status,), listed = yield Query([layout.quorum_status], folders)
+    format_version = begun.result.definition.format_version
     if status is not None:
         entry = parse_quorum_entry(status.data, format_version, status.path)
         named[entry.part.partition_id].append(status.path)
-    folders = [layout.quorum_parallel, layout.quorum_failed_parts]
-    for folder, names in aligned(folders, hot.children(folders)):
+    for folder, names in aligned(folders, listed):
         for part in quorum_parts(names or (), format_version, folder):
             named[part.partition_id].append(f"{folder}/{part.text}")
     return {each: tuple(found) for each, found in named.items()}
 
 
-def read_inserts_in_flight(
-    hot: ZnodeReader, layout: ShardLayout, children: Mapping[str, Iterable[str] | None]
-) -> dict[str, tuple[str, ...]]:
-    """Partition id → paths of the locks of inserts that are under way; a partition without is no key.
+class BlockNumbers(NamedTuple):
+    """What ``block_numbers`` has of some partitions."""
 
-    ``children`` are those of each partition's znode; None where there is no such znode.
+    partitions: frozenset[str]
+    """Ids of those that the table ever had."""
+    in_flight: Mapping[str, tuple[str, ...]]
+    """Partition id → paths of the locks of inserts that are under way; one without is no key."""
+
+
+def block_number_steps(layout: ShardLayout, partition_ids: Sequence[str]) -> Steps[BlockNumbers]:
+    """Which partitions there are, and the inserts into them that are under way. Raises FormatError.
+
+    An insert gives up its lock and registers its part at one instant. One that does so while its lock is
+    looked at counts as under way, so that it is seen here or among the parts that are listed afterwards.
     """
-    paths = [
-        f"{layout.partition(each)}/{name}"
-        for each, names in children.items()
+    if not partition_ids:
+        return BlockNumbers(frozenset(), {})
+    folders = [layout.partition(each) for each in partition_ids]
+    listed = [*aligned(partition_ids, (yield Query(children=folders)).children)]
+    there = frozenset(each for each, names in listed if names is not None)
+    locks = [
+        (each, f"{layout.partition(each)}/{name}")
+        for each, names in listed
         for name in names or ()
         if name != STATE
     ]
-    if not paths:
-        return {}
-    locks = [znode for znode in hot.read(paths) if znode is not None]
-    holders = frozenset(hot.children([layout.temp])[0] or ())
+    if not locks:
+        return BlockNumbers(there, {})
+    znodes, (holding,) = yield Query([path for _each, path in locks], [layout.temp])
+    holders = frozenset(holding or ())
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for lock in locks:
-        folder, _slash, name = lock.path.rpartition("/")
-        meaning = block_lock(name, lock.data, lock.stat.ephemeral_owner, holders, lock.path)
-        if meaning is BlockLock.IN_FLIGHT:
-            found[folder.rpartition("/")[2]].append(lock.path)
-    return {each: tuple(paths) for each, paths in found.items()}
+    for (each, path), lock in aligned(locks, znodes):
+        if lock is None or _is_in_flight(lock, holders):
+            found[each].append(path)
+    return BlockNumbers(there, {each: tuple(paths) for each, paths in found.items()})
+
+
+def _is_in_flight(lock: Znode, holders: frozenset[str]) -> bool:
+    name = lock.path.rpartition("/")[2]
+    return block_lock(name, lock.data, lock.stat.ephemeral_owner, holders, lock.path) is BlockLock.IN_FLIGHT
 
 
 def _pointer(replica: ReplicaZnodes) -> int:

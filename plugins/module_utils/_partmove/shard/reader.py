@@ -6,19 +6,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..aligned import aligned
-from ..binding.binding import Binding, marked_cold, read_binding, read_binding_of_any_cold
+from ..binding.binding import (
+    Binding,
+    binding_of,
+    binding_of_any_cold,
+    marked_cold,
+    read_binding,
+    read_binding_of_any_cold,
+)
+from ..errors import EnsembleError
 from ..formats.layout import ShardLayout, unknown_replica_children, unknown_table_children
-from ..formats.table_metadata import parse_table_metadata
 from ..tree.ports import ZnodeReader, ZnodeStore
+from ..tree.reading import Steps, read_alone
+from ..tree.znodes import Znode
 from .facts import PartitionFacts, RegisteredNames, RegisteredPart, ReplicaFacts, ShardFacts
-from .fence import Fence, no_table, read_fence
-from .parts import PartNames, read_parts
-from .pending import EntryReader, read_inserts_in_flight, read_mutations, read_quorum
-from .shared_storage import read_shared_storage
+from .fence import Fence, ReplicaZnodes, fence_steps
+from .looks import ColdLook, HotLook, Names, cold_steps
+from .parts import PartNames
+from .pending import BlockNumbers, EntryReader
 
 _ATTEMPTS = 5
 _DROPPED = "dropped"
@@ -43,6 +52,14 @@ class ColdPartitions(NamedTuple):
     nowhere: list[str]
 
 
+class Survey(NamedTuple):
+    """What one look at a shard path found by names alone; no part of it is older than the call."""
+
+    shard: ShardFacts
+    partitions: Mapping[str, RegisteredNames]
+    block_numbers: BlockNumbers
+
+
 class ShardReader:
     """Reads one shard path as often as needed; what does not change while it is there is kept."""
 
@@ -60,7 +77,9 @@ class ShardReader:
         self._root = root
         self._any_cold = any_cold
         self._czxid = 0
-        self._entries = EntryReader(hot, layout)
+        self._replicas: tuple[str, ...] = ()
+        """Names of the replicas that the look before found."""
+        self._entries = EntryReader(layout)
         self._names = PartNames(layout, 0)
 
     def look(self, partition_ids: Sequence[str], *, with_cold: bool = True) -> Look:
@@ -68,8 +87,35 @@ class ShardReader:
 
         Without ``with_cold`` the parts in cold are not read. Raises as `shard` does.
         """
-        shard = self.shard()
-        return Look(shard, self._partitions(shard, partition_ids, with_cold=with_cold))
+        wanted = frozenset(partition_ids)
+        in_hot = self._look_at_hot(partition_ids)
+        hot = self._registered(self._hot, in_hot.replicas, in_hot.parts.result, wanted)
+        in_cold = self._look_at_cold(in_hot.replicas)
+        cold = self._registered(self._cold, in_hot.replicas, in_cold.parts, wanted) if with_cold else {}
+        states, block_numbers = in_hot.states.result, in_hot.block_numbers.result
+        partitions = {
+            each: PartitionFacts(
+                partition_id=each,
+                exists=each in block_numbers.partitions,
+                state=states[self._layout.state(each)],
+                inserts_in_flight=block_numbers.in_flight.get(each, ()),
+                hot={replica: tuple(parts.get(each, ())) for replica, parts in hot.items()},
+                cold={replica: tuple(parts.get(each, ())) for replica, parts in cold.items()},
+            )
+            for each in partition_ids
+        }
+        return Look(self._facts(in_hot, in_cold), partitions)
+
+    def survey(self, partition_ids: Sequence[str]) -> Survey:
+        """As `look`, by names alone."""
+        in_hot = self._look_at_hot(partition_ids)
+        in_cold = self._look_at_cold(in_hot.replicas)
+        partitions: Mapping[str, RegisteredNames] = {}
+        if partition_ids:
+            hot = self._texts(self._hot, in_hot.replicas, in_hot.parts.result)
+            cold = self._texts(self._cold, in_hot.replicas, in_cold.parts)
+            partitions = self._registered_names(partition_ids, in_hot.states.result, hot, cold)
+        return Survey(self._facts(in_hot, in_cold), partitions, in_hot.block_numbers.result)
 
     def shard(self) -> ShardFacts:
         """Everything that concerns all partitions, not older than the call.
@@ -77,67 +123,27 @@ class ShardReader:
         Raises NoSuchTable, FormatError, EnsembleError, and BoundElsewhere where others go about the
         shard path in another way.
         """
-        layout = self._layout
-        self._hot.sync(layout.path)
-        fence = read_fence(self._hot, layout)
-        # After the fence: whatever was taken from cold before that is seen to be gone.
-        self._cold.sync(layout.path)
-        shard_znode = self._hot.read([layout.path])[0]
-        if shard_znode is None:
-            raise no_table(layout)
-        metadata = parse_table_metadata(fence.metadata.data, layout.metadata)
-        if shard_znode.stat.czxid != self._czxid:
-            # Another table is at the path by now, whose parts may be named in another way.
-            self._entries.forget()
-            self._names = PartNames(layout, metadata.format_version)
-            self._czxid = shard_znode.stat.czxid
-        children = self._hot.children([layout.path])[0] or ()
-        pending = self._entries.pending(fence.replicas, metadata.format_version)
-        return ShardFacts(
-            layout=layout,
-            metadata=metadata,
-            columns=fence.columns.data,
-            czxid=shard_znode.stat.czxid,
-            binding=self.binding(),
-            has_parts_in_cold=self._has_parts_in_cold(),
-            replicas=tuple(self._replica_facts(fence)),
-            fence=fence.checks,
-            unknown_children=unknown_table_children(set(children) - {_DROPPED}),
-            being_dropped=_DROPPED in children,
-            pending=pending.by_partition,
-            pending_table_wide=pending.table_wide,
-            mutations=read_mutations(self._hot, layout),
-            quorum=read_quorum(self._hot, layout, metadata.format_version),
-            shared_storage=read_shared_storage(self._hot, layout, children),
-        )
+        return self.survey(()).shard
+
+    def registered_names(self, partition_ids: Sequence[str]) -> tuple[ShardFacts, dict[str, RegisteredNames]]:
+        """The shard path, and which parts of the partitions each ensemble registers; no payloads are read.
+
+        Without the lease another run may move a partition between two reads, which also writes its
+        State: such a partition is left out. Raises as `shard` does.
+        """
+        found = self.survey(partition_ids)
+        after = self._hot.read([self._layout.state(each) for each in partition_ids])
+        settled = {
+            each: found.partitions[each]
+            for each, state in aligned(partition_ids, after)
+            if found.partitions[each].state == state
+        }
+        return found.shard, settled
 
     def binding(self) -> Binding:
         """How hot and cold are bound to each other; raises as `read_binding` does."""
         read = read_binding_of_any_cold if self._any_cold else read_binding
         return read(self._hot, self._cold, self._root, self._layout)
-
-    def registered_names(self, shard: ShardFacts, partition_ids: Sequence[str]) -> dict[str, RegisteredNames]:
-        """Which parts of the partitions each ensemble registers; no payloads are read.
-
-        Without the lease another run may move a partition between two reads, which also writes its
-        State: such a partition is left out.
-        """
-        states = [self._layout.state(each) for each in partition_ids]
-        before = self._hot.read(states)
-        hot, cold = self.names_in_hot(shard), self.names_in_cold(shard)
-        return {
-            each: RegisteredNames(
-                state,
-                {replica: parts.get(each, ()) for replica, parts in hot.items()},
-                {replica: parts.get(each, ()) for replica, parts in cold.items()},
-            )
-            for each, (state, after) in aligned(partition_ids, [*aligned(before, self._hot.read(states))])
-            if state == after
-        }
-
-    def inserts_in_flight(self, partition_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Partition id → paths of the locks of inserts that are under way; one without is no key."""
-        return read_inserts_in_flight(self._hot, self._layout, self._children(partition_ids))
 
     def partitions_not_only_in_hot(self, shard: ShardFacts) -> ColdPartitions:
         """The partitions that cold has parts of, or State says to be cold.
@@ -159,79 +165,105 @@ class ShardReader:
         """Replica → partition id → names of parts in cold, of the replicas that hot has."""
         return self._names_in(self._cold, shard)
 
-    def _partitions(
-        self, shard: ShardFacts, partition_ids: Sequence[str], *, with_cold: bool
-    ) -> dict[str, PartitionFacts]:
+    def _look_at_hot(self, partition_ids: Sequence[str]) -> HotLook:
         layout = self._layout
-        states = self._hot.read([layout.state(each) for each in partition_ids])
-        children = self._children(partition_ids)
-        wanted = frozenset(partition_ids)
-        replicas = [replica.name for replica in shard.replicas]
-        hot = self._registered(self._hot, replicas, wanted)
-        cold = self._registered(self._cold, replicas, wanted) if with_cold else {}
-        in_flight = read_inserts_in_flight(self._hot, layout, children)
-        return {
-            each: PartitionFacts(
-                partition_id=each,
-                exists=children[each] is not None,
-                state=state,
-                inserts_in_flight=in_flight.get(each, ()),
-                hot={replica: tuple(hot[replica].get(each, ())) for replica in replicas},
-                cold={replica: tuple(parts.get(each, ())) for replica, parts in cold.items()},
-            )
-            for each, state in aligned(partition_ids, states)
-        }
+        self._hot.sync(layout.path)
+        replicas = self._replicas or self._hot.children([layout.replicas])[0] or ()
+        for _attempt in range(_ATTEMPTS):
+            fence = self._fence_steps(replicas)
+            look = HotLook(
+                layout, self._root, replicas, partition_ids, fence=fence, entries=self._entries
+            ).take(self._hot)
+            replicas = self._replicas = look.fence.result.replica_names
+            if look.is_of_all_replicas:
+                return look
+        raise EnsembleError(
+            f"Replicas of {layout.path} came or went {_ATTEMPTS} times while they were read",
+            remedy="Run again when no replica is added or dropped any more",
+        )
 
-    def _children(self, partition_ids: Sequence[str]) -> dict[str, tuple[str, ...] | None]:
-        """Partition id → State and the locks of inserts; None where the table never had the partition."""
-        paths = [self._layout.partition(each) for each in partition_ids]
-        return dict(aligned(partition_ids, self._hot.children(paths)))
+    def _fence_steps(self, replicas: Sequence[str]) -> Steps[Fence]:
+        fence = yield from fence_steps(self._layout, replicas)
+        if fence.shard.stat.czxid != self._czxid:
+            # Another table is at the path by now, whose parts may be named in another way.
+            self._entries.forget()
+            self._names.renew(fence.definition.format_version)
+            self._czxid = fence.shard.stat.czxid
+        return fence
 
-    def _replica_facts(self, fence: Fence) -> Iterator[ReplicaFacts]:
-        children = self._hot.children([replica.layout.path for replica in fence.replicas])
-        for replica, names in aligned(fence.replicas, children):
-            yield ReplicaFacts(
-                name=replica.layout.name,
-                host=replica.host,
-                is_active=replica.is_active,
-                is_lost=replica.is_lost,
-                columns=None if replica.columns is None else replica.columns.data,
-                metadata=None if replica.metadata is None else replica.metadata.data,
-                unknown_children=unknown_replica_children(names or ()),
-                created=replica.created,
-            )
+    def _look_at_cold(self, replicas: Sequence[str]) -> ColdLook:
+        # After the fence: whatever was taken from cold before that is seen to be gone.
+        self._cold.sync(self._layout.path)
+        return read_alone(self._cold, cold_steps(self._layout, replicas))
 
-    def _has_parts_in_cold(self) -> bool:
-        """Whether cold has a part there at all.
-
-        Also replicas that hot does not have count: a former table may have had other ones.
-        """
-        names = self._cold.children([self._layout.replicas])[0] or ()
-        return any(self._cold.children([self._layout.replica(name).parts for name in names]))
+    def _facts(self, hot: HotLook, cold: ColdLook) -> ShardFacts:
+        fence, pending = hot.fence.result, hot.pending.result
+        bind = binding_of_any_cold if self._any_cold else binding_of
+        (known,) = hot.known.result.values()
+        return ShardFacts(
+            layout=self._layout,
+            metadata=fence.definition,
+            columns=fence.columns.data,
+            czxid=fence.shard.stat.czxid,
+            binding=bind(self._hot, self._root, self._layout, known, cold.shard),
+            has_parts_in_cold=cold.has_parts,
+            replicas=tuple(
+                _replica_facts(replica, names or ())
+                for replica, names in aligned(fence.replicas, hot.of_replicas.result)
+            ),
+            fence=fence.checks,
+            unknown_children=unknown_table_children(set(fence.children) - {_DROPPED}),
+            being_dropped=_DROPPED in fence.children,
+            pending=pending.by_partition,
+            pending_table_wide=pending.table_wide,
+            mutations=hot.mutations.result,
+            quorum=hot.quorum.result,
+            shared_storage=hot.shared_storage.result,
+        )
 
     def _registered(
-        self, reader: ZnodeReader, replicas: Sequence[str], wanted: frozenset[str]
+        self, reader: ZnodeReader, replicas: Sequence[str], listed: Sequence[Names], wanted: frozenset[str]
     ) -> dict[str, dict[str, list[RegisteredPart]]]:
         """Replica → partition id → parts, by name, of the partitions wanted."""
-        for _attempt in range(_ATTEMPTS):
-            parts = [
-                (path, name)
-                for names in self._names.listed(reader, replicas)
-                for path, name in names
-                if name.partition_id in wanted
-            ]
-            read = read_parts(reader, parts)
-            # Parts that were merged after they were listed are gone, and what they became was not listed.
-            if len(read) == len(parts):
-                break
-        found: dict[str, dict[str, list[RegisteredPart]]] = {name: {} for name in replicas}
-        for part in read:
-            found[part.replica].setdefault(part.name.partition_id, []).append(part)
-        return found
+        return read_alone(reader, self._names.registered_steps(reader, replicas, listed, wanted))
+
+    def _registered_names(
+        self,
+        partition_ids: Sequence[str],
+        states: Mapping[str, Znode | None],
+        hot: Mapping[str, Mapping[str, list[str]]],
+        cold: Mapping[str, Mapping[str, list[str]]],
+    ) -> dict[str, RegisteredNames]:
+        return {
+            each: RegisteredNames(
+                states[self._layout.state(each)],
+                {replica: parts.get(each, ()) for replica, parts in hot.items()},
+                {replica: parts.get(each, ()) for replica, parts in cold.items()},
+            )
+            for each in partition_ids
+        }
 
     def _names_in(self, reader: ZnodeReader, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
         replicas = [replica.name for replica in shard.replicas]
+        return self._texts(reader, replicas, reader.children(self._names.folders(replicas)))
+
+    def _texts(
+        self, reader: ZnodeReader, replicas: Sequence[str], listed: Sequence[Names]
+    ) -> dict[str, dict[str, list[str]]]:
         return {
             replica: {each: [name.text for name in names] for each, names in partitions.items()}
-            for replica, partitions in self._names.by_partition(reader, replicas).items()
+            for replica, partitions in self._names.of_lists(reader, replicas, listed).items()
         }
+
+
+def _replica_facts(replica: ReplicaZnodes, children: Sequence[str]) -> ReplicaFacts:
+    return ReplicaFacts(
+        name=replica.layout.name,
+        host=replica.host,
+        is_active=replica.is_active,
+        is_lost=replica.is_lost,
+        columns=None if replica.columns is None else replica.columns.data,
+        metadata=None if replica.metadata is None else replica.metadata.data,
+        unknown_children=unknown_replica_children(children),
+        created=replica.created,
+    )

@@ -7,40 +7,45 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from ..aligned import aligned
 from ..formats.layout import ShardLayout
-from ..tree.ports import ZnodeReader
-from ..tree.znodes import Znode
+from ..tree.reading import Reading, Steps
+from ..tree.znodes import Query, Znode
+from .fence import Fence
 
 ZERO_COPY_ROOT = "/clickhouse/zero_copy"
 """Where later servers keep the zero-copy locks of all tables, by the UUID of the table."""
 
 
-def read_shared_storage(hot: ZnodeReader, layout: ShardLayout, children: Collection[str]) -> tuple[str, ...]:
+def shared_storage_steps(layout: ShardLayout, begun: Reading[Fence]) -> Steps[tuple[str, ...]]:
     """Paths that show that parts of the table are shared, pinned or on their way to another shard.
 
-    ``children`` are those of the shard path. Locks name parts in more than one way, so any lock counts.
+    Locks name parts in more than one way, so any lock counts.
     """
-    found = _locks_in(hot, layout.zero_copy(children))
-    shared_id, pinned = hot.read([layout.table_shared_id, layout.pinned_part_uuids])
+    (shared_id, pinned), (moves,) = yield Query(
+        [layout.table_shared_id, layout.pinned_part_uuids], [layout.part_moves_shard]
+    )
+    folders = [*layout.zero_copy(begun.result.children)]
     if shared_id is not None:
         table_uuid = shared_id.data.decode(errors="replace")
-        kinds = hot.children([ZERO_COPY_ROOT])[0] or ()
-        found += _locks_in(hot, [f"{ZERO_COPY_ROOT}/{kind}/{table_uuid}" for kind in kinds])
+        kinds = (yield Query(children=[ZERO_COPY_ROOT])).children[0] or ()
+        folders += [f"{ZERO_COPY_ROOT}/{kind}/{table_uuid}" for kind in kinds]
+    found = yield from _lock_steps(folders)
     if pinned is not None and not _pins_nothing(pinned):
         found.append(pinned.path)
-    moves = hot.children([layout.part_moves_shard])[0] or ()
-    return (*found, *(f"{layout.part_moves_shard}/{name}" for name in moves))
+    return (*found, *(f"{layout.part_moves_shard}/{name}" for name in moves or ()))
 
 
-def _locks_in(hot: ZnodeReader, folders: Sequence[str]) -> list[str]:
+def _lock_steps(folders: Sequence[str]) -> Steps[list[str]]:
     """Children of the folders; of ``shared``, which servers create empty, the children instead."""
-    shared = [f"{folder}/shared" for folder in folders]
+    if not folders:
+        return []
+    listed = [path for folder in folders for path in (folder, f"{folder}/shared")]
     return [
         f"{folder}/{name}"
-        for folder, names in aligned([*folders, *shared], hot.children([*folders, *shared]))
+        for folder, names in aligned(listed, (yield Query(children=listed)).children)
         for name in names or ()
         if name != "shared"
     ]

@@ -20,9 +20,11 @@ from .znodes import (
     Committed,
     Create,
     Delete,
+    Found,
     Multi,
     Op,
     Outcome,
+    Query,
     Reason,
     Rejected,
     SetData,
@@ -99,17 +101,43 @@ class OverlayReader:
         """Data and stat of each path, as remembered or else as read."""
         if absolute:
             return self._base.read(paths, absolute=True)
-        changed = self._changes.znodes
-        missing = [path for path in paths if path not in changed]
-        read = dict(aligned(missing, self._base.read(missing))) if missing else {}
-        found = {path: changed[path] if path in changed else read[path] for path in paths}
-        counts = self._changed_counts(path for path, znode in found.items() if znode is not None)
-        return [_with_children(found[path], counts.get(path)) for path in paths]
+        missing = self._missing(paths)
+        return self._remembered(paths, missing, self._base.read(missing) if missing else [])
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """Names of the children of each path, sorted, as remembered over what is read."""
-        present = dict(aligned(paths, self._base.children(paths)))
-        return [self._changed_children(path, present[path]) for path in paths]
+        return self._all_changed_children(paths, self._base.children(paths))
+
+    def ask(self, queries: Sequence[Query]) -> list[Found]:
+        """The answers to each query, as remembered or else as read."""
+        missing = [self._missing(query.znodes) for query in queries]
+        asked = [Query(paths, query.children) for paths, query in aligned(missing, queries)]
+        return [
+            Found(
+                self._remembered(query.znodes, base.znodes, found.znodes),
+                self._all_changed_children(query.children, found.children),
+            )
+            for query, (base, found) in aligned(queries, [*aligned(asked, self._base.ask(asked))])
+        ]
+
+    def _missing(self, paths: Sequence[str]) -> list[str]:
+        """Those of the paths that nothing is remembered of."""
+        return [path for path in paths if path not in self._changes.znodes]
+
+    def _remembered(
+        self, paths: Sequence[str], missing: Sequence[str], read: Sequence[Znode | None]
+    ) -> list[Znode | None]:
+        """The znodes at the paths; of those that are missing, what was read."""
+        changed = self._changes.znodes
+        as_read = dict(aligned(missing, read))
+        found = {path: changed[path] if path in changed else as_read[path] for path in paths}
+        counts = self._changed_counts(path for path, znode in found.items() if znode is not None)
+        return [_with_children(found[path], counts.get(path)) for path in paths]
+
+    def _all_changed_children(
+        self, paths: Sequence[str], names: Sequence[tuple[str, ...] | None]
+    ) -> list[tuple[str, ...] | None]:
+        return [self._changed_children(path, each) for path, each in aligned(paths, names)]
 
     def _changed_children(self, path: str, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if path in self._changes.znodes and self._changes.znodes[path] is None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from ..journal.events import Event
-from .znodes import Multi, Outcome, Znode
+from .znodes import Found, Multi, Outcome, Query, Znode
 
 
 class ZnodeReader(Protocol):
@@ -37,6 +37,12 @@ class ZnodeReader(Protocol):
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """Names of the children of each path, sorted; None where there is no znode."""
+
+    def ask(self, queries: Sequence[Query]) -> list[Found]:
+        """The answers to each query, in order, in as few requests as they fit.
+
+        No answer is older than one that comes before it.
+        """
 
     def sync(self, path: str) -> None:
         """Wait until the server of this session has seen all that the leader had committed."""

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, Union
@@ -33,6 +34,23 @@ class Znode(NamedTuple):
     path: str
     data: bytes
     stat: Stat
+
+
+class Query(NamedTuple):
+    """What is asked of an ensemble: the znodes at some paths, and after them the children of others."""
+
+    znodes: Sequence[str] = ()
+    """Paths of which data and stat are read."""
+    children: Sequence[str] = ()
+    """Paths of which the names of the children are read."""
+
+
+class Found(NamedTuple):
+    """The answers to a query, in its order; None where there is no znode."""
+
+    znodes: list[Znode | None]
+    children: list[tuple[str, ...] | None]
+    """Names, sorted."""
 
 
 class Create(NamedTuple):

@@ -122,11 +122,10 @@ def test_a_partition_that_is_switched_while_it_is_looked_for_is_nowhere(bench: B
     """Without the lease nobody can say where it is."""
     hot = Listing(bench.hot_ensemble)
     reader = ShardReader(hot, bench.cold_store, LAYOUT, DEFAULT_ROOT)
-    shard = reader.shard()
-    assert reader.registered_names(shard, [DAY, OTHER]).keys() == {DAY, OTHER}
-    hot.listed = lambda _paths: bench.move()
+    assert reader.registered_names([DAY, OTHER])[1].keys() == {DAY, OTHER}
+    hot.listed = lambda paths: bench.move() if LAYOUT.replica("r1").parts in paths else None
 
-    assert reader.registered_names(shard, [DAY, OTHER]).keys() == {OTHER}
+    assert reader.registered_names([DAY, OTHER])[1].keys() == {OTHER}
 
 
 def test_where_the_names_of_parts_are(bench: Bench) -> None:
@@ -136,7 +135,7 @@ def test_where_the_names_of_parts_are(bench: Bench) -> None:
     other = f"{OTHER}_0_0_0"
     assert reader.names_in_hot(shard) == {"r1": {OTHER: [other]}, "r2": {OTHER: [other]}}
     assert reader.names_in_cold(shard) == {"r1": {DAY: [PART]}, "r2": {DAY: [PART]}}
-    found = reader.registered_names(shard, [DAY, OTHER])
+    _shard, found = reader.registered_names([DAY, OTHER])
     assert {each: (where.is_cold, where.hot["r1"], where.cold["r1"]) for each, where in found.items()} == {
         DAY: (True, (), [PART]),
         OTHER: (False, [other], ()),

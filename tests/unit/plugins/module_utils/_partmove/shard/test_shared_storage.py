@@ -9,14 +9,21 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fence import fence_steps
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.shared_storage import (
     ZERO_COPY_ROOT,
-    read_shared_storage,
+    shared_storage_steps,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import (
+    Reading,
+    read_together,
 )
 from support.memory.bench import PART, PATH
 from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble
+from support.memory.tables import TableOptions, build_table
 
+LAYOUT = ShardLayout(PATH)
 UUID = "5f2b1d3c-0d5a-4b58-9a6b-0e0a1a3b2c1d"
 OWN_ID = (f"{PATH}/table_shared_id", UUID.encode())
 S3 = f"{ZERO_COPY_ROOT}/zero_copy_s3"
@@ -26,12 +33,15 @@ def shared(*znodes: str | tuple[str, bytes]) -> tuple[str, ...]:
     """What is found of a table that has these znodes, without data where none is given."""
     store = MemoryEnsemble("hot").open()
     client = MemoryClient(store)
-    client.ensure_path(PATH)
+    build_table(client, PATH, TableOptions(partitions=()))
     for each in znodes:
         path, data = (each, b"") if isinstance(each, str) else each
         client.ensure_path(path)
         client.set(path, data)
-    return read_shared_storage(store, ShardLayout(PATH), client.get_children(PATH))
+    fence = Reading(fence_steps(LAYOUT, ("r1", "r2")))
+    found = Reading(shared_storage_steps(LAYOUT, fence))
+    read_together(store, [fence, found])
+    return found.result
 
 
 @pytest.mark.parametrize(
