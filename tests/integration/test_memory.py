@@ -23,6 +23,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Multi,
     Op,
     Outcome,
+    Query,
     Rejected,
     SetData,
     Znode,
@@ -107,7 +108,11 @@ def seen(store: ZnodeStore, root: str) -> dict[str, Seen]:
             (created, written),
         )
 
-    found = zip(store.read(every), store.children(every), strict=True)
+    found = [*zip(store.read(every), store.children(every), strict=True)]
+    asked = store.ask([Query(every[:1], every), Query(), Query(every[1:])])
+    assert [*asked[0].znodes, *asked[2].znodes] == [znode for znode, _children in found]
+    assert asked[0].children == [children for _znode, children in found]
+    assert asked[1] == ([], [])
     return {znode.path: of(znode, children) for znode, children in found if znode is not None}
 
 

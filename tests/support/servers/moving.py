@@ -36,8 +36,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports
     ZnodeStore,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Found,
     Multi,
     Outcome,
+    Query,
     SetData,
     Znode,
 )
@@ -141,6 +143,11 @@ class ObservedStore:
         """Read names."""
         self._before("children", ())
         return self._store.children(paths)
+
+    def ask(self, queries: Sequence[Query]) -> list[Found]:
+        """Read znodes and names."""
+        self._before("ask", ())
+        return self._store.ask(queries)
 
     def sync(self, path: str) -> None:
         """Catch up with the leader."""

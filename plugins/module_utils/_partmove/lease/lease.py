@@ -21,7 +21,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from ..errors import EnsembleError, LeaseHeld, LeaseLost
-from ..tree.paths import DEFAULT_ROOT, ensure_path, parent_of, refuse_unwritable
+from ..tree.paths import DEFAULT_ROOT, ensure_path, refuse_unwritable
 from ..tree.ports import Clock, ZnodeReader, ZnodeStore
 from ..tree.znodes import Check, Committed, Create, Delete, Op, Outcome, Reason, Rejected, SetData
 
@@ -102,6 +102,7 @@ class LeaseKeeper:
         self._clock = clock
         self._owner = owner
         self._wait_seconds = wait_seconds
+        self._has_folders = False
 
     def acquire(self, shard_path: str) -> Lease:
         """Lock the shard path and raise its epoch in both ensembles.
@@ -111,10 +112,8 @@ class LeaseKeeper:
         """
         lock_path = path_of_lock(self.root, shard_path)
         epoch_path = f"{self.root}/epochs/{quote(shard_path, safe='')}"
-        # Cold first: an ensemble that cannot be written to is found out before hot is touched.
-        ensure_path(self._cold, parent_of(epoch_path))
-        ensure_path(self._hot, parent_of(epoch_path))
-        ensure_path(self._hot, parent_of(lock_path))
+        if not self._has_folders:
+            self._ensure_folders()
         self._lock(lock_path, shard_path)
         hot_epoch = self._raise_epoch(self._hot, epoch_path)
         cold_epoch = self._raise_epoch(self._cold, epoch_path)
@@ -125,6 +124,19 @@ class LeaseKeeper:
                 f"{shard_path}: the lock was lost while the epochs were raised", remedy="Run again"
             )
         return Lease(lock_path, epoch_path, hot_epoch, cold_epoch, epoch.stat.mtime / 1000)
+
+    def _ensure_folders(self) -> None:
+        # Cold first: an ensemble that cannot be written to is found out before hot is touched.
+        ensure_path(self._cold, f"{self.root}/epochs")
+        ensure_path(self._hot, f"{self.root}/epochs")
+        ensure_path(self._hot, f"{self.root}/locks")
+        self._has_folders = True
+
+    def _put_right(self, store: ZnodeStore, path: str, rejected: Rejected) -> None:
+        """See to it that another try can help; raises where it cannot."""
+        refuse_unwritable(store, path, rejected)
+        if rejected.reason is Reason.NO_NODE:
+            self._ensure_folders()
 
     def release(self, lease: Lease) -> None:
         """Give the lock back, unless somebody else has the lease by now."""
@@ -142,7 +154,7 @@ class LeaseKeeper:
             if isinstance(outcome, Committed) or self._holder(lock_path) == self._hot.session_id:
                 return
             if isinstance(outcome, Rejected):
-                refuse_unwritable(self._hot, lock_path, outcome)
+                self._put_right(self._hot, lock_path, outcome)
             if self._clock.now() >= deadline:
                 break
             self._clock.sleep(_POLL_SECONDS)
@@ -161,7 +173,7 @@ class LeaseKeeper:
             if isinstance(outcome, Committed):
                 return 0 if znode is None else znode.stat.version + 1
             if isinstance(outcome, Rejected):
-                refuse_unwritable(store, path, outcome)
+                self._put_right(store, path, outcome)
         raise EnsembleError(
             f"The epoch {path} could not be raised in {_ATTEMPTS} tries in the {store.name} ensemble",
             remedy="See whether another run works on the same shard path, then run again",

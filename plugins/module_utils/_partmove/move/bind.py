@@ -25,8 +25,9 @@ def bind(leased: LeasedShard, shard: ShardFacts) -> None:
     is refused. To be called after the gates: a marker of a former table is overwritten. Raises
     BoundElsewhere, LeaseLost, EnsembleError and kin.
     """
+    # What a look under the lease found to be as wanted stays so: no run with another root gets past it.
+    binding = shard.binding
     for _attempt in range(_ATTEMPTS):
-        binding = leased.binding()
         wanted = ColdMarker(shard.czxid, binding.here)
         if binding.cold is None or binding.marker != wanted:
             _mark(leased, binding, wanted)
@@ -35,6 +36,7 @@ def bind(leased: LeasedShard, shard: ShardFacts) -> None:
         else:
             return
         leased.cold.store.sync(leased.layout.path)
+        binding = leased.binding()
     raise EnsembleError(
         f"{leased.layout.path} could not be bound to the cold ensemble in {_ATTEMPTS} tries",
         remedy="See what else writes to that znode in cold, then run again",

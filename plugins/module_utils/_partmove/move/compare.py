@@ -12,8 +12,10 @@ from typing import NamedTuple
 from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..shard.facts import RegisteredPart
-from ..shard.parts import parse_name_in, read_parts
+from ..shard.looks import Names, names_steps
+from ..shard.parts import parse_name_in, part_steps
 from ..tree.ports import ZnodeReader
+from ..tree.reading import Reading, read_together
 
 _MOST_SAMPLES = 10
 
@@ -55,9 +57,12 @@ def compare_copies(
     """Read each part with its children from each member and compare names, bytes and children."""
     tally = _Tally()
     paths = {part.znode.path: part.name for part in originals}
+    folders = [layout.replica(name).parts for name in sorted({part.replica for part in originals})]
     for member in members:
         member.sync(layout.path)
-        copies = {part.znode.path: part for part in read_parts(member, list(paths.items()))}
+        read, listed = Reading(part_steps([*paths.items()])), Reading(names_steps(folders))
+        read_together(member, [read, listed])
+        copies = {part.znode.path: part for part in read.result}
         for part in originals:
             path = part.znode.path
             copy = copies.get(path)
@@ -66,20 +71,24 @@ def compare_copies(
             else:
                 verdict = "matches" if copy.payload == part.payload else "differs"
             tally.add(verdict, path, part.name.partition_id, member.name)
-        for path, partition_id in _extras(member, originals, layout, format_version):
+        for path, partition_id in _extras(
+            member, [*aligned(folders, listed.result)], originals, format_version
+        ):
             tally.add("has no original", path, partition_id, member.name)
     matched, mismatched, missing, extra = tally.counts.values()
     return Comparison(matched, mismatched, missing, extra, tuple(tally.samples), frozenset(tally.failed))
 
 
 def _extras(
-    member: ZnodeReader, originals: Sequence[RegisteredPart], layout: ShardLayout, format_version: int
+    member: ZnodeReader,
+    listed: Sequence[tuple[str, Names]],
+    originals: Sequence[RegisteredPart],
+    format_version: int,
 ) -> Iterator[tuple[str, str]]:
     """Path and partition id of parts in the originals' partitions that are no copy of an original."""
     partition_ids = {part.name.partition_id for part in originals}
     known = {part.name.text for part in originals}
-    folders = [layout.replica(name).parts for name in sorted({part.replica for part in originals})]
-    for folder, names in aligned(folders, member.children(folders)):
+    for folder, names in listed:
         for name in names or ():
             if name in known:
                 continue

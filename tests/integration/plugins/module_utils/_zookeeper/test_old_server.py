@@ -17,7 +17,11 @@ from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import AccessDenied
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Committed, Create
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Committed,
+    Create,
+    Query,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.reader import BATCHES_IN_FLIGHT
 from support.servers.zookeeper import Ensemble
 
@@ -115,6 +119,9 @@ def test_znodes_are_read_one_by_one(
     assert znodes[0] is not None
     assert tuple(znodes[0].stat) == tuple(kazoo.get(f"{chroot}/n0")[1])
     assert store.children(["/", "/n0", "/missing"]) == [tuple(sorted(path[1:] for path in paths)), (), None]
+    first, second = store.ask([Query(["/n7", "/missing"], ["/n0"]), Query(["/n8"])])
+    assert [each and each.path for each in (*first.znodes, *second.znodes)] == ["/n7", None, "/n8"]
+    assert (first.children, second.children) == ([()], [])
 
 
 def test_it_is_asked_once(open_store: StoreMaker, old: OldServer, chroot: str) -> None:

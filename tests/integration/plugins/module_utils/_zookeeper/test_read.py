@@ -17,6 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Committed,
     Create,
+    Query,
     Znode,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import ZooKeeperStore
@@ -71,6 +72,35 @@ def test_children_are_sorted(store: ZooKeeperStore, kazoo: KazooClient, base: st
     assert store.children(["/", "/a", "/b", "/missing"]) == [("a", "b", "ä"), ("grandchild",), (), None]
 
 
+def test_queries_are_answered_in_turns(store: ZooKeeperStore, kazoo: KazooClient, base: str) -> None:
+    for name in ("b", "a", "a/child"):
+        kazoo.create(f"{base}/{name}", name.encode())
+
+    first, second, nothing = store.ask(
+        [Query(["/b", "/missing"], ["/a"]), Query(["/a"], ["/missing", "/", "/b"]), Query()]
+    )
+
+    assert [znode and znode.data for znode in first.znodes] == [b"b", None]
+    assert first.children == [("child",)]
+    assert [znode.data for znode in found(second.znodes)] == [b"a"]
+    assert second.children == [None, ("a", "b"), ()]
+    assert nothing == ([], [])
+    assert store.ask([]) == []
+
+
+def test_many_queries(store: ZooKeeperStore) -> None:
+    """They take several requests, the borders of which are not those of the queries."""
+    paths = [f"/n{number:05}" for number in range(3_000)]
+    begins = range(0, len(paths), 500)
+    store.commit([tuple(Create(each, b"") for each in paths[begin : begin + 500]) for begin in begins])
+    queries = [Query(paths[begin : begin + 7], paths[begin : begin + 3]) for begin in range(0, 3_000, 7)]
+    answers = store.ask(queries)
+    assert [[znode.path for znode in found(each.znodes)] for each in answers] == [
+        query.znodes for query in queries
+    ]
+    assert [each.children for each in answers] == [[()] * len(query.children) for query in queries]
+
+
 def test_many_znodes_and_many_children(store: ZooKeeperStore) -> None:
     creates = [Create(f"/n{number:05}", b"%d" % number) for number in range(MANY)]
     outcomes = store.commit([tuple(creates[begin : begin + 500]) for begin in range(0, MANY, 500)])
@@ -97,6 +127,8 @@ def test_requests_for_long_paths_stay_below_the_limit_of_the_server(store: ZooKe
     paths = ["/" + "x" * 4_000 + str(number) for number in range(1_000)]
     assert store.read(["/missing"] * 5_000) == [None] * 5_000
     assert store.read(paths) == [None] * len(paths)
+    queries = [Query(paths[begin : begin + 50], paths[begin : begin + 30]) for begin in range(0, 1_000, 50)]
+    assert store.ask(queries) == [([None] * 50, [None] * 30)] * len(queries)
 
 
 def test_the_root_is_the_chroot(store: ZooKeeperStore, kazoo: KazooClient, base: str) -> None:

@@ -41,6 +41,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.wire impo
     MultiRead,
     MultiWrite,
     Request,
+    Section,
+    SectionRead,
     SingleRead,
     Sync,
     wire_path,
@@ -102,14 +104,21 @@ def test_single_requests_are_written_as_kazoo_writes_them(chroot: str, path: str
         assert (ours.type, ours.serialize()) == (expected.type, bytes(expected.serialize()))
 
 
-@given(chroots, st.lists(paths, max_size=5))
-def test_a_multi_read_holds_the_single_requests(chroot: str, many: list[str]) -> None:
+sections = st.lists(
+    st.builds(Section, st.sampled_from([DATA, CHILDREN]), st.lists(paths, max_size=3)), max_size=4
+)
+
+
+@given(chroots, sections)
+def test_a_multi_read_holds_the_single_requests(chroot: str, asked: list[Section]) -> None:
     chunks = []
-    for path in many:
-        single = SingleRead(DATA, chroot, path)
-        chunks.append(struct.pack("!iBi", single.type, 0, -1) + single.serialize())
-    request = MultiRead(DATA, chroot, many)
+    for kind, many in asked:
+        for path in many:
+            single = SingleRead(kind, chroot, path)
+            chunks.append(struct.pack("!iBi", single.type, 0, -1) + single.serialize())
+    request = MultiRead(chroot, asked)
     assert request.type == 22
+    assert request.paths == len(chunks)
     assert request.serialize() == b"".join(chunks) + struct.pack("!iBi", -1, 1, -1)
 
 
@@ -125,7 +134,9 @@ def test_data_is_read_from_the_answer(found: list[tuple[bytes | None, Stat] | No
             packet += struct.pack("!qqqqiiiqiiq", *stat)
     packet += struct.pack("!iBi", -1, 1, -1)
     asked = [f"/n{index}" for index in range(len(found))]
-    znodes = MultiRead(DATA, "/chroot", asked).decode(Answer(bytes(packet), len(before)), refuse)
+    request = MultiRead("/chroot", [Section(DATA, asked)])
+    ((_kind, znodes, size),) = request.decode(Answer(bytes(packet), len(before)), refuse)
+    assert size == len(packet) - len(before) - len(struct.pack("!iBi", -1, 1, -1))
     expected = [
         result and Znode(path, result[0] or b"", result[1]) for path, result in zip(asked, found, strict=True)
     ]
@@ -142,19 +153,38 @@ def test_children_are_read_from_the_answer(found: list[list[str] | None]) -> Non
             packet += struct.pack("!iBii", CHILDREN.type, 0, 0, len(children))
             for child in children:
                 packet += theirs.write_string(child)
-    read = MultiRead(CHILDREN, "", ["/"] * len(found)).decode(Answer(bytes(packet), 0), refuse)
+    request = MultiRead("", [Section(CHILDREN, ["/"] * len(found))])
+    ((_kind, read, _size),) = request.decode(Answer(bytes(packet), 0), refuse)
     assert read == [None if children is None else tuple(sorted(children)) for children in found]
+
+
+def test_what_is_read_in_turns_is_told_in_turns() -> None:
+    stat = Stat(1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 11)
+    data = struct.pack("!iBi", DATA.type, 0, 0) + theirs.write_buffer(b"d")
+    data += struct.pack("!qqqqiiiqiiq", *stat)
+    names = struct.pack("!iBii", CHILDREN.type, 0, 0, 1) + theirs.write_string("n")
+    missing = struct.pack("!iBii", -1, 0, NO_NODE, NO_NODE)
+    asked = [Section(DATA, ["/a", "/b"]), Section(CHILDREN, ["/c"]), Section(DATA, ["/d"])]
+
+    found = MultiRead("", asked).decode(Answer(data + missing + names + data, 0), refuse)
+
+    assert found == [
+        SectionRead(DATA, [Znode("/a", b"d", stat), None], len(data + missing)),
+        SectionRead(CHILDREN, [("n",)], len(names)),
+        SectionRead(DATA, [Znode("/d", b"d", stat)], len(data)),
+    ]
 
 
 def test_an_error_other_than_no_node_names_its_path() -> None:
     packet = struct.pack("!iBii", -1, 0, NO_NODE, NO_NODE) + struct.pack("!iBii", -1, 0, NO_AUTH, NO_AUTH)
     with pytest.raises(PermissionError) as refused:
-        MultiRead(DATA, "", ["/a", "/b"]).decode(Answer(packet, 0), refuse)
+        MultiRead("", [Section(DATA, ["/a", "/b"])]).decode(Answer(packet, 0), refuse)
     assert refused.value.args == ("/b", NO_AUTH)
 
 
 def test_a_single_read_tells_missing_from_forbidden() -> None:
-    assert SingleRead(DATA, "", "/a").decode(Answer(b"", 0, NO_NODE), refuse) == [None]
+    ((kind, found, _size),) = SingleRead(DATA, "", "/a").decode(Answer(b"", 0, NO_NODE), refuse)
+    assert (kind, found) == (DATA, [None])
     with pytest.raises(PermissionError):
         SingleRead(DATA, "", "/a").decode(Answer(b"", 0, NO_AUTH), refuse)
 

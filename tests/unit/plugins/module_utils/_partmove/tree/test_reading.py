@@ -1,0 +1,112 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Readings that are taken together: how many requests they need, and what each of them gets to know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import (
+    Reading,
+    Steps,
+    ask_one_by_one,
+    read_alone,
+    read_together,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Found, Query
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble, MemoryStore
+
+
+class Noting(MemoryStore):
+    """Keeps the queries of each request."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryEnsemble("hot"))
+        self.requests: list[list[Query]] = []
+
+    def ask(self, queries: Sequence[Query]) -> list[Found]:
+        self.requests.append([*queries])
+        return super().ask(queries)
+
+
+@pytest.fixture
+def store() -> Noting:
+    noting = Noting()
+    client = MemoryClient(noting)
+    for path in ("/a/1", "/a/2", "/b"):
+        client.create(path, path.encode(), makepath=True)
+    return noting
+
+
+def below(path: str) -> Steps[list[bytes]]:
+    """The data of all children."""
+    names = (yield Query(children=[path])).children[0] or ()
+    if not names:
+        return []
+    found = yield Query([f"{path}/{name}" for name in names])
+    return [znode.data for znode in found.znodes if znode is not None]
+
+
+def knows(path: str, other: Reading[list[bytes]]) -> Steps[tuple[bool, list[bytes]]]:
+    """Whether there is a znode, and what another reading found."""
+    found = yield Query([path])
+    return found.znodes[0] is not None, other.result
+
+
+def nothing() -> Steps[str]:
+    """A reading that has no question."""
+    yield from ()
+    return "nothing"
+
+
+def test_what_does_not_depend_on_each_other_takes_one_request(store: Noting) -> None:
+    first, second, third = Reading(below("/a")), Reading(below("/b")), Reading(nothing())
+
+    read_together(store, [first, second, third])
+
+    assert (first.result, second.result, third.result) == ([b"/a/1", b"/a/2"], [], "nothing")
+    assert store.requests == [
+        [Query(children=["/a"]), Query(children=["/b"])],
+        [Query(["/a/1", "/a/2"])],
+    ]
+
+
+def test_a_reading_knows_what_came_to_its_end_before_it(store: Noting) -> None:
+    empty = Reading(below("/b"))
+    after = Reading(knows("/a", empty))
+
+    read_together(store, [empty, after])
+
+    assert after.result == (True, [])
+    assert len(store.requests) == 1
+
+
+def test_nothing_is_asked_for_nothing(store: Noting) -> None:
+    read_together(store, [])
+    assert read_alone(store, nothing()) == "nothing"
+    assert store.requests == []
+
+
+def test_what_a_reading_raises_ends_all(store: Noting) -> None:
+    def refuses() -> Steps[None]:
+        yield Query(["/a"])
+        raise KeyError("not understood")
+
+    later = Reading(below("/a"))
+    with pytest.raises(KeyError):
+        read_together(store, [Reading(refuses()), later])
+    with pytest.raises(IndexError):
+        _never = later.result
+
+
+def test_queries_one_by_one(store: Noting) -> None:
+    assert ask_one_by_one(store, [Query(), Query(children=["/a", "/c"]), Query(["/c"])]) == [
+        Found([], []),
+        Found([], [("1", "2"), None]),
+        Found([None], []),
+    ]
