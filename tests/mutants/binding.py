@@ -68,15 +68,15 @@ MUTANTS = (
     Mutant(
         "the marker in cold is not read",
         _BINDING,
-        "None if znode is None else parse_marker(znode)",
-        "None",
+        "marker = None if in_cold is None else parse_marker(in_cold)",
+        "marker = None",
         ("binding/test_binding.py::test_a_table_that_was_moved_is_bound_on_both_sides",),
     ),
     Mutant(
         "what hot knows of its cold ensemble is not read",
         _BINDING,
-        "known = hot.read([known_path])[0]",
-        "known = None",
+        "Binding(in_cold, marker, known, known_cold_path(root, layout.path), here)",
+        "Binding(in_cold, marker, None, known_cold_path(root, layout.path), here)",
         ("binding/test_binding.py::test_a_table_that_was_moved_is_bound_on_both_sides",),
     ),
     Mutant(

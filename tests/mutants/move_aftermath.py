@@ -9,21 +9,22 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _AFTERMATH = "move/aftermath.py"
+_LOOKS = "shard/looks.py"
 _DETACHED = "move/detached.py"
 
 MUTANTS = (
     Mutant(
         "parts that hot has by now are not late",
         _AFTERMATH,
-        "for each in parts.keys() & switched.keys():",
-        "for each in sorted(parts.keys() & switched.keys())[:0]:",
+        "for name, parts in survey.partitions[each].hot.items() if parts}",
+        "for name, parts in survey.partitions[each].cold.items() if not parts}",
         ("move/test_aftermath.py::test_what_was_dropped_since_does_not_come_back",),
     ),
     Mutant(
         "entries that wait are not late",
         _AFTERMATH,
-        "for each in shard.pending.keys() & switched.keys():",
-        "for each in sorted(shard.pending.keys() & switched.keys())[:0]:",
+        "entries = shard.pending.get(each)",
+        "entries = shard.pending.get(shard.layout.path)",
         ("move/test_to_cold.py::test_why_a_partition_was_not_moved[late_insert1]",),
     ),
     Mutant(
@@ -36,19 +37,15 @@ MUTANTS = (
     Mutant(
         "inserts in flight are not late",
         _AFTERMATH,
-        "late = locked | self._late(shard, switched)",
-        "late = self._late(shard, switched)",
+        "held = survey.block_numbers.in_flight.get(each)",
+        "held = survey.block_numbers.in_flight.get(shard.layout.path)",
         ("move/test_aftermath.py::test_an_insert_that_holds_a_block_number_is_late",),
     ),
     Mutant(
         "locks of inserts are read after the parts",
-        _AFTERMATH,
-        "        locked = self._locked(switched)\n"
-        "        shard = self._leased.shard()\n"
-        "        late = locked | self._late(shard, switched)\n",
-        "        shard = self._leased.shard()\n"
-        "        late = self._late(shard, switched)\n"
-        "        late = self._locked(switched) | late\n",
+        _LOOKS,
+        "self.block_numbers, self.parts, self.pending]",
+        "self.parts, self.block_numbers, self.pending]",
         ("move/test_aftermath_order.py::test_an_insert_that_ends_right_before_its_lock_is_looked_for",),
     ),
     Mutant(
@@ -61,7 +58,7 @@ MUTANTS = (
     Mutant(
         "servers are not asked after the switch",
         _AFTERMATH,
-        "failures = self._server_failures(self._leased.shard(), moved, detached_before)",
+        "failures = self._server_failures(asked, moved, detached_before)",
         "failures: dict[str, Refusal] = {}",
         (
             (
@@ -73,17 +70,10 @@ MUTANTS = (
     Mutant(
         "servers are asked after hot was read",
         _AFTERMATH,
-        "        failures = self._server_failures(self._leased.shard(), moved, "
-        "detached_before)\n"
-        "        # Before that, too: an insert gives up its lock and registers its part at "
-        "one instant.\n"
-        "        locked = self._locked(switched)\n"
-        "        shard = self._leased.shard()\n"
-        "        late = locked | self._late(shard, switched)\n",
-        "        locked = self._locked(switched)\n"
-        "        shard = self._leased.shard()\n"
-        "        late = locked | self._late(shard, switched)\n"
-        "        failures = self._server_failures(shard, moved, detached_before)\n",
+        "        failures = self._server_failures(asked, moved, detached_before)\n"
+        "        survey = self._leased.survey(sorted(switched))\n",
+        "        survey = self._leased.survey(sorted(switched))\n"
+        "        failures = self._server_failures(asked, moved, detached_before)\n",
         ("move/test_aftermath_order.py::test_an_insert_while_the_servers_are_asked_is_late",),
     ),
     Mutant(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _LEASED_SHARD = "move/leased_shard.py"
-_AFTERMATH = "move/aftermath.py"
 
 MUTANTS = (
     Mutant(
@@ -64,15 +63,15 @@ MUTANTS = (
     Mutant(
         "a look is trusted without the lease",
         _LEASED_SHARD,
-        "        self.confirm()\n        return found",
-        "        return found",
+        "with_cold=with_cold)\n        self.confirm()\n",
+        "with_cold=with_cold)\n",
         ("move/test_leased_shard.py::test_nothing_is_told_after_another_run_took_over",),
     ),
     Mutant(
         "the aftermath is trusted without the lease",
-        _AFTERMATH,
-        "        self._leased.confirm()\n",
-        "",
-        ("move/test_aftermath.py::test_another_run_that_takes_over_during_the_aftermath[3]",),
+        _LEASED_SHARD,
+        "self._reader.survey(partition_ids)\n        self.confirm()\n",
+        "self._reader.survey(partition_ids)\n",
+        ("move/test_aftermath.py::test_another_run_that_takes_over_during_the_aftermath",),
     ),
 )

@@ -29,10 +29,13 @@ MUTANTS = (
         "the aftermath comes after the last group only",
         _RUN,
         "                self._record(prepared, result)\n"
-        "                # At once: a part that was inserted meanwhile may be merged with "
-        "the cold ones any moment.\n"
-        "                self._look_after(leased)\n",
-        "                self._record(prepared, result)\n            self._look_after(leased)\n",
+        "                # At once: a part that was inserted meanwhile may be merged with the cold"
+        " ones any moment.\n"
+        "                if result.shard is not None:\n"
+        "                    self._look_after(leased, result.shard)\n",
+        "                self._record(prepared, result)\n"
+        "            if result.shard is not None:\n"
+        "                self._look_after(leased, result.shard)\n",
         ("move/test_aftermath.py::test_each_group_is_looked_at_before_the_next_one_is_switched",),
     ),
     Mutant(
@@ -66,8 +69,8 @@ MUTANTS = (
     Mutant(
         "what was switched under a lost lease is not looked at",
         _RUN,
-        "        self._look_after(leased)\n        try:\n            pending",
-        "        self._switched.clear()\n        try:\n            pending",
+        "            self._look_after(leased, leased.shard())\n",
+        "            self._switched.clear()\n",
         ("move/test_aftermath.py::test_a_lease_that_is_lost_while_switches_are_undone",),
     ),
     Mutant(

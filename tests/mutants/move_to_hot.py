@@ -98,8 +98,8 @@ MUTANTS = (
     Mutant(
         "what was detached on the way back is not looked for",
         _TO_HOT,
-        "failures = detached_since(self._world.servers, leased.shard(), parts, detached_before)",
-        "failures = detached_since(self._world.servers, leased.shard(), [], detached_before)",
+        "failures = detached_since(self._world.servers, shard, parts, detached_before)",
+        "failures = detached_since(self._world.servers, shard, [], detached_before)",
         ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[active_on_disk4]",),
     ),
     Mutant(

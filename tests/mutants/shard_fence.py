@@ -9,6 +9,9 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _FENCE = "shard/fence.py"
+_LOOKS = "shard/looks.py"
+_PARTS = "shard/parts.py"
+_PENDING = "shard/pending.py"
 _READER = "shard/reader.py"
 
 MUTANTS = (
@@ -109,31 +112,30 @@ MUTANTS = (
         "the fence is read after queues and log",
         _READER,
         "            fence=fence.checks,",
-        "            fence=read_fence(self._hot, layout).checks,",
+        "            fence=read_alone(self._hot, fence_steps(self._layout, hot.replicas)).checks,",
         ("shard/test_reader_behind.py::test_what_is_assigned_after_the_log_was_read_fails_the_fence",),
     ),
     Mutant(
         "hot is read before it has caught up",
         _READER,
-        "        self._hot.sync(layout.path)\n        fence",
-        "        fence",
+        "        self._hot.sync(layout.path)\n",
+        "",
         ("shard/test_reader_behind.py::test_hot_catches_up_first",),
     ),
     Mutant(
         "cold is read before it has caught up",
         _READER,
-        "        self._cold.sync(layout.path)\n",
+        "        self._cold.sync(self._layout.path)\n",
         "",
         ("move/test_switch_lost.py::test_a_switch_is_not_undone_where_cold_is_behind_a_drop",),
     ),
     Mutant(
         "cold catches up before the fence is read",
         _READER,
-        "        fence = read_fence(self._hot, layout)\n"
-        "        # After the fence: whatever was taken from cold before that is seen to be "
-        "gone.\n"
-        "        self._cold.sync(layout.path)\n",
-        "        self._cold.sync(layout.path)\n        fence = read_fence(self._hot, layout)\n",
+        "        in_hot = self._look_at_hot(partition_ids)\n"
+        "        # After the fence: whatever was taken from cold before that is seen to be gone.\n"
+        "        self._cold.sync(self._layout.path)\n",
+        "        self._cold.sync(self._layout.path)\n        in_hot = self._look_at_hot(partition_ids)\n",
         ("move/test_leased_shard.py::test_cold_is_waited_for_after_the_versions_were_read",),
     ),
     Mutant(
@@ -146,34 +148,34 @@ MUTANTS = (
     Mutant(
         "znodes of the table that are not known are not seen",
         _READER,
-        "unknown_children=unknown_table_children(set(children) - {_DROPPED})",
+        "unknown_children=unknown_table_children(set(fence.children) - {_DROPPED})",
         "unknown_children=()",
         ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[known_layout]",),
     ),
     Mutant(
         "znodes of a replica that are not known are not seen",
         _READER,
-        "unknown_children=unknown_replica_children(names or ())",
+        "unknown_children=unknown_replica_children(children)",
         "unknown_children=()",
         ("gates/test_shard.py::test_a_gate_that_trips[known_layout1]",),
     ),
     Mutant(
         "parts in cold of replicas that are gone from hot are not seen",
-        _READER,
-        "names = self._cold.children([self._layout.replicas])[0] or ()",
-        "names = self._hot.children([self._layout.replicas])[0] or ()",
+        _LOOKS,
+        "for name in there or () if name not in replicas]",
+        "for name in there or () if name in replicas]",
         ("shard/test_reader.py::test_cold_has_parts_of_whatever_replica[<lambda>-True1]",),
     ),
     Mutant(
         "a partition that another run moves is told by halves",
         _READER,
-        "            if state == after\n",
+        "            if found.partitions[each].state == state\n",
         "",
         ("shard/test_reader.py::test_a_partition_that_is_switched_while_it_is_looked_for_is_nowhere",),
     ),
     Mutant(
         "parts that merged while they were read are not read again",
-        _READER,
+        _PARTS,
         "            if len(read) == len(parts):\n                break\n",
         "            break\n",
         ("shard/test_reader.py::test_parts_that_are_merged_while_they_are_read_are_read_again",),
@@ -184,5 +186,26 @@ MUTANTS = (
         "return ColdPartitions(sorted(in_cold | (marked & in_hot)), sorted(marked - in_hot))",
         "return ColdPartitions(sorted(in_cold), sorted(marked - in_hot))",
         ("shard/test_reader.py::test_what_is_not_only_in_hot[both]",),
+    ),
+    Mutant(
+        "mutations are read before the fence",
+        _LOOKS,
+        "        read_together(hot, [*first, *then, self.known])\n",
+        "        read_together(hot, [self.mutations, *first, *then[1:], self.known])\n",
+        ("shard/test_reader_behind.py::test_a_mutation_that_comes_after_they_were_read_fails_the_fence",),
+    ),
+    Mutant(
+        "the replicas are not listed again after their versions",
+        _READER,
+        "            if look.is_of_all_replicas:\n                return look\n",
+        "            return look\n",
+        ("shard/test_reader_behind.py::test_a_replica_that_is_added_while_the_fence_is_read",),
+    ),
+    Mutant(
+        "a lock that is given up while it is looked at is of no insert",
+        _PENDING,
+        "if lock is None or _is_in_flight(lock, holders):",
+        "if lock is not None and _is_in_flight(lock, holders):",
+        ("shard/test_reader_behind.py::test_an_insert_that_ends_after_the_parts_were_listed_is_in_flight",),
     ),
 )

@@ -69,6 +69,20 @@ class HookedStore(MemoryStore):
         return outcomes
 
 
+class Listing(HookedStore):
+    """Calls a function after each listing of children."""
+
+    def __init__(self, ensemble: MemoryEnsemble) -> None:
+        super().__init__(ensemble)
+        self.listed: Callable[[Sequence[str]], object] = lambda _paths: None
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """As a ZnodeReader does."""
+        found = super().children(paths)
+        self.listed(paths)
+        return found
+
+
 def _nothing(_what: object) -> None:
     pass
 

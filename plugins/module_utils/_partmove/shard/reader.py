@@ -88,9 +88,8 @@ class ShardReader:
         Without ``with_cold`` the parts in cold are not read. Raises as `shard` does.
         """
         wanted = frozenset(partition_ids)
-        in_hot = self._look_at_hot(partition_ids)
+        in_hot, in_cold = self._look_at_both(partition_ids)
         hot = self._registered(self._hot, in_hot.replicas, in_hot.parts.result, wanted)
-        in_cold = self._look_at_cold(in_hot.replicas)
         cold = self._registered(self._cold, in_hot.replicas, in_cold.parts, wanted) if with_cold else {}
         states, block_numbers = in_hot.states.result, in_hot.block_numbers.result
         partitions = {
@@ -108,8 +107,7 @@ class ShardReader:
 
     def survey(self, partition_ids: Sequence[str]) -> Survey:
         """As `look`, by names alone."""
-        in_hot = self._look_at_hot(partition_ids)
-        in_cold = self._look_at_cold(in_hot.replicas)
+        in_hot, in_cold = self._look_at_both(partition_ids)
         partitions: Mapping[str, RegisteredNames] = {}
         if partition_ids:
             hot = self._texts(self._hot, in_hot.replicas, in_hot.parts.result)
@@ -165,6 +163,12 @@ class ShardReader:
         """Replica → partition id → names of parts in cold, of the replicas that hot has."""
         return self._names_in(self._cold, shard)
 
+    def _look_at_both(self, partition_ids: Sequence[str]) -> tuple[HotLook, ColdLook]:
+        in_hot = self._look_at_hot(partition_ids)
+        # After the fence: whatever was taken from cold before that is seen to be gone.
+        self._cold.sync(self._layout.path)
+        return in_hot, read_alone(self._cold, cold_steps(self._layout, in_hot.replicas))
+
     def _look_at_hot(self, partition_ids: Sequence[str]) -> HotLook:
         layout = self._layout
         self._hot.sync(layout.path)
@@ -190,11 +194,6 @@ class ShardReader:
             self._names.renew(fence.definition.format_version)
             self._czxid = fence.shard.stat.czxid
         return fence
-
-    def _look_at_cold(self, replicas: Sequence[str]) -> ColdLook:
-        # After the fence: whatever was taken from cold before that is seen to be gone.
-        self._cold.sync(self._layout.path)
-        return read_alone(self._cold, cold_steps(self._layout, replicas))
 
     def _facts(self, hot: HotLook, cold: ColdLook) -> ShardFacts:
         fence, pending = hot.fence.result, hot.pending.result

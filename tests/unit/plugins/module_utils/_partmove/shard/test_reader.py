@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 
@@ -23,8 +23,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.read
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.arrange import Arrange, both, create, create_cold, define
-from support.memory.bench import DAY, OTHER, PART, PATH, Bench, HookedStore
-from support.memory.memory import MemoryEnsemble
+from support.memory.bench import DAY, OTHER, PART, PATH, Bench, Listing
 from support.memory.synthetic import MINIMALISTIC
 
 LAYOUT = ShardLayout(PATH)
@@ -87,19 +86,6 @@ def test_a_partition_is_told_by_replica_and_ensemble(bench: Bench) -> None:
     assert found.names.cold == {"r1": [PART], "r2": []}
     assert partition_of(bench, with_cold=False).cold == {}
     assert not partition_of(bench, "none").exists
-
-
-class Listing(HookedStore):
-    """Calls a function after each listing of children."""
-
-    def __init__(self, ensemble: MemoryEnsemble) -> None:
-        super().__init__(ensemble)
-        self.listed: Callable[[Sequence[str]], object] = lambda _paths: None
-
-    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
-        found = super().children(paths)
-        self.listed(paths)
-        return found
 
 
 def test_parts_that_are_merged_while_they_are_read_are_read_again(bench: Bench) -> None:
