@@ -121,6 +121,14 @@ options:
       - Dangerous. A part that is damaged on disk cannot be fetched again once it is cold.
     type: bool
     default: false
+  workers:
+    description:
+      - How many shard paths to work on at the same time, up to 64, each under its own lock.
+      - With 0 it is as many as there are shard paths, up to 16, and fewer where shard paths have so many
+        partitions to move that those under way would be more than 20000. Memory is needed for that many.
+      - More of them help where the ensembles are far away. All share one session with each ensemble.
+    type: int
+    default: 0
   max_listed:
     description: How many partitions each list of the result may have. The counts are always complete.
     type: int
@@ -390,6 +398,7 @@ def main() -> None:
             "clickhouse": argspec.clickhouse(),
             "journal": {"type": "path"},
             "lock_wait": argspec.LOCK_WAIT,
+            "workers": {"type": "int", "default": 0},
             "max_listed": {"type": "int", "default": 1000},
             "progress_file": {"type": "path"},
         },

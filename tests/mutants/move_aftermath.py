@@ -16,8 +16,8 @@ MUTANTS = (
     Mutant(
         "parts that hot has by now are not late",
         _AFTERMATH,
-        "for name, parts in survey.partitions[each].hot.items() if parts}",
-        "for name, parts in survey.partitions[each].cold.items() if not parts}",
+        "            elif registered:\n",
+        "            elif registered and held:\n",
         ("move/test_aftermath.py::test_what_was_dropped_since_does_not_come_back",),
     ),
     Mutant(
@@ -42,10 +42,10 @@ MUTANTS = (
         ("move/test_aftermath.py::test_an_insert_that_holds_a_block_number_is_late",),
     ),
     Mutant(
-        "locks of inserts are read after the parts",
+        "locks of inserts are read last",
         _LOOKS,
         "self.block_numbers, self.parts, self.pending]",
-        "self.parts, self.block_numbers, self.pending]",
+        "self.parts, self.pending, self.block_numbers]",
         ("move/test_aftermath_order.py::test_an_insert_that_ends_right_before_its_lock_is_looked_for",),
     ),
     Mutant(

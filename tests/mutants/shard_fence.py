@@ -192,20 +192,20 @@ MUTANTS = (
         _LOOKS,
         "        read_together(hot, [*first, *then, self.known])\n",
         "        read_together(hot, [self.mutations, *first, *then[1:], self.known])\n",
-        ("shard/test_reader_behind.py::test_a_mutation_that_comes_after_they_were_read_fails_the_fence",),
+        ("shard/test_looks.py::test_a_mutation_that_comes_after_they_were_read_fails_the_fence",),
     ),
     Mutant(
         "the replicas are not listed again after their versions",
         _READER,
         "            if look.is_of_all_replicas:\n                return look\n",
         "            return look\n",
-        ("shard/test_reader_behind.py::test_a_replica_that_is_added_while_the_fence_is_read",),
+        ("shard/test_looks.py::test_a_replica_that_is_added_while_the_fence_is_read",),
     ),
     Mutant(
         "a lock that is given up while it is looked at is of no insert",
         _PENDING,
         "if lock is None or _is_in_flight(lock, holders):",
         "if lock is not None and _is_in_flight(lock, holders):",
-        ("shard/test_reader_behind.py::test_an_insert_that_ends_after_the_parts_were_listed_is_in_flight",),
+        ("shard/test_looks.py::test_an_insert_that_ends_after_the_parts_were_listed_is_in_flight",),
     ),
 )

@@ -10,6 +10,7 @@ import os
 import pwd
 import socket
 import stat
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -56,7 +57,7 @@ class FileJournal:
     """Implements Journal: appends lines, all with the id of the run that it was opened for.
 
     Runs that go on at the same time may write to one file: lines are handed over whole, many at once, and the
-    system appends them one after the other.
+    system appends them one after the other. Threads of one run take turns.
     """
 
     def __init__(self, path: Path, clock: Clock, run: str) -> None:
@@ -64,6 +65,7 @@ class FileJournal:
         self._path = path
         self._clock = clock
         self._run = run
+        self._turn = threading.Lock()
         try:
             self._descriptor = os.open(path, os.O_APPEND | os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -76,14 +78,15 @@ class FileJournal:
         pending = bytearray()
         written = False
         try:
-            for line in encoded_lines(when, self._run, event, rows):
-                pending += line
-                if len(pending) >= _CHUNK_BYTES:
+            with self._turn:
+                for line in encoded_lines(when, self._run, event, rows):
+                    pending += line
+                    if len(pending) >= _CHUNK_BYTES:
+                        self._write(bytes(pending))
+                        pending.clear()
+                        written = True
+                if pending:
                     self._write(bytes(pending))
-                    pending.clear()
-                    written = True
-            if pending:
-                self._write(bytes(pending))
             if pending or written:
                 os.fsync(self._descriptor)
         except OSError as error:

@@ -2,13 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The task of part_move: carries out a plan, there or back, one shard path after the other."""
+"""The task of part_move: carries out a plan, there or back, shard path by shard path."""
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -29,10 +32,12 @@ from .._partmove.plan.file import Plan, PlanRow, read_plan, rows_from_list
 from .._partmove.plan.origin import check_origin
 from .._partmove.shard.inventory import check_tables
 from .._partmove.text import parse_duration
-from .._partmove.tree.ports import ZnodeReader, ZnodeStore
+from .._partmove.tree.ports import Clock, Journal, ZnodeReader, ZnodeStore
 from .journal_file import told_run
 from .part_move_result import MoveTally
 from .resources import LockOptions, Resources, SystemClock, server_check
+from .workers import work_in_order, workers_for
+from .worlds import Worlds
 
 
 class MovePartitions:
@@ -63,31 +68,37 @@ class MovePartitions:
         return self._tally.result(check_mode=self._check_mode, seconds=seconds)
 
     def run(self, resources: Resources) -> None:
-        """Check everything that can be checked beforehand, then go on one shard path at a time."""
+        """Check everything that can be checked beforehand, then go on shard path by shard path."""
         self._check_mode = resources.check_mode
         shard_paths, self._tally.expected = self._work.survey()
         hot, cold = resources.open_pair()
         self._work.check_cluster(hot)
         journal = resources.open_journal()
         self._check(hot, cold, shard_paths)
-        world = World(
-            hot,
-            cold,
-            self._clock,
-            journal,
-            self._locks.keeper("part_move", hot, cold, self._clock),
-            self._readiness(hot, cold),
-            self._servers,
-        )
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
         progress = resources.open_progress()
+        workers = workers_for(self._params["workers"], self._work.sizes())
+        ending = threading.Event()
+        worlds = Worlds(hot, cold, partial(self._world, journal), ending if workers > 1 else None)
+
+        def take(done: _Done) -> None:
+            self._take(journal, done)
+            progress.tell(f"{self._tally.summary(self._check_mode)}, done with {done.report.shard_path}")
+
         work = self._work.event(shard_paths, self._tally.expected)
         with told_run(journal, "part_move", (hot, cold), work, lambda: self.result()["counts"]):
-            for shard_path, partitions in self._work.by_shard_path():
-                self._carry_out(world, shard_path, partitions)
-                resources.forget_writes()
-                progress.tell(f"{self._tally.summary(self._check_mode)}, done with {shard_path}")
+            work_in_order(
+                self._work.by_shard_path(),
+                partial(self._carry_out, worlds),
+                take,
+                workers=workers,
+                ending=ending,
+            )
+
+    def _world(self, journal: Journal, hot: ZnodeStore, cold: ZnodeStore, clock: Clock) -> World:
+        keeper = self._locks.keeper("part_move", hot, cold, clock)
+        return World(hot, cold, clock, journal, keeper, self._readiness(hot, cold), self._servers)
 
     def _check(self, hot: ZnodeStore, cold: ZnodeStore, shard_paths: Sequence[str]) -> None:
         """Refuse what would go wrong later, before anything is written."""
@@ -105,31 +116,60 @@ class MovePartitions:
             return AssumePatched()
         return LedgerReadiness(Ledger(hot, self._locks.root), ColdEnsemble.of(cold))
 
-    def _carry_out(self, world: World, shard_path: str, partitions: list[str] | None) -> None:
-        if partitions is None:
-            partitions = self._find(world, shard_path)
-        report = ShardReport(shard_path)
+    def _carry_out(self, worlds: Worlds, job: tuple[str, list[str] | None]) -> _Done:
+        """Work on one shard path; what that ends with is in the answer."""
+        shard_path, partitions = job
+        done = _Done(ShardReport(shard_path))
         try:
-            if self._to_cold:
-                move_shard(world, shard_path, partitions, self._options, report)
-            else:
-                reheat_shard(world, shard_path, partitions, report)
-        finally:
-            self._tally.add(report)
-            record_refusals(world.journal, report)
+            with worlds.one() as world:
+                if partitions is None:
+                    partitions = _find(world, done)
+                if self._to_cold:
+                    move_shard(world, shard_path, partitions, self._options, done.report)
+                else:
+                    reheat_shard(world, shard_path, partitions, done.report)
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the report is taken
+            done.error = error
+        return done
 
-    def _find(self, world: World, shard_path: str) -> list[str]:
-        """Without partitions to defer, one odd table must not keep the others from coming back."""
+    def _take(self, journal: Journal, done: _Done) -> None:
+        """Add up what was done; raise what that ended with."""
         try:
-            partitions = find_reheatable(world, shard_path)
-        except FormatError as error:
-            self._unreadable = self._unreadable or f"{shard_path} cannot be read: {error}"
-            return []
-        except BoundElsewhere as error:
-            self._unreadable = self._unreadable or str(error)
-            return []
-        self._tally.expected += len(partitions)
-        return partitions
+            if done.error is not None:
+                raise done.error
+        finally:
+            self._tally.expected += done.found
+            self._unreadable = self._unreadable or done.unreadable
+            self._tally.add(done.report)
+            record_refusals(journal, done.report)
+
+
+@dataclass
+class _Done:
+    """What became of a shard path."""
+
+    report: ShardReport
+    found: int = 0
+    """How many partitions were found to be brought back, where a whole shard path was given."""
+    unreadable: str = ""
+    """Why nobody knows which these are."""
+    error: BaseException | None = None
+    """What ended the run."""
+
+
+def _find(world: World, done: _Done) -> list[str]:
+    """Without partitions to defer, one odd table must not keep the others from coming back."""
+    shard_path = done.report.shard_path
+    try:
+        partitions = find_reheatable(world, shard_path)
+    except FormatError as error:
+        done.unreadable = f"{shard_path} cannot be read: {error}"
+        return []
+    except BoundElsewhere as error:
+        done.unreadable = str(error)
+        return []
+    done.found = len(partitions)
+    return partitions
 
 
 class _Work:
@@ -162,6 +202,11 @@ class _Work:
         """The shard paths with something to do, and how many partitions that are, as far as it is known."""
         wanted = {each: counts[self._state] for each, counts in self._counts.items() if counts[self._state]}
         return [*self._shard_paths, *wanted], sum(wanted.values())
+
+    def sizes(self) -> list[int]:
+        """How many partitions each shard path has to be worked on, as far as that is known; else 1."""
+        planned = [counts[self._state] for counts in self._counts.values() if counts[self._state]]
+        return [*(1 for _each in self._shard_paths), *planned]
 
     def event(self, shard_paths: Sequence[str], partitions: int) -> dict[str, object]:
         """What a journal keeps of it. Nobody knows yet how many partitions whole shard paths have."""

@@ -75,7 +75,6 @@ class Resources:
         self.clock = SystemClock()
         self._params = params
         self._stack = stack
-        self._overlays: list[OverlayStore] = []
 
     def open_ensemble(self, name: str, *, reads_per_second: float = 0.0) -> ZnodeStore:
         """Connect to the ensemble that the option ``name`` describes; in check mode it keeps what it was.
@@ -85,11 +84,7 @@ class Resources:
         """
         store = connect(replace(options_of(name, self._params[name]), reads_per_second=reads_per_second))
         self._stack.callback(store.close)
-        if not self.check_mode:
-            return store
-        overlay = OverlayStore(store, self.clock)
-        self._overlays.append(overlay)
-        return overlay
+        return OverlayStore(store, self.clock) if self.check_mode else store
 
     def open_pair(self) -> tuple[ZnodeStore, ZnodeStore]:
         """Connect to hot and cold; raises SameEnsemble where they share an address, and EnsembleError."""
@@ -100,11 +95,6 @@ class Resources:
     def open_given(self) -> tuple[ZnodeStore, ZnodeStore | None]:
         """Connect to hot, and to cold as well where that is given; otherwise as `open_pair`."""
         return (self.open_ensemble("hot"), None) if self._params["cold"] is None else self.open_pair()
-
-    def forget_writes(self) -> None:
-        """Drop what check mode has remembered so far, so that memory stays bounded by one shard path."""
-        for overlay in self._overlays:
-            overlay.forget()
 
     def open_progress(self) -> ProgressFile:
         """The file that the action plugin of the module looks at; nothing is written where there is none."""

@@ -64,6 +64,44 @@ def test_check_then_run_then_run_again_then_check_again(pair: Pair, legacy: bool
     assert pair.trees_below(table.path) == after
 
 
+def test_many_shard_paths_at_once_are_told_as_one_after_the_other(pair: Pair) -> None:
+    tables = [build_table(pair.hot, f"{pair.base}/t{number:02}") for number in range(12)]
+    # One of them in the middle has a partition that is deferred, and one has nothing left to do.
+    pair.hot.create(f"{tables[5].parts_path('r1')}/{SECOND}_5_5_0", MINIMALISTIC)
+    pair.call("part_move", partitions=partitions_of(tables[7]), **ASSUMED)
+    move = {"partitions": [each for table in tables for each in partitions_of(table)], **ASSUMED}
+    before = pair.trees()
+
+    alone, checked = pair.call_all(
+        pair.task("part_move", check=True, workers=1, **move),
+        pair.task("part_move", check=True, workers=5, **move),
+    )
+    assert pair.trees() == before
+    moved = pair.call("part_move", workers=5, **move)
+
+    assert without_time(checked) == without_time(alone)
+    assert without_time(moved) == without_time(alone)
+    assert moved["counts"] == {
+        "moved": 32,
+        "copies_removed": 0,
+        "deferred": 1,
+        "failed": 0,
+        "unchanged": 3,
+        "other_state": 0,
+        "not_reached": 0,
+    }
+    for table in tables:
+        wanted = b"COLD" if table is not tables[5] else None
+        assert table.state(SECOND) == wanted
+        assert table.registered(pair.cold, FIRST) == dict.fromkeys(("r1", "r2"), table.part_names(FIRST))
+
+
+def test_workers_that_cannot_be(pair: Pair, table: Table) -> None:
+    result = pair.call("part_move", workers=65, partitions=partitions_of(table), **ASSUMED)
+    assert result["failed"]
+    assert result["msg"] == "workers is 65. Give 1 to 64, or 0 to choose by what there is to do."
+
+
 def test_diff_tells_state_and_parts_of_each_partition(pair: Pair, table: Table) -> None:
     pair.hot.create(table.state_path(SECOND), b"HOT")
     result = pair.call("part_move", check=True, partitions=partitions_of(table, SECOND, FIRST), **ASSUMED)
@@ -156,11 +194,14 @@ def test_plan_is_carried_out_and_rows_for_the_other_state_are_told(pair: Pair, t
     assert table.state(SECOND) is None
     events = [json.loads(line) for line in journal.read_text().splitlines()]
     steps = ["switching", "moved"]
-    assert [event["event"] for event in events] == ["started", *steps, *steps, "ended"]
-    assert [event.get("partition") for event in events] == [None, FIRST, FIRST, THIRD, THIRD, None]
+    assert [events[0]["event"], events[-1]["event"]] == ["started", "ended"]
+    # Those of two shard paths may come in any order.
+    of_each = [[event for event in events if event.get("shard_path") == each.path] for each in (table, other)]
+    assert [[event["event"] for event in found] for found in of_each] == [steps, steps]
+    assert [[event["partition"] for event in found] for found in of_each] == [[FIRST] * 2, [THIRD] * 2]
     assert {event["run"] for event in events} == {events[0]["run"]}
     told = pair.hot.get(f"{table.path}/block_numbers/{FIRST}/State")[1].mzxid
-    assert events[2]["zxid"] == told
+    assert of_each[0][1]["zxid"] == told
 
 
 def test_journal_is_kept_and_read_by_default(

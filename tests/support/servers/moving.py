@@ -29,6 +29,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_ho
     reheat_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.delegating import (
+    DelegatingStore,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import (
     ActivePart,
@@ -101,70 +104,45 @@ class ObservedProbe(HttpReplicaProbe):
         return super().active_parts(shard_path, replica, host, partitions)
 
 
-class ObservedStore:
+class ObservedStore(DelegatingStore):
     """The store of an ensemble that tells of each operation before it is carried out; one multi at a time."""
 
     def __init__(self, store: ZnodeStore, before: Before) -> None:
         """`before` may take its time, do something to the ensemble, or raise."""
-        self._store = store
+        super().__init__(store)
         self._before = before
-
-    @property
-    def name(self) -> str:
-        """As the store has it, as is all that follows."""
-        return self._store.name
-
-    @property
-    def server_id(self) -> int:
-        """The id of the server."""
-        return self._store.server_id
-
-    @property
-    def chroot(self) -> str:
-        """The chroot."""
-        return self._store.chroot
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """The addresses."""
-        return self._store.addresses
-
-    @property
-    def session_id(self) -> int:
-        """The session."""
-        return self._store.session_id
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
         """Read znodes."""
         self._before("read", ())
-        return self._store.read(paths, absolute=absolute)
+        return super().read(paths, absolute=absolute)
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """Read names."""
         self._before("children", ())
-        return self._store.children(paths)
+        return super().children(paths)
 
     def ask(self, queries: Sequence[Query]) -> list[Found]:
         """Read znodes and names."""
         self._before("ask", ())
-        return self._store.ask(queries)
+        return super().ask(queries)
 
     def sync(self, path: str) -> None:
         """Catch up with the leader."""
         self._before("sync", ())
-        self._store.sync(path)
+        super().sync(path)
 
     def members(self) -> Sequence[ZnodeReader]:
         """Connect to the members."""
         self._before("members", ())
-        return self._store.members()
+        return super().members()
 
     def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
         """Write."""
         outcomes: list[Outcome] = []
         for multi in multis:
             self._before("commit", [multi])
-            outcomes += self._store.commit([multi])
+            outcomes += super().commit([multi])
         return outcomes
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..aligned import aligned
-from ..tree.ports import ZnodeReader, ZnodeStore
-from ..tree.znodes import Committed, Create, Delete, Found, Multi, Op, Outcome, Query, SetData, Znode
+from ..tree.delegating import DelegatingStore
+from ..tree.ports import ZnodeStore
+from ..tree.znodes import Committed, Create, Delete, Multi, Op, Outcome, SetData, Znode
 
 Save = Callable[[str, Sequence[Znode]], None]
 """Keeps the znodes of an ensemble, ``hot`` or ``cold``; what it does not raise for is on disk."""
@@ -19,7 +20,7 @@ Announce = Callable[[Sequence[Sequence[str]]], None]
 """Is told what multis are about to write, in words; what it does not raise for is on disk."""
 
 
-class SavingStore:
+class SavingStore(DelegatingStore):
     """Implements ZnodeStore over another one. ``done`` has what was applied, in words, in order.
 
     ``announce`` is told, for each multi that is about to be sent, what it writes.
@@ -28,56 +29,11 @@ class SavingStore:
     def __init__(
         self, store: ZnodeStore, ensemble: str, save: Save, announce: Announce, done: list[str]
     ) -> None:
-        self._store = store
+        super().__init__(store)
         self._ensemble = ensemble
         self._save = save
         self._announce = announce
         self._done = done
-
-    @property
-    def name(self) -> str:
-        """What messages call the ensemble."""
-        return self._store.name
-
-    @property
-    def server_id(self) -> int:
-        """The id of the server that opened the session."""
-        return self._store.server_id
-
-    @property
-    def chroot(self) -> str:
-        """The chroot of the connection."""
-        return self._store.chroot
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """The addresses that the connection was given."""
-        return self._store.addresses
-
-    @property
-    def session_id(self) -> int:
-        """The session in use now."""
-        return self._store.session_id
-
-    def members(self) -> Sequence[ZnodeReader]:
-        """A direct connection to each member."""
-        return self._store.members()
-
-    def sync(self, path: str) -> None:
-        """Wait until the server of the session has caught up."""
-        self._store.sync(path)
-
-    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
-        """Data and stat of each path."""
-        return self._store.read(paths, absolute=absolute)
-
-    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """Names of the children of each path, sorted."""
-        return self._store.children(paths)
-
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
-        """The answers to each query, in order."""
-        return self._store.ask(queries)
 
     def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
         """Keep what the multis delete or change, then send them.
@@ -89,7 +45,7 @@ class SavingStore:
             op.path: op.version for multi in multis for op in multi if isinstance(op, (Delete, SetData))
         }
         paths = sorted(versions)
-        found = self._store.read(paths) if paths else []
+        found = self.below.read(paths) if paths else []
         kept = [
             znode
             for path, znode in aligned(paths, found)
@@ -99,7 +55,7 @@ class SavingStore:
             self._save(self._ensemble, kept)
         told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in multis]
         self._announce([words for words in told if words])
-        outcomes = self._store.commit(multis)
+        outcomes = self.below.commit(multis)
         for words, outcome in aligned(told, outcomes):
             if isinstance(outcome, Committed):
                 self._done.extend(words)

@@ -49,11 +49,6 @@ class Changes:
         self.children: dict[str, dict[str, bool]] = {}
         self._zxid = _FIRST_ZXID
 
-    def clear(self) -> None:
-        """Forget every write that was remembered."""
-        self.znodes.clear()
-        self.children.clear()
-
     def put(self, znode: Znode | None, path: str) -> None:
         """Remember a created or changed znode, or with None a deleted one."""
         self.znodes[path] = znode
@@ -190,10 +185,9 @@ class OverlayStore(OverlayReader):
         """The members, each with the remembered writes laid over it."""
         return [OverlayReader(member, self._changes) for member in self._store.members()]
 
-    def forget(self) -> None:
-        """Drop what was remembered, so that memory stays bounded by one shard path."""
-        self._changes.clear()
-        self.written.clear()
+    def apart(self) -> OverlayStore:
+        """Another overlay over the same ensemble, which knows nothing of what this one remembers."""
+        return OverlayStore(self._store, self._clock)
 
     def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
         """Remember the multis that an ensemble would apply now; one outcome each, in order."""

@@ -53,6 +53,7 @@ def parameters(journal: Path, origin: OriginOf, state: str) -> dict[str, Any]:
         "coordination_root": "/partmove",
         "lock_wait": "0",
         "journal": str(journal),
+        "workers": 0,
         "max_listed": 10,
         "progress_file": None,
     }

@@ -1,0 +1,59 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A run that is about to end: what is under way is interrupted, and can still tidy up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.interruption import (
+    Interrupted,
+    InterruptibleClock,
+    InterruptibleStore,
+    Interruption,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create, Query
+from support.memory.memory import ManualClock, MemoryEnsemble
+
+OPERATIONS: list[Callable[[InterruptibleStore], object]] = [
+    lambda store: store.read(["/"]),
+    lambda store: store.children(["/"]),
+    lambda store: store.ask([Query(["/"])]),
+    lambda store: store.sync("/"),
+    lambda store: store.members(),
+    lambda store: store.commit([(Create("/new", b""),)]),
+]
+
+
+@pytest.mark.parametrize("operate", OPERATIONS, ids=["read", "children", "ask", "sync", "members", "commit"])
+def test_each_operation_can_be_interrupted_once(operate: Callable[[InterruptibleStore], object]) -> None:
+    """Only once: on the way out the lock is given back, and what was prepared is removed."""
+    ensemble = MemoryEnsemble("hot")
+    ending = threading.Event()
+    store = InterruptibleStore(ensemble.open(), Interruption(ending))
+    store.sync("/")
+    ending.set()
+
+    with pytest.raises(Interrupted):
+        operate(store)
+    assert ensemble.children(["/"]) == [()]
+
+    operate(store)
+
+
+def test_a_sleep_ends_where_the_run_does() -> None:
+    ending = threading.Event()
+    base = ManualClock()
+    clock = InterruptibleClock(base, Interruption(ending))
+    clock.sleep(0)
+    assert clock.now() == base.now()
+    alarm = threading.Timer(0.05, ending.set)
+    alarm.start()
+    with pytest.raises(Interrupted):
+        clock.sleep(3600)
+    alarm.join()

@@ -1,0 +1,121 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Jobs that are done at the same time: in which order their results come, and how all of them end."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.interruption import Interrupted
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.workers import (
+    work_in_order,
+    workers_for,
+)
+
+PATIENCE = 60.0
+
+
+@pytest.mark.parametrize(
+    ("given", "partitions", "workers"),
+    [
+        (0, [], 1),
+        (0, [5], 1),
+        (0, [5, 5, 5], 3),
+        (0, [1] * 1000, 16),
+        (0, [1] * 1000 + [4_000], 5),
+        (0, [1] * 1000 + [1_000_000], 1),
+        (1, [1] * 1000, 1),
+        (64, [1] * 1000, 64),
+        (64, [1_000_000] * 100, 64),
+        (8, [1, 1], 2),
+    ],
+)
+def test_how_many_there_are(given: int, partitions: list[int], workers: int) -> None:
+    assert workers_for(given, partitions) == workers
+
+
+@pytest.mark.parametrize("given", [-1, 65])
+def test_a_number_that_cannot_be(given: int) -> None:
+    with pytest.raises(PartMoveError, match=f"workers is {given}"):
+        workers_for(given, [1])
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_results_come_in_the_order_of_the_jobs(workers: int) -> None:
+    taken: list[int] = []
+    work_in_order(range(20), lambda job: job * 2, taken.append, workers=workers, ending=threading.Event())
+    assert taken == [job * 2 for job in range(20)]
+
+
+def test_jobs_are_done_at_the_same_time() -> None:
+    """Each waits for the others: one after the other they would wait for ever."""
+    meeting = threading.Barrier(4, timeout=PATIENCE)
+    taken: list[int] = []
+
+    def meet(job: int) -> int:
+        meeting.wait()
+        return job
+
+    work_in_order(range(8), meet, taken.append, workers=4, ending=threading.Event())
+    assert taken == [*range(8)]
+
+
+def test_few_jobs_are_begun_before_their_turn() -> None:
+    """What they found is kept until the results of those before them were taken."""
+    begun: list[int] = []
+    first_may_end = threading.Event()
+    ahead = threading.Semaphore(0)
+
+    def work(job: int) -> int:
+        begun.append(job)
+        if job == 0:
+            assert first_may_end.wait(PATIENCE)
+        else:
+            ahead.release()
+        return job
+
+    def look() -> None:
+        # All that two workers may do before the first job has ended: three others.
+        for _each in range(3):
+            assert ahead.acquire(timeout=PATIENCE)
+        first_may_end.set()
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    most: list[int] = []
+    work_in_order(
+        range(50), work, lambda job: most.append(max(begun) - job), workers=2, ending=threading.Event()
+    )
+    looker.join()
+    assert max(most) <= 4
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_an_error_ends_all_and_what_has_begun_is_taken(workers: int) -> None:
+    taken: list[int] = []
+    ending = threading.Event()
+
+    def work(job: int) -> int:
+        if job > 4:
+            assert ending.wait(PATIENCE)
+        return job
+
+    def take(job: int) -> None:
+        taken.append(job)
+        if job == 4:
+            raise PartMoveError("the fifth failed", remedy="None")
+        if job > 4:
+            raise Interrupted
+
+    with pytest.raises(PartMoveError, match="the fifth failed"):
+        work_in_order(range(100), work, take, workers=workers, ending=ending)
+
+    assert taken == sorted(taken)
+    assert taken[:5] == [0, 1, 2, 3, 4]
+    assert len(taken) <= 5 + 2 * workers
+    assert ending.is_set() == (workers > 1)
