@@ -114,6 +114,10 @@ explore: setup ## Explore faults while partitions move: STEPS=1000000, or play S
 bench: setup ## Measure the move, the audit and the classification on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
 
+.PHONY: bench-daily
+bench-daily: setup ## Measure the daily run: SHARD_PATHS=1000 LATENCY_MS=5
+	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_daily.py
+
 .PHONY: bench-scale
 bench-scale: setup ## Classify more parts than fit into memory: ROWS=50000000
 	@PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests ROWS="$(ROWS)" \

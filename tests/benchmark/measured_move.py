@@ -36,7 +36,7 @@ from benchmark.memory import memory_mb
 # The phases in their order, and the functions that they consist of. These, and those of the client,
 # are called a few dozen times in a move of any size, so that timing them costs nothing.
 _PHASES: tuple[tuple[str, object, tuple[str, ...]], ...] = (
-    ("read", ShardReader, ("shard", "look", "registered_names")),
+    ("read", ShardReader, ("survey", "look", "registered_names")),
     ("gates", to_cold, ("refuse_partitions",)),
     ("copy", ColdCopies, ("make",)),
     ("verify", to_cold, ("compare_copies",)),
@@ -44,7 +44,7 @@ _PHASES: tuple[tuple[str, object, tuple[str, ...]], ...] = (
     ("aftermath", Aftermath, ("check",)),
 )
 _CLIENT: tuple[tuple[object, tuple[str, ...]], ...] = (
-    (Reader, ("__init__", "read", "children", "sync", "close")),
+    (Reader, ("__init__", "read", "children", "ask", "sync", "close")),
     (ZooKeeperStore, ("commit", "members")),
 )
 _OTHER = "other"
@@ -128,14 +128,15 @@ def measure(arguments: Mapping[str, Any]) -> Measurement:
         _time_calls(owner, functions, watch.client)
     idle = memory_mb("VmRSS")
     begin = time.perf_counter()
-    result = _run_module(arguments)
+    result = run_part_move(arguments)
     seconds = time.perf_counter() - begin
     if any(count for kind, count in result["counts"].items() if kind != "moved"):
         raise RuntimeError(f"not every partition was moved: {result}")
     return Measurement(result["totals"]["parts"], seconds, memory_mb("VmHWM"), idle, watch.result(seconds))
 
 
-def _run_module(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def run_part_move(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Run the module in this process and return its result; raises RuntimeError where it fails."""
     output = io.StringIO()
     try:
         with patch_module_args(dict(arguments)), redirect_stdout(output):

@@ -11,8 +11,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from benchmark.baseline import move_one_by_one
+from benchmark.delay import delayed
 from benchmark.measured_audit import AuditMeasurement
+from benchmark.measured_daily import DailyRun
 from benchmark.measured_move import Measurement, PhaseTime
 from support.memory.tables import Table, TableOptions, build_table, days
 from support.plans import origin_in
@@ -70,7 +72,11 @@ class Pair:
         Raises:
             RuntimeError: not every part went from hot to cold.
         """
-        answer = _measured("measured_move", self._module_arguments(table), self.hot.folder.parent)
+        answer = _measured(
+            "measured_move",
+            self._plan_arguments([(table.path, each) for each in table.options.partitions]),
+            self.hot.folder.parent,
+        )
         phases = {name: PhaseTime(**phase) for name, phase in answer.pop("phases").items()}
         expected = len(REPLICAS) * len(table.options.partitions)
         found = [_registered(client, table) for client in (self.hot_client, self.cold_client)]
@@ -98,6 +104,31 @@ class Pair:
         measured = AuditMeasurement(**_measured("measured_audit", arguments, self.hot.folder.parent))
         return replace(measured, requests=self._packets() - before)
 
+    def measure_daily(
+        self, tables: Sequence[Table], partition: str, *, workers: int = 0, latency: float = 0.0
+    ) -> DailyRun:
+        """Move one partition of each table in a new process, all with one plan.
+
+        latency: seconds that each packet to and from every member takes.
+        """
+        folder = self.hot.folder.parent
+        with ExitStack() as stack:
+            hosts = {
+                name: [
+                    stack.enter_context(delayed(member.address, latency)) if latency else member.address
+                    for member in ensemble.members
+                ]
+                for name, ensemble in (("hot", self.hot), ("cold", self.cold))
+            }
+            arguments = {
+                **self._plan_arguments([(table.path, partition) for table in tables]),
+                **{name: {"hosts": each} for name, each in hosts.items()},
+                "workers": workers,
+            }
+            before = self._packets()
+            measured = DailyRun(**_measured("measured_daily", arguments, folder))
+            return replace(measured, requests=self._packets() - before)
+
     def _packets(self) -> int:
         """How many requests the members of both ensembles got so far."""
         members = (*self.hot.members, *self.cold.members)
@@ -109,11 +140,12 @@ class Pair:
             for name, ensemble in (("hot", self.hot), ("cold", self.cold))
         }
 
-    def _module_arguments(self, table: Table) -> dict[str, Any]:
+    def _plan_arguments(self, partitions: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        """Options of part_move for a plan of these shard paths and partitions, sorted."""
         plan = self.hot.folder.parent / "plan.jsonl"
         rows = (
-            PlanRow(table.path, each, State.COLD, "measured", 0, len(REPLICAS), len(REPLICAS), 0)
-            for each in table.options.partitions
+            PlanRow(path, each, State.COLD, "measured", 0, len(REPLICAS), len(REPLICAS), 0)
+            for path, each in partitions
         )
         write_plan(
             plan, rows, policy_digest="0" * 64, source="benchmark", origin=origin_in(self.hot_client), as_of=0

@@ -50,6 +50,23 @@ def test_the_other_way_moves_what_it_says(pair: Pair) -> None:
         assert table.registered(pair.hot_client, partition) == (nothing if number < 5 else parts)
 
 
+def test_a_daily_run_is_measured_near_and_far_away(pair: Pair) -> None:
+    tables = [pair.build(f"daily_{number}", 3) for number in range(4)]
+    first, second, third = tables[0].options.partitions
+    pair.measure_daily(tables, first)
+
+    near = pair.measure_daily(tables, second)
+    far = pair.measure_daily(tables, third, latency=0.02)
+    again = pair.measure_daily(tables, third)
+
+    assert [each.moved for each in (near, far, again)] == [4, 4, 0]
+    assert again.unchanged == 4
+    # What a run takes once, such as sessions, is in it: so many as for some more shard paths.
+    assert 4 * 20 < near.requests < 4 * 80
+    # Each request goes there and back, and two dozen come one after the other.
+    assert far.seconds > near.seconds > 0
+
+
 @pytest.mark.parametrize("content", [False, True])
 def test_an_audit_is_measured(pair: Pair, content: bool) -> None:
     table = pair.build(f"audit_{content}", 20)

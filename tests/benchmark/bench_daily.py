@@ -1,0 +1,75 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Measures the daily run: many shard paths with one partition each, near and far away.
+
+Prints a summary and writes build/bench-daily.json. For figures to keep, run it on a machine that does nothing
+else. Environment: SHARD_PATHS (1000), LATENCY_MS (5).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmark.measured_daily import DailyRun
+from benchmark.pair import REPLICAS, Pair, running_pair
+from support.memory.tables import Table, days
+
+OUTPUT = Path("build/bench-daily.json")
+RUNS = 5
+
+
+def main() -> None:
+    """Measure, print and write down."""
+    shard_paths = int(os.environ.get("SHARD_PATHS", "1000"))
+    latency = float(os.environ.get("LATENCY_MS", "5")) / 1000
+    print(
+        f"Daily run: {shard_paths:,} shard paths of {len(REPLICAS)} replicas, one partition to move each.\n"
+        f"{os.cpu_count()} cores, Python {platform.python_version()}, load average"
+        f" {os.getloadavg()[0]:.2f}; the servers run on the same machine.\n",
+        flush=True,
+    )
+    first, *rest = days(2 + 3 * RUNS)
+    with running_pair(cold_members=1) as pair:
+        tables = [pair.build(f"t{number:05}", len(rest) + 1) for number in range(shard_paths)]
+        pair.measure_daily(tables, first)
+        found = {
+            "one worker": [pair.measure_daily(tables, each, workers=1) for each in rest[:RUNS]],
+            "workers": [pair.measure_daily(tables, each) for each in rest[RUNS : 2 * RUNS]],
+            f"workers, {latency * 1000:g} ms": [
+                pair.measure_daily(tables, each, latency=latency) for each in rest[2 * RUNS : 3 * RUNS]
+            ],
+            "nothing to do": nothing_to_do(pair, tables, first),
+        }
+    for name, runs in found.items():
+        print_runs(name, runs, shard_paths)
+    OUTPUT.parent.mkdir(exist_ok=True)
+    told = {name: [asdict(each) for each in runs] for name, runs in found.items()}
+    OUTPUT.write_text(json.dumps({"shard_paths": shard_paths, "runs": told}, indent=2) + "\n")
+
+
+def nothing_to_do(pair: Pair, tables: Sequence[Table], partition: str) -> list[DailyRun]:
+    """The run over partitions that are cold already."""
+    return [pair.measure_daily(tables, partition) for _run in range(RUNS)]
+
+
+def print_runs(name: str, runs: Sequence[DailyRun], shard_paths: int) -> None:
+    """One line: the median, the spread, and requests for each shard path."""
+    rates = sorted(shard_paths / each.seconds for each in runs)
+    requests = statistics.median(each.requests for each in runs) / shard_paths
+    print(
+        f"{name:<20} {statistics.median(rates):7.1f} shard paths/s ({rates[0]:.1f} to {rates[-1]:.1f}),"
+        f" {requests:.1f} requests each, {max(each.peak_rss_mb for each in runs):.0f} MB at most",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

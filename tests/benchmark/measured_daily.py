@@ -1,0 +1,52 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the module part_move over many shard paths in a process of its own, and tells what that took.
+
+Takes the arguments of the module as JSON on standard input and writes a `DailyRun` as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmark.measured_move import run_part_move
+from benchmark.memory import memory_mb
+
+
+@dataclass(frozen=True)
+class DailyRun:
+    """What one run took, without the start of Python and its imports; memory in MiB."""
+
+    moved: int
+    unchanged: int
+    seconds: float
+    peak_rss_mb: float
+    requests: int = 0
+    """That the members of both ensembles got; a batch is one."""
+
+
+def main() -> None:
+    """Run the module with the arguments that standard input gives."""
+    json.dump(asdict(measure(json.load(sys.stdin))), sys.stdout)
+
+
+def measure(arguments: Mapping[str, Any]) -> DailyRun:
+    """Run the module; raises RuntimeError where it fails, or defers a partition."""
+    begin = time.perf_counter()
+    result = run_part_move(arguments)
+    seconds = time.perf_counter() - begin
+    counts = result["counts"]
+    if sum(counts.values()) != counts["moved"] + counts["unchanged"]:
+        raise RuntimeError(f"not every partition was moved: {result}")
+    return DailyRun(counts["moved"], counts["unchanged"], seconds, memory_mb("VmHWM"))
+
+
+if __name__ == "__main__":
+    main()
