@@ -72,11 +72,8 @@ class Pair:
         Raises:
             RuntimeError: not every part went from hot to cold.
         """
-        answer = _measured(
-            "measured_move",
-            self._plan_arguments([(table.path, each) for each in table.options.partitions]),
-            self.hot.folder.parent,
-        )
+        planned = [(table.path, each) for each in table.options.partitions]
+        answer = _measured("measured_move", self._plan_arguments(planned), self.hot.folder.parent)
         phases = {name: PhaseTime(**phase) for name, phase in answer.pop("phases").items()}
         expected = len(REPLICAS) * len(table.options.partitions)
         found = [_registered(client, table) for client in (self.hot_client, self.cold_client)]
