@@ -37,6 +37,10 @@ class _Table(NamedTuple):
         return f"database = {literal(self.database)} AND table = {literal(self.name)}"
 
 
+_FEW = 1_000
+"""Of partitions that are named in a query, which servers limit in its length."""
+
+
 class HttpReplicaProbe:
     """Implements ReplicaProbe and Disks over the HTTP interface."""
 
@@ -54,7 +58,7 @@ class HttpReplicaProbe:
         """
         table = self._table(shard_path, replica, host)
         found: dict[str, list[ActivePart]] = {each: [] for each in partitions}
-        for partition_id, part in self._active(table):
+        for partition_id, part in self._active(table, partitions):
             if partition_id in found:
                 found[partition_id].append(part)
         return {each: tuple(parts) for each, parts in found.items()}
@@ -76,12 +80,17 @@ class HttpReplicaProbe:
         """
         return self._detached(self._table(shard_path, replica, host))
 
-    def _active(self, table: _Table) -> Iterator[tuple[str, ActivePart]]:
-        """Partition id and part, sorted by name."""
+    def _active(
+        self, table: _Table, partitions: Collection[str] | None = None
+    ) -> Iterator[tuple[str, ActivePart]]:
+        """Partition id and part, sorted by name, of all partitions or at least of these."""
+        only = ""
+        if partitions and len(partitions) <= _FEW:
+            only = f" AND partition_id IN ({', '.join(literal(each) for each in sorted(partitions))})"
         hashes = self._abilities_of(table.client).part_hashes
         rows = table.client.rows(
             f"SELECT partition_id, name, rows, {'hash_of_all_files' if hashes else 'NULL'}"
-            f" FROM system.parts WHERE active AND {table.condition} ORDER BY name"
+            f" FROM system.parts WHERE active AND {table.condition}{only} ORDER BY name"
         )
         for partition_id, name, count, digest in rows:
             yield partition_id, ActivePart(name, int(count), digest.lower() if digest else None)
