@@ -263,7 +263,7 @@ def test_a_mover_that_is_killed(field: Field) -> None:
     """Ten times, each at another operation; the next run comes to the same end as one without disturbance."""
     clean = build_table(field.hot_client, "/tables/clean", TableOptions(partitions=DAYS))
     assert field.run().move(clean).moved.keys() == set(DAYS)
-    operations = random.Random(7).sample(range(10, 100), 10)
+    operations = random.Random(7).sample(range(5, 50), 10)
     with ThreadPoolExecutor(2) as pool:
         tables = list(pool.map(lambda number: killed_before(field, number), operations))
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from .client import QueryRefused, identifier, literal
 from .replica_probe import HttpReplicaProbe
+from .replica_table import ask_replica
 
 _NOT_ASSIGNED = 388
 """The code of an OPTIMIZE that found nothing to do at this moment."""
@@ -38,27 +39,28 @@ class HttpMergeServers(HttpReplicaProbe):
 
     def look(self, shard_path: str, replica: str, host: str, partition: str) -> ReplicaNow:
         """What there is now; ``host`` is the data of the replica's ``host`` znode."""
-        table = self._table(shard_path, replica, host)
-        ((is_leader, queue),) = table.client.rows(
-            f"SELECT is_leader, queue_size FROM system.replicas WHERE {table.condition}"
-        )
-        parts = table.client.rows(
-            f"SELECT name FROM system.parts WHERE active AND {table.condition}"
-            f" AND partition_id = {literal(partition)} ORDER BY name"
-        )
-        ((merges,),) = table.client.rows("SELECT count() FROM system.merges")
-        names = tuple(name for (name,) in parts)
-        return ReplicaNow(table.client.label, names, bool(int(is_leader)), int(queue), int(merges))
+        client = self._client(shard_path, replica, host)
+        of_partition = f"active AND partition_id = {literal(partition)}"
+        selects = {
+            "queue": "toString(is_leader), toString(queue_size), '', '' FROM system.replicas WHERE 1",
+            "parts": f"name, '', '', '' FROM system.parts WHERE {of_partition}",
+        }
+        rows = ask_replica(client, shard_path, replica, selects).rows
+        ((is_leader, queue, *_nothing),) = rows["queue"]
+        ((merges,),) = client.rows("SELECT count() FROM system.merges")
+        names = tuple(name for name, *_nothing in rows["parts"])
+        return ReplicaNow(client.label, names, bool(int(is_leader)), int(queue), int(merges))
 
     def optimize(self, shard_path: str, replica: str, host: str, partition: str) -> str:
         """Have all parts of the partition merged into one, without waiting for it.
 
         Returns why the server would not do it now, such as parts that are being merged already; else "".
         """
-        table = self._table(shard_path, replica, host)
+        client = self._client(shard_path, replica, host)
+        table = ask_replica(client, shard_path, replica, {})
         name = f"{identifier(table.database)}.{identifier(table.name)}"
         try:
-            table.client.execute(
+            client.execute(
                 f"OPTIMIZE TABLE {name} PARTITION ID {literal(partition)} FINAL",
                 replication_alter_partitions_sync=0,
                 optimize_throw_if_noop=1,

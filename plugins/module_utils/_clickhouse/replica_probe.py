@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from .._partmove.audit.evidence import DiskParts
-from .._partmove.errors import PartMoveError
 from .._partmove.formats.znode_text import ZnodeText
 from .._partmove.tree.ports import ActivePart
 from .client import ClickHouseClient, literal
 from .options import ClickHouseOptions
+from .replica_table import Rows, ask_replica
 
 
 class _Abilities(NamedTuple):
@@ -24,18 +24,8 @@ class _Abilities(NamedTuple):
     detached_parts: bool
 
 
-class _Table(NamedTuple):
-    """A table on one server."""
-
-    client: ClickHouseClient
-    database: str
-    name: str
-
-    @property
-    def condition(self) -> str:
-        """The table in a WHERE clause on ``system.parts`` and its like."""
-        return f"database = {literal(self.database)} AND table = {literal(self.name)}"
-
+_PARTS, _DETACHED = "parts", "detached"
+"""What the rows of an answer are about, besides the table itself."""
 
 _FEW = 1_000
 """Of partitions that are named in a query, which servers limit in its length."""
@@ -56,11 +46,15 @@ class HttpReplicaProbe:
         ``host`` is the data of the replica's ``host`` znode. Raises PartMoveError: the server cannot be
         asked, has not exactly one such replica, or its session with ZooKeeper is gone.
         """
-        table = self._table(shard_path, replica, host)
+        client = self._client(shard_path, replica, host)
+        only = ""
+        if partitions and len(partitions) <= _FEW:
+            only = f" AND partition_id IN ({', '.join(literal(each) for each in sorted(partitions))})"
+        rows = ask_replica(client, shard_path, replica, {_PARTS: self._parts_of(client) + only}).rows
         found: dict[str, list[ActivePart]] = {each: [] for each in partitions}
-        for partition_id, part in self._active(table, partitions):
+        for partition_id, name, count, digest in rows[_PARTS]:
             if partition_id in found:
-                found[partition_id].append(part)
+                found[partition_id].append(ActivePart(name, int(count), digest.lower() or None))
         return {each: tuple(parts) for each, parts in found.items()}
 
     def parts(self, shard_path: str, replica: str, host: str) -> DiskParts:
@@ -69,58 +63,30 @@ class HttpReplicaProbe:
         ``host`` as in `active_parts`. Raises PartMoveError: the server cannot be asked, or has not exactly
         one such replica.
         """
-        table = self._table(shard_path, replica, host, with_session=False)
-        active = {part.name: part.hash_of_all_files for _partition, part in self._active(table)}
-        return DiskParts(active, self._detached(table))
+        client = self._client(shard_path, replica, host)
+        selects = {_PARTS: self._parts_of(client), **self._detached_of(client)}
+        rows = ask_replica(client, shard_path, replica, selects, with_session=False).rows
+        active = {name: digest.lower() or None for _partition, name, _rows, digest in rows[_PARTS]}
+        return DiskParts(active, _names(rows))
 
     def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str] | None:
         """Names in the replica's ``detached`` folder; None from a server without system.detached_parts.
 
         Raises as `active_parts` does.
         """
-        return self._detached(self._table(shard_path, replica, host))
-
-    def _active(
-        self, table: _Table, partitions: Collection[str] | None = None
-    ) -> Iterator[tuple[str, ActivePart]]:
-        """Partition id and part, sorted by name, of all partitions or at least of these."""
-        only = ""
-        if partitions and len(partitions) <= _FEW:
-            only = f" AND partition_id IN ({', '.join(literal(each) for each in sorted(partitions))})"
-        hashes = self._abilities_of(table.client).part_hashes
-        rows = table.client.rows(
-            f"SELECT partition_id, name, rows, {'hash_of_all_files' if hashes else 'NULL'}"
-            f" FROM system.parts WHERE active AND {table.condition}{only} ORDER BY name"
-        )
-        for partition_id, name, count, digest in rows:
-            yield partition_id, ActivePart(name, int(count), digest.lower() if digest else None)
-
-    def _detached(self, table: _Table) -> frozenset[str] | None:
-        if not self._abilities_of(table.client).detached_parts:
-            return None
-        rows = table.client.rows(f"SELECT name FROM system.detached_parts WHERE {table.condition}")
-        return frozenset(name for (name,) in rows)
-
-    def _table(self, shard_path: str, replica: str, host: str, *, with_session: bool = True) -> _Table:
-        """The replica's table, by the only name its server knows it by."""
         client = self._client(shard_path, replica, host)
-        where = f"zookeeper_path = {literal(shard_path)} AND replica_name = {literal(replica)}"
-        rows = client.rows(
-            f"SELECT database, table, is_readonly, is_session_expired FROM system.replicas WHERE {where}"
-        )
-        if len(rows) != 1:
-            raise PartMoveError(
-                f"{client.label} has {len(rows)} tables that are replica {replica} of {shard_path}",
-                remedy="See that it is the server of the replica, if not name that one in endpoints, and that"
-                " the chroot of hot is the <root> that the server has for ZooKeeper",
-            )
-        database, name, is_readonly, is_session_expired = rows[0]
-        if with_session and (int(is_readonly) or int(is_session_expired)):
-            raise PartMoveError(
-                f"{client.label} has the table {database}.{name} without a session with ZooKeeper",
-                remedy="Wait until system.replicas no longer says is_readonly for it, and run again",
-            )
-        return _Table(client, database, name)
+        return _names(ask_replica(client, shard_path, replica, self._detached_of(client)).rows)
+
+    def _parts_of(self, client: ClickHouseClient) -> str:
+        """What selects active parts, up to the condition that names the table."""
+        digest = "hash_of_all_files" if self._abilities_of(client).part_hashes else "''"
+        return f"partition_id, name, toString(rows), {digest} FROM system.parts WHERE active"
+
+    def _detached_of(self, client: ClickHouseClient) -> dict[str, str]:
+        """What selects detached parts, as `_parts_of`; nothing where the server does not tell them."""
+        if not self._abilities_of(client).detached_parts:
+            return {}
+        return {_DETACHED: "name, '', '', '' FROM system.detached_parts WHERE 1"}
 
     def _client(self, shard_path: str, replica: str, host: str) -> ClickHouseClient:
         given = self._options.endpoint_of(replica)
@@ -142,3 +108,7 @@ class HttpReplicaProbe:
             )
             self._abilities[client.label] = known
         return known
+
+
+def _names(rows: Rows) -> frozenset[str] | None:
+    return frozenset(row[0] for row in rows[_DETACHED]) if _DETACHED in rows else None

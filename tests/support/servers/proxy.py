@@ -192,9 +192,11 @@ class ZooKeeperProxy:
     async def _close(self) -> None:
         if self._server is not None:
             self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        # Among the others are connections that were accepted and not handed over to us yet.
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.wait(others)
         # Also those whose task never began, and those that still have something to send.
         for writer in self._writers:
             writer.transport.abort()
