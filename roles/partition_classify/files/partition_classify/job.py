@@ -31,12 +31,13 @@ from .plan_output import check_local_parquet, check_parquet, staged_plan_file, w
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, complaints, refuse_complaints
 from .policy.transforms import known_partitions
+from .preflight import check_host
 from .progress import Progress, fail, tell
 from .report.files import prepare_report, report_place, write_report
 from .report.merges import all_merges
 from .report.sums import figures_of
 from .session import make_session
-from .sources.choice import Source, servers_of, source_of
+from .sources.choice import Source, files_of, servers_of, source_of
 from .sources.signals import read_signal
 from .spark_errors import lost_sentence, sentence_of
 from .summary import findings_of, summary_of
@@ -99,6 +100,9 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     servers = servers_of(arguments)
     _check_places(arguments)
     check_python()
+    if not arguments.hand_over:
+        # A driver in a cluster has the memory and the disks that the cluster gives it.
+        check_host(arguments.plan, files_of(arguments))
     replaced = _header_of(arguments.plan)
     before = _header_of(arguments.previous) if arguments.previous else replaced
     spark = make_session()
