@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
             findings = findings_of(rows, policy)
         _complain(findings.rules, strict=arguments.strict)
         comparison = _compare(rows, known, other) if other else None
-        header, history = _write(rows, policy, source, arguments)
+        header, history = _write(rows, policy, source, arguments, comparison)
     finally:
         spark.stop()
     tell(f"wrote {header.rows} rows to {arguments.plan}")
@@ -148,7 +149,11 @@ def _history(spark: SparkSession, parquet: str) -> list[EarlierRun] | None:
 
 
 def _write(
-    rows: DataFrame, policy: Policy, source: Source, arguments: argparse.Namespace
+    rows: DataFrame,
+    policy: Policy,
+    source: Source,
+    arguments: argparse.Namespace,
+    comparison: dict[str, Any] | None,
 ) -> tuple[PlanHeader, list[EarlierRun] | None]:
     """The plan last: a run that fails before is found to be unfinished by the next one.
 
@@ -170,6 +175,7 @@ def _write(
         if arguments.report:
             found = {run.as_of: run.znodes_hot for run in history or ()}
             figures = figures_of(rows, header, source.size_of_hot(), found)
+            figures = replace(figures, comparison=comparison)
             write_report(figures, all_merges(rows), arguments.report)
             tell(f"wrote the report to {arguments.report}")
     return header, history
