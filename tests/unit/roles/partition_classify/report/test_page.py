@@ -65,7 +65,7 @@ def test_what_another_policy_would_decide_is_told_by_table() -> None:
     assert section.count("Move more") == 1
 
     assert figures.comparison is not None
-    same = figures.comparison | {"tables": [], "misfits": []}
+    same = {**figures.comparison, "tables": [], "misfits": []}
     words = " ".join(Page(html_text(replace(figures, comparison=same))).words)
     assert "The same is moved and reheated." in words
     assert "does not fit" not in words
