@@ -64,6 +64,8 @@ def servers(folder: Path, kind: Kind, participants: int) -> Iterator[Ensemble]:
         "zookeeper.snapCount": "400",
         # Else each log begins with 64 MB of nothing.
         "zookeeper.preAllocSize": "256",
+        # Else empty containers could go between two looks.
+        "znode.container.checkIntervalMs": "86400000",
         "zookeeper.extendedTypesEnabled": "true",
     }
     options = EnsembleOptions(
