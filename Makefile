@@ -39,7 +39,7 @@ setup: build/host.stamp build/venv.stamp $(COLLECTION) $(SPARK_PACKAGE) ## Prepa
 .PHONY: test
 test: setup ## Run every check, then every test
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint sanity staging-base compat-venvs \
-	    build/classes.stamp
+	    zookeepers build/classes.stamp
 	@$(MAKE) --no-print-directory compiled
 	@$(PYTEST) $(PYTEST_ARGS)
 
@@ -77,6 +77,11 @@ fuzz: setup ## Hand bad input to every parser, or SEED=1 INPUTS=1000 ONLY="log e
 .PHONY: compat-venvs
 compat-venvs: build/venv.stamp
 	@PYTHONPATH=tests $(BIN)/python -m compat
+
+# What is there is left as it is. What cannot be had is said, here and by the tests that need it.
+.PHONY: zookeepers
+zookeepers: build/venv.stamp ## Get older releases of ZooKeeper, whose files tests read
+	@PYTHONPATH=tests $(BIN)/python -m support.servers.zookeeper_releases
 
 .PHONY: docs-check
 docs-check: setup ## Show that ansible-doc can read every plugin and role

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Fragments for what asks one server, and for modules that ask those of the replicas."""
+    """Fragments for what asks one server, those of the replicas, or those that are named."""
 
     DOCUMENTATION = r"""
     options:
@@ -86,6 +86,47 @@ class ModuleDocFragment:
                 itself has published in ZooKeeper with O(clickhouse.port).
             type: dict
             default: {}
+          timeout:
+            description: Seconds to wait for a connection, and for each answer.
+            type: float
+            default: 30.0
+    """
+
+    NAMED = r"""
+    options:
+      clickhouse:
+        description: The ClickHouse servers to ask.
+        type: dict
+        suboptions:
+          hosts:
+            description: Each server as C(host), or C(host:port), of its HTTP interface.
+            type: list
+            elements: str
+            required: true
+          port:
+            description: Port of the HTTP interface where the host has none; with TLS usually 8443.
+            type: int
+            default: 8123
+          user:
+            description: A user that may read the database C(system).
+            type: str
+            default: default
+          password:
+            description: Password of O(clickhouse.user).
+            type: str
+            default: ''
+          secure:
+            description: Whether to speak TLS.
+            type: bool
+            default: false
+          ca:
+            description: PEM file of certificate authorities, added to those of the system.
+            type: path
+          verify:
+            description: Whether to refuse a server whose certificate no known authority has signed for its
+              host.
+            type: bool
+            default: true
           timeout:
             description: Seconds to wait for a connection, and for each answer.
             type: float

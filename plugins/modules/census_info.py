@@ -13,18 +13,22 @@ description:
   - Reads every znode of the ensemble of a ClickHouse cluster and adds them up by kind, by table, by replica
     and, what is in no table, by path. Says of some what may be done so that there are fewer, with the reason
     and the statements.
-  - Works with every ClickHouse, whether or not it knows a cold ensemble. Nothing is written, and no server is
-    asked.
+  - Works with every ClickHouse, whether or not it knows a cold ensemble. Nothing is written.
+  - With O(clickhouse) servers are asked which tables they have, and tables that no server has are told of.
+    That is not judged where one of them does not answer, or where there are servers that were not named.
   - The answer describes a tree that servers go on changing while it is read. To put no load on an ensemble,
     let the role P(olap.partmove.partmove_census#role) read copies of its files instead.
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
   - olap.partmove.ensembles.one
+  - olap.partmove.clickhouse_server.named
   - olap.partmove.attributes
   - olap.partmove.attributes.read_only
   - olap.partmove.attributes.action_group
 options:
+  clickhouse:
+    description: All ClickHouse servers that use the ensemble. Without it none is asked.
   coordination_root:
     description: Znode below which this collection keeps locks and epochs.
     type: str
@@ -91,6 +95,17 @@ EXAMPLES = r"""
 - name: Tell it, the largest first
   ansible.builtin.debug:
     var: census.summary
+
+- name: List tables that no server has any more
+  olap.partmove.census_info:
+    hot:
+      hosts: [zk1:2181, zk2:2181, zk3:2181]
+    clickhouse:
+      hosts: [ch1, ch2, ch3]
+      user: monitor
+      password: "{{ monitor_password }}"
+  register: census
+  failed_when: census.servers.unjudged != ""
 
 - name: List replicas that nobody starts any more
   ansible.builtin.debug:
@@ -180,6 +195,17 @@ unknown:
   returned: success
   type: list
   elements: dict
+servers:
+  description: What asking servers came to; none where none was to be asked.
+  returned: success
+  type: dict
+  contains:
+    asked:
+      description: How many servers were asked.
+      type: int
+    unjudged:
+      description: Why it was not judged which tables no server has; empty where it was.
+      type: str
 advice:
   description: What may be done, that which saves most first.
   returned: success
@@ -188,8 +214,9 @@ advice:
   contains:
     kind:
       description:
-        - V(legacy_headers), V(table_without_session), V(replica_without_session), V(log_held), V(long_queue),
-          V(many_blocks), V(mutation_unfinished), V(mutations_kept), V(partitions_gone) or V(ddl_queue).
+        - V(legacy_headers), V(table_on_no_server), V(table_without_session), V(replica_without_session),
+          V(log_held), V(long_queue), V(many_blocks), V(mutation_unfinished), V(mutations_kept),
+          V(partitions_gone) or V(ddl_queue).
       type: str
     means:
       description: What is so.
@@ -233,6 +260,7 @@ def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "hot": argspec.ensemble(),
+            "clickhouse": argspec.clickhouse_servers(),
             "coordination_root": argspec.COORDINATION_ROOT,
             "ddl_path": {"type": "str", "default": "/clickhouse/task_queue/ddl"},
             "znodes_per_second": {"type": "int", "default": 0},

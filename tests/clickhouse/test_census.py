@@ -6,7 +6,13 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
+from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.advice import (
     Advice,
@@ -17,6 +23,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.jud
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from partition_classify.census import census_of
+from support.ansible.calls import Call, run_modules
+from support.memory.tables import build_table
 from support.servers.clickhouse import ClusterMaker, ZooKeeperSource
 from support.servers.moving import open_stores
 from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable
@@ -70,3 +79,40 @@ def test_what_servers_keep_and_what_is_left(start_cluster: ClusterMaker, hot: En
     told = advice_of(census, table.path)[AdviceKind.REPLICA_WITHOUT_SESSION]
     assert told.replica == away
     assert told.znodes == census.tables[table.path].replicas[away].total.znodes
+
+
+def test_servers_are_asked_which_tables_they_have(
+    start_cluster: ClusterMaker, connect: Callable[[str], KazooClient], tmp_path: Path
+) -> None:
+    former = "/clickhouse/tables/02/former"
+    with Ensemble(tmp_path / "own") as ensemble:
+        (server,) = start_cluster(ZooKeeperSource(ensemble.connect_string), replicas=1).servers
+        table = ReplicatedTable("hits", "/clickhouse/tables/01/hits", [server]).create(WITHOUT_MERGES)
+        table.fill(DAYS)
+        client = connect(ensemble.connect_string)
+        build_table(client, former)
+        # It ends the session of the replicas, too.
+        client.stop()
+        asked = f"127.0.0.1:{server.http_port}"
+        hot = {"hosts": [member.address for member in ensemble.members]}
+
+        def census(*hosts: str) -> dict[str, Any]:
+            (result,) = run_modules(Call("census_info", {"hot": hot, "clickhouse": {"hosts": hosts}}, False))
+            return result
+
+        judged = census(asked)
+        assert judged["servers"] == {"asked": 1, "unjudged": ""}
+        told = {(each["kind"], each["path"]) for each in judged["advice"]}
+        assert told == {("legacy_headers", table.path), ("table_on_no_server", former)}
+
+        unjudged = census(asked, "127.0.0.1:1")
+        assert unjudged["servers"]["unjudged"].startswith(
+            "1 of 2 servers did not answer. ClickHouse at 127.0.0.1:1 cannot be reached"
+        )
+        assert [each["kind"] for each in unjudged["advice"]] == ["legacy_headers"]
+
+        (member,) = ensemble.members
+        shutil.copytree(member.data_dir, tmp_path / "copy")
+        files = {"files": {"data_dir": str(tmp_path / "copy")}, "clickhouse": {"hosts": [asked]}}
+        by_files = census_of(files)
+        assert (by_files["servers"], by_files["advice"]) == (judged["servers"], judged["advice"])

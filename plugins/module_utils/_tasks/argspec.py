@@ -39,6 +39,14 @@ def clickhouse(*, required: bool = False) -> dict[str, Any]:
     }
 
 
+def clickhouse_servers() -> dict[str, Any]:
+    """The option that names ClickHouse servers one by one, and says how to ask them."""
+    return {
+        "type": "dict",
+        "options": {"hosts": {"type": "list", "elements": "str", "required": True}, **_http()},
+    }
+
+
 def clickhouse_server() -> dict[str, Any]:
     """The option that says how to ask one ClickHouse server."""
     return {

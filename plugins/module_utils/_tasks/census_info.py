@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._clickhouse.census_servers import ask_servers
+from .._clickhouse.settings import clients_of
 from .._partmove.census.census import Places
 from .._partmove.census.report import result_of
 from .._partmove.census.settings import checked_count, limits_of
@@ -23,10 +25,11 @@ class TakeCensus:
     failure = ""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        """Take the options of the module; raises FormatError for those that cannot be."""
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
         self._places = Places(coordination_root(params), check_shard_path(params["ddl_path"]))
         self._limits = limits_of(params)
         self._reads_per_second = checked_count("znodes_per_second", params["znodes_per_second"])
+        self._clients = None if params["clickhouse"] is None else clients_of(params["clickhouse"])
         self._found: dict[str, Any] = {}
 
     def result(self) -> dict[str, Any]:
@@ -34,7 +37,8 @@ class TakeCensus:
         return {"changed": False, **self._found}
 
     def run(self, resources: Resources) -> None:
-        """Read every znode."""
+        """Read every znode, and then ask the servers: a table that was made meanwhile is on one of them."""
         hot = resources.open_ensemble("hot", reads_per_second=self._reads_per_second)
         census = take_census(hot, self._places)
-        self._found = result_of(census, self._limits, int(resources.clock.now() * 1000))
+        answers = None if self._clients is None else ask_servers(self._clients)
+        self._found = result_of(census, self._limits, int(resources.clock.now() * 1000), answers)

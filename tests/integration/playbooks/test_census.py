@@ -71,8 +71,11 @@ def test_a_running_ensemble_and_its_files_give_the_same(censuses: Censuses) -> N
     assert changed(checked) == 0
     assert not any(path.exists() for path in censuses.written.values())
 
-    run = censuses.run(hot=censuses.hot)
+    # Nobody listens there.
+    asked = {"clickhouse": {"hosts": ["127.0.0.1:1"], "password": "hunter2"}}
+    run = censuses.run(hot=censuses.hot, **asked)
     assert changed(run) == 0
+    assert "hunter2" not in run.output
     by_session = json.loads(censuses.written["json"].read_text())
     page = censuses.written["page"].read_text()
     check_page(page)
@@ -81,9 +84,14 @@ def test_a_running_ensemble_and_its_files_give_the_same(censuses: Censuses) -> N
     assert summary(run) == by_session["summary"]
     assert censuses.written["text"].read_text().splitlines() == by_session["summary"]
 
-    files = {"files": censuses.copy(), "python": sys.executable}
+    assert by_session["servers"]["unjudged"].startswith(
+        "1 of 1 servers did not answer. ClickHouse at 127.0.0.1:1"
+    )
+
+    files = {"files": censuses.copy(), "python": sys.executable, **asked}
     run = censuses.run(**files)
     assert changed(run) == 0
+    assert "hunter2" not in run.output
     by_files = json.loads(censuses.written["json"].read_text())
     same = by_session.keys() - {"as_of", "summary"}
     assert by_files.keys() == by_session.keys()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from partition_classify.report.figures import (
     Amount,
@@ -77,7 +78,32 @@ def large(name: str = NAME) -> ReportFigures:
         parts=_parts(now, merge, stay),
         merges=_merges(name, merge),
         forecast=forecast_of(znodes, THIS_MONTH, hot),
+        comparison=_comparison(name),
     )
+
+
+def _comparison(name: str) -> dict[str, Any]:
+    """Another policy that moves more of 30 tables, and less of one; the summary of the job has the same."""
+
+    def side(znodes: int) -> dict[str, int]:
+        return {"partitions": znodes // 30, "parts": znodes // 10, "znodes": znodes, "bytes": 90 * znodes}
+
+    def changes(more: int, less: int) -> dict[str, dict[str, dict[str, int]]]:
+        return {
+            "to_move": {"more": side(more), "less": side(less)},
+            "to_reheat": {"more": side(60), "less": side(0)},
+        }
+
+    tables = [{"table": f"{name}_{number}", **changes(90_000 - 3_000 * number, 0)} for number in range(29)]
+    return {
+        "policy_digest": "1" * 64,
+        **changes(1_500_000, 123_000),
+        "tables": [*tables, {"table": f"{name}_less", **changes(0, 1_800)}],
+        "other_tables": 12,
+        "rules": [],
+        "misfits": [f"rules[3], {name}, decides nothing"],
+        "text": ["with the other policy"],
+    }
 
 
 def _months(numbers: random.Random) -> list[MonthFigures]:

@@ -42,7 +42,7 @@ class SeenZnode(NamedTuple):
     ephemeral_owner: int
 
 
-class _SpecialCreate(NamedTuple):
+class SpecialCreate(NamedTuple):
     """A request that kazoo does not know: to create a container, or a znode with a time to live."""
 
     path: str
@@ -51,9 +51,11 @@ class _SpecialCreate(NamedTuple):
 
     @property
     def type(self) -> int:
+        """The number of the request."""
         return 19 if self.ttl is None else 21
 
     def serialize(self) -> bytearray:
+        """The request as it is sent."""
         request = bytearray(write_string(self.path) + write_buffer(self.data))
         request += _ACL_HEAD.pack(1, 31) + write_string("world") + write_string("anyone")
         request += _FLAGS.pack(_CONTAINER if self.ttl is None else _TTL_FLAG)
@@ -61,13 +63,14 @@ class _SpecialCreate(NamedTuple):
 
     @staticmethod
     def deserialize(answer: bytes, offset: int) -> bytes:
+        """What nobody looks at."""
         return answer[offset:]
 
 
 def create_special(client: KazooClient, path: str, data: bytes, ttl: int | None) -> None:
     """Create a znode that goes after ``ttl`` milliseconds, or with None a container."""
     waiting = client.handler.async_result()
-    client._call(_SpecialCreate(path, data, ttl), waiting)
+    client._call(SpecialCreate(path, data, ttl), waiting)
     waiting.get(timeout=600)
 
 

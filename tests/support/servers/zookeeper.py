@@ -264,10 +264,10 @@ class Ensemble:
             values = leaders[0].monitor()
         except OSError:
             return False
-        wanted = {
-            "zk_synced_followers": self.options.participants - 1,
-            "zk_synced_observers": self.options.observers,
-        }
+        wanted = {"zk_synced_followers": self.options.participants - 1}
+        # Releases before 3.6 do not tell that there are none.
+        if self.options.observers:
+            wanted["zk_synced_observers"] = self.options.observers
         return all(values.get(name) == str(count) for name, count in wanted.items())
 
     def _await(self, condition: Callable[[], bool], problem: str) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from support.servers.jvm import ZOOKEEPER, small_jvm
 from support.servers.process import ServerError
 from support.servers.tls import TlsFiles
+from support.servers.zookeeper_releases import NotToBeHad, Release
 
 # Figures for jps and the like, which nobody reads, are written twenty times a second.
 _JVM = ("-Xmx256m", "-XX:-UsePerfData", *small_jvm(ZOOKEEPER))
@@ -78,6 +79,7 @@ class EnsembleOptions:
     publish_clients: name the client address in each server line, so that /zookeeper/config lists it;
         with a separate clientPort line, as by default, that znode knows the quorum ports only.
     debian: run the ZooKeeper of the package libzookeeper-java (3.8) instead of that of pyspark.
+    release: run this release of ZooKeeper instead.
     """
 
     participants: int = 1
@@ -91,6 +93,7 @@ class EnsembleOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
     publish_clients: bool = False
     debian: bool = False
+    release: Release | None = None
 
     def __post_init__(self) -> None:
         """Refuse an ensemble that ZooKeeper would not form."""
@@ -145,6 +148,8 @@ def command(options: EnsembleOptions, member: MemberFiles) -> tuple[str, ...]:
     """
     properties = {
         "zookeeper.forceSync": "no",
+        # Releases before 3.6 would look for log4j 1.
+        "zookeeper.jmx.log4j.disable": "true",
         "log4j2.configurationFile": str(member.folder / "log4j2.properties"),
     }
     if options.superuser:
@@ -157,8 +162,10 @@ def command(options: EnsembleOptions, member: MemberFiles) -> tuple[str, ...]:
         *options.jvm,
         *(f"-D{name}={value}" for name, value in properties.items()),
         "-cp",
-        debian_classpath() if options.debian else classpath(),
-        "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+        debian_classpath() if options.debian else classpath(options.release),
+        options.release.main_class
+        if options.release
+        else "org.apache.zookeeper.server.quorum.QuorumPeerMain",
         str(member.folder / "zoo.cfg"),
     )
 
@@ -175,11 +182,11 @@ def java() -> str:
     return program
 
 
-def classpath() -> str:
-    """Return the class path of a ZooKeeper server.
+def classpath(release: Release | None = None) -> str:
+    """Return the class path of a ZooKeeper server, of that of pyspark or of another release.
 
     Raises:
-        ServerError: pyspark is not installed, or carries no ZooKeeper.
+        ServerError: pyspark is not installed, or carries no ZooKeeper; the release is not there.
     """
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:
@@ -188,7 +195,18 @@ def classpath() -> str:
     jars = sorted(str(jar) for pattern in _JARS for jar in folder.glob(f"{pattern}.jar"))
     if not any("/zookeeper-" in jar for jar in jars):
         raise ServerError(f"{folder} holds no zookeeper-*.jar: install a pyspark of requirements.txt")
-    return ":".join(jars)
+    return ":".join(jars if release is None else [*_jars_of(release), *_without_zookeeper(jars)])
+
+
+def _jars_of(release: Release) -> list[str]:
+    try:
+        return [str(jar) for jar in release.jars()]
+    except NotToBeHad as error:
+        raise ServerError(f"no ZooKeeper {release.version} here: {error}") from error
+
+
+def _without_zookeeper(jars: Sequence[str]) -> list[str]:
+    return [jar for jar in jars if "/zookeeper-" not in jar]
 
 
 def debian_classpath() -> str:

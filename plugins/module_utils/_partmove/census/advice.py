@@ -14,6 +14,7 @@ class AdviceKind(Enum):
     """What may be done so that an ensemble has fewer znodes; the value is its name in results."""
 
     LEGACY_HEADERS = "legacy_headers"
+    TABLE_ON_NO_SERVER = "table_on_no_server"
     TABLE_WITHOUT_SESSION = "table_without_session"
     REPLICA_WITHOUT_SESSION = "replica_without_session"
     LOG_HELD = "log_held"
@@ -70,11 +71,18 @@ _TOLD = {
         " merged or mutated. Do it when all servers of the cluster have 19.1 or later, because none older can"
         " read the parts then",
     ),
+    AdviceKind.TABLE_ON_NO_SERVER: _Told(
+        "the table is in the ensemble, and no server has it",
+        "See that it was dropped, and not only detached or left out by a server that could not load it: then"
+        " its .sql file is still below metadata of a server, and the table in system.replicas once it is"
+        f" attached. If it was dropped, drop its replicas. {_DROP_REPLICA}. With the last replica the table"
+        " goes",
+    ),
     AdviceKind.TABLE_WITHOUT_SESSION: _Told(
         "no replica of the table has a session: its servers are gone, or do not have the table any more",
-        "No server was asked, so find out first whether one still has the table: its zookeeper_path is in"
-        f" system.replicas. If none has, drop its replicas. {_DROP_REPLICA}. With the last replica the"
-        " table goes",
+        "Find out first whether a server still has the table: its zookeeper_path is in system.replicas, and a"
+        " census that all servers are named to asks them. If none has, drop its replicas."
+        f" {_DROP_REPLICA}. With the last replica the table goes",
     ),
     AdviceKind.REPLICA_WITHOUT_SESSION: _Told(
         "the replica has no session: its server is gone, or does not have the table any more",

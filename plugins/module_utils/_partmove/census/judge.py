@@ -13,6 +13,7 @@ from ..text import few, format_time
 from .advice import Advice, AdviceKind
 from .census import Census
 from .kind import Kind
+from .servers import Servers
 from .table import NEVER, ReplicaCensus, TableCensus
 
 _MILLISECONDS = 1000
@@ -46,27 +47,34 @@ class Limits(NamedTuple):
     """Tasks of distributed DDL that servers keep."""
 
 
-def judge(census: Census, limits: Limits, now: int) -> list[Advice]:
-    """All advice, that which saves most first; ``now`` is the time in milliseconds since 1970."""
+def judge(census: Census, limits: Limits, now: int, servers: Servers | None = None) -> list[Advice]:
+    """All advice, that which saves most first; ``now`` is the time in milliseconds since 1970.
+
+    ``servers`` is what was said by those that were asked, None where none was.
+    """
     found = [*_judge_ddl(census, limits, now)]
     for table in census.tables.values():
-        found += _TableJudge(table, limits, now).advice()
+        found += _TableJudge(table, limits, now, servers).advice()
     return sorted(found, key=lambda each: (-each.znodes, each.kind.value, each.path, each.replica))
 
 
 class _TableJudge:
-    def __init__(self, table: TableCensus, limits: Limits, now: int) -> None:
+    def __init__(self, table: TableCensus, limits: Limits, now: int, servers: Servers | None) -> None:
         self._table = table
         self._limits = limits
         self._now = now
+        self._servers = servers
         self._replicas = [table.replicas[name] for name in sorted(table.replicas)]
         self._running = [each for each in self._replicas if each.has_session]
 
     def advice(self) -> Iterator[Advice]:
         """All that there is of the table; of one that no server has nothing but that."""
         yield from self._legacy_headers()
+        if self._is_on_no_server():
+            yield self._about_table(AdviceKind.TABLE_ON_NO_SERVER)
+            return
         if self._is_abandoned():
-            yield self._table_without_session()
+            yield self._about_table(AdviceKind.TABLE_WITHOUT_SESSION)
             return
         for replica in self._replicas:
             yield from self._replica(replica)
@@ -95,28 +103,41 @@ class _TableJudge:
         """Whether the replica has no session, and wrote nothing for so long."""
         return not replica.has_session and self._is_older(replica.last_change, seconds)
 
-    def _table_without_session(self) -> Advice:
+    def _is_on_no_server(self) -> bool:
+        """Whether all servers have said that they do not have the table, whose replicas have no session."""
+        servers = self._servers
+        if servers is None or servers.unjudged or self._running:
+            return False
+        return not servers.has_table(self._table.shard_path)
+
+    def _about_table(self, kind: AdviceKind) -> Advice:
         replicas = few(each.name for each in self._replicas)
         since = told_time(max((each.last_change for each in self._replicas), default=0))
         evidence = (
             f"Of its {len(self._replicas)} replicas ({replicas}) none has is_active, and the last change of"
             f" one was at {since}."
+            if self._replicas
+            else "It has no replica at all."
         )
+        if self._servers is not None:
+            evidence = f"{evidence} {self._servers.told_of_table(self._table.shard_path)}"
         return self._told(
-            AdviceKind.TABLE_WITHOUT_SESSION,
+            kind,
             self._table.total.znodes,
-            evidence if self._replicas else "It has no replica at all.",
+            evidence,
             tuple(_drop_replica(each.name, self._table.shard_path) for each in self._replicas),
         )
 
     def _replica(self, replica: ReplicaCensus) -> Iterator[Advice]:
         if self._is_away(replica, self._limits.inactive_after):
             lost = ", and other replicas count it as lost" if replica.is_lost else ""
+            asked = self._servers
+            said = asked.told_of_replica(self._table.shard_path, replica.name) if asked is not None else ""
             yield self._told(
                 AdviceKind.REPLICA_WITHOUT_SESSION,
                 replica.total.znodes,
                 f"It has no is_active, its last change was at {told_time(replica.last_change)},"
-                f" and log_pointer is {replica.log_pointer}{lost}.",
+                f" and log_pointer is {replica.log_pointer}{lost}. {said}".rstrip(),
                 (_drop_replica(replica.name, self._table.shard_path),),
                 replica.name,
             )

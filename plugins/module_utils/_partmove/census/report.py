@@ -15,17 +15,22 @@ from .census import Census
 from .counts import Counts
 from .judge import Limits, judge, told_time
 from .kind import Kind
+from .servers import ServerAnswer, Servers
 from .table import ReplicaCensus, TableCensus
 
 _MOST_LINES = 10
 
 
-def result_of(census: Census, limits: Limits, now: int) -> dict[str, Any]:
+def result_of(
+    census: Census, limits: Limits, now: int, answers: Sequence[ServerAnswer] | None = None
+) -> dict[str, Any]:
     """The census as values of JSON; ``now`` is the time in milliseconds since 1970.
 
+    ``answers`` are those of the servers that were asked after the census, None where none was.
     All lists are sorted by znodes, the largest first, and then by name.
     """
     total = census.total
+    servers = None if answers is None else Servers(answers, census.tables)
     kinds = [
         {"kind": kind.value, "means": kind.means, **_figures(counts)}
         for kind, counts in _largest(census.kinds, key=lambda kind: kind.value)
@@ -40,7 +45,8 @@ def result_of(census: Census, limits: Limits, now: int) -> dict[str, Any]:
         "replicas": _replicas(tables),
         "others": _named(census.others.by_name),
         "unknown": _named(census.unknown.by_name),
-        "advice": [_advice(each) for each in judge(census, limits, now)],
+        "servers": None if servers is None else {"asked": servers.asked, "unjudged": servers.unjudged},
+        "advice": [_advice(each) for each in judge(census, limits, now, servers)],
     }
     return {**result, "summary": list(summary(result))}
 
@@ -52,6 +58,7 @@ def summary(result: Mapping[str, Any]) -> Iterator[str]:
         f"{znodes:,} znodes with {size(result['bytes'])} of paths and data, {len(tables):,} tables,"
         f" {result['ephemerals']:,} ephemeral znodes; as of {result['as_of']}"
     )
+    yield from _servers_line(result["servers"])
     for each in result["kinds"]:
         yield f"{_column(each, znodes)}  {each['kind']}: {each['means']}"
     yield from _head("Tables", tables)
@@ -75,6 +82,13 @@ def size(count: int) -> str:
     while number >= 1000 and unit != "TB":
         number, unit = number / 1000, next(units)
     return f"{count} B" if unit == "B" else f"{number:.1f} {unit}"
+
+
+def _servers_line(servers: Mapping[str, Any] | None) -> Iterator[str]:
+    if servers is not None:
+        unjudged = servers["unjudged"]
+        found = f"not judged: {unjudged}." if unjudged else "judged by what they have."
+        yield f"{servers['asked']:,} servers were asked; which tables no server has was {found}"
 
 
 _HEADS = {"others": "Not of tables", "unknown": "Unknown names below tables"}

@@ -5,7 +5,7 @@
 """Takes the census of an ensemble from the files of one member: ``python census.py SETTINGS``, without Spark.
 
 The settings are a file with a JSON object: ``files``, which are as for the classification, and those of the
-module census_info under their names.
+module census_info under their names, ``clickhouse`` among them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from olap_partmove._clickhouse.census_servers import ask_servers
+from olap_partmove._clickhouse.settings import clients_of
 from olap_partmove._partmove.census.census import DDL_PATH, Census, Places
 from olap_partmove._partmove.census.judge import Limits
 from olap_partmove._partmove.census.report import result_of
@@ -32,7 +34,7 @@ from .zookeeper_files.tables import find_tables, marks_a_shard
 # ctime, mtime and ephemeralOwner, of what is stored of a znode.
 _TIMES_AND_OWNER = struct.Struct(">24xqq12xq8x")
 _ALL = b"all"
-_SETTINGS = frozenset({"files", "coordination_root", "ddl_path", *Limits._fields})
+_SETTINGS = frozenset({"files", "clickhouse", "coordination_root", "ddl_path", *Limits._fields})
 
 
 def take_census(folder: DataFolder, places: Places) -> Census:
@@ -81,8 +83,10 @@ def census_of(settings: Mapping[str, Any]) -> dict[str, Any]:
         check_shard_path(settings.get("ddl_path") or DDL_PATH),
     )
     limits = limits_of(settings)
+    clients = None if settings.get("clickhouse") is None else clients_of(settings["clickhouse"])
     census = take_census(folder, places)
-    return result_of(census, limits, census.newest)
+    answers = None if clients is None else ask_servers(clients)
+    return result_of(census, limits, census.newest, answers)
 
 
 def _start(member: Member) -> int:

@@ -94,6 +94,7 @@ def comparison_section(comparison: Comparison) -> dict[str, Any]:
         "tables": [{"table": table, **_section(changes)} for table, changes in comparison.tables],
         "other_tables": comparison.other_tables,
         "rules": rules_listed(comparison.rules),
+        "misfits": complaints(comparison.rules),
         "text": comparison_text(comparison),
     }
 

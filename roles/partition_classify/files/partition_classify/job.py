@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,13 @@ from .plan_output import check_local_parquet, check_parquet, staged_plan_file, w
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, complaints, refuse_complaints
 from .policy.transforms import known_partitions
+from .preflight import check_host
 from .progress import Progress, fail, tell
 from .report.files import prepare_report, report_place, write_report
 from .report.merges import all_merges
 from .report.sums import figures_of
 from .session import make_session
-from .sources.choice import Source, servers_of, source_of
+from .sources.choice import Source, files_of, servers_of, source_of
 from .sources.signals import read_signal
 from .spark_errors import lost_sentence, sentence_of
 from .summary import findings_of, summary_of
@@ -99,6 +101,9 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     servers = servers_of(arguments)
     _check_places(arguments)
     check_python()
+    if not arguments.hand_over:
+        # A driver in a cluster has the memory and the disks that the cluster gives it.
+        check_host(arguments.plan, files_of(arguments))
     replaced = _header_of(arguments.plan)
     before = _header_of(arguments.previous) if arguments.previous else replaced
     spark = make_session()
@@ -115,7 +120,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
             findings = findings_of(rows, policy)
         _complain(findings.rules, strict=arguments.strict)
         comparison = _compare(rows, known, other) if other else None
-        header, history = _write(rows, policy, source, arguments)
+        header, history = _write(rows, policy, source, arguments, comparison)
     finally:
         spark.stop()
     tell(f"wrote {header.rows} rows to {arguments.plan}")
@@ -144,7 +149,11 @@ def _history(spark: SparkSession, parquet: str) -> list[EarlierRun] | None:
 
 
 def _write(
-    rows: DataFrame, policy: Policy, source: Source, arguments: argparse.Namespace
+    rows: DataFrame,
+    policy: Policy,
+    source: Source,
+    arguments: argparse.Namespace,
+    comparison: dict[str, Any] | None,
 ) -> tuple[PlanHeader, list[EarlierRun] | None]:
     """The plan last: a run that fails before is found to be unfinished by the next one.
 
@@ -166,6 +175,7 @@ def _write(
         if arguments.report:
             found = {run.as_of: run.znodes_hot for run in history or ()}
             figures = figures_of(rows, header, source.size_of_hot(), found)
+            figures = replace(figures, comparison=comparison)
             write_report(figures, all_merges(rows), arguments.report)
             tell(f"wrote the report to {arguments.report}")
     return header, history

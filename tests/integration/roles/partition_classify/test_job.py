@@ -179,14 +179,20 @@ def test_another_policy_is_told_of_and_writes_no_plan(
 
     alone = job.run_here(capsys, *LATER)
     plan = job.plan.read_bytes()
-    both = job.run_here(capsys, *LATER, f"--compare-policy={other}")
+    report = job.policy.with_name("report")
+    both = job.run_here(capsys, *LATER, f"--compare-policy={other}", f"--report={report}")
 
     assert both.status == 0, both.errors
     assert job.plan.read_bytes() == plan
     assert alone.summary is not None
     assert both.summary is not None
     comparison = both.summary["comparison"]
-    assert both.summary | {"comparison": None} == alone.summary | {"changed": False}
+    place = str(report / "report.html")
+    assert both.summary | {"comparison": None} == alone.summary | {"changed": False, "report": place}
+    assert json.loads((report / "report.json").read_text())["comparison"] == comparison
+    page = (report / "report.html").read_text()
+    assert "With the other policy" in page
+    assert f"The other policy does not fit the tables: {comparison['misfits'][0]}." in page
     assert (comparison["to_move"]["more"]["partitions"], comparison["to_move"]["less"]["partitions"]) == (
         0,
         2,
@@ -195,7 +201,7 @@ def test_another_policy_is_told_of_and_writes_no_plan(
     assert comparison["text"][-1].startswith(
         "the other policy does not fit the tables: rules[0], /tabels/**, "
     )
-    assert both.errors[-1 - len(comparison["text"]) : -1] == comparison["text"]
+    assert both.errors[-2 - len(comparison["text"]) : -2] == comparison["text"]
 
 
 def test_other_policy_that_is_wrong_is_refused(job: Job, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
-from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role
+from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role, role_variables
 from support.ansible.role_runs import changed
 
 __all__ = ["role"]
@@ -96,3 +96,38 @@ def test_a_folder_that_the_plan_cannot_be_fetched_to_is_refused_first(role: Role
         in run.output
     )
     assert "Make the folder]" not in run.output
+
+
+def test_places_that_are_written_to_at_the_end_are_looked_at_first(tmp_path: Path) -> None:
+    """What is below a file can be no folder, not even for root."""
+    (tmp_path / "file").touch()
+    below = f"{tmp_path}/file/below"
+    role = Role(tmp_path, role_variables(tmp_path, "/hits", hot=["127.0.0.1:1"], cold=["127.0.0.1:1"]))
+    cluster = {
+        "spark_submit": "/none/spark-submit",
+        "spark_master": "yarn",
+        "spark_deploy_mode": "cluster",
+        "shared_folder": "hdfs:///partmove",
+    }
+
+    run = role.run(**cluster, report_dest=below)
+    assert run.status != 0
+    assert f"{below}: the report cannot be written there: " in run.output
+    assert "Give a folder that this user can write to on the host of the play" in run.output
+    assert "Make the folder]" not in run.output
+
+    run = role.run(controller_dest=f"{below}/plan.jsonl")
+    assert run.status != 0
+    assert (
+        f"{below} on the controller: the plan or the report could not be copied there at the end: "
+        in run.output
+    )
+    assert "Not a directory" in run.output.partition("could not be copied")[2].partition("Give folders")[0]
+    assert "Make the folder]" not in run.output
+
+    # In check mode the plan is not copied, and the report is.
+    run = role.run(
+        "--check", controller_dest=f"{below}/plan.jsonl", report_dest=below, report_controller_dest=below
+    )
+    assert run.status != 0
+    assert f"{below} on the controller: the plan or the report could not be copied" in run.output

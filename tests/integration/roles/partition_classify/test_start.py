@@ -104,6 +104,15 @@ def test_too_little_memory_for_the_driver(submission: Submission) -> None:
     assert lines == [reason]
 
 
+def test_more_memory_for_the_driver_than_the_host_has(submission: Submission) -> None:
+    lines, reason = submission.run("--driver-memory=900g")
+    assert re.match(
+        r"spark\.driver\.memory is 900g, and this host has [\d.]+ [GT]B of memory in all: ", reason
+    )
+    assert "Give less as spark.driver.memory, in the role in partition_classify_spark_conf" in reason
+    assert lines == [reason]
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system with less room than the package of the job needs."""
@@ -116,6 +125,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def test_a_disk_of_spark_that_is_too_small_for_the_snapshot(submission: Submission, small_disk: Path) -> None:
+    (snapshot,) = (submission.folder / "hot" / "version-2").glob("snapshot.*")
+    os.truncate(snapshot, 64 << 20)
+    lines, reason = submission.run(f"--conf=spark.local.dir={small_disk}")
+    assert re.match(
+        f"{small_disk}: Spark keeps rows there while it sorts them, and [\\d.]+ kB are free, ", reason
+    )
+    assert "where snapshots of 67.1 MB need 2.1 MB at the least. Make room, or name larger folders" in reason
+    assert lines == [reason]
 
 
 def test_a_disk_of_spark_that_is_full(submission: Submission, small_disk: Path) -> None:

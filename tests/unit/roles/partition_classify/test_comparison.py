@@ -173,5 +173,9 @@ def test_section_of_the_summary() -> None:
         "rules": [
             {"rule": "defaults", "table": None, "partitions": 9, "unused_pins": [], "reads_known": None}
         ],
+        "misfits": [],
         "text": comparison_text(comparison),
     }
+    misfits = comparison_section(comparison._replace(rules=RULES))["misfits"]
+    assert misfits == complaints(RULES)
+    assert len(misfits) == 1

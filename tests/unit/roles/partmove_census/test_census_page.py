@@ -15,6 +15,7 @@ import yaml
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.advice import AdviceKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import Limits
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.report import result_of
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import ServerAnswer
 from support.html_page import (
     HOSTILE,
     Page,
@@ -24,7 +25,7 @@ from support.html_page import (
     low_contrasts,
     palettes,
 )
-from support.memory.censuses import NOW, ZnodeTree, plain_tree
+from support.memory.censuses import NOW, SHARD, ZnodeTree, plain_tree
 from support.servers.chromium import show
 
 ROLE = Path(__file__).resolve().parents[4] / "roles" / "partmove_census"
@@ -35,12 +36,12 @@ MOST_ROWS = VARIABLES["partmove_census__most_rows"]
 HOSTILE_NAME = HOSTILE.replace("/", "\\")
 
 
-def page_of(tree: ZnodeTree) -> str:
+def page_of(tree: ZnodeTree, answers: list[ServerAnswer] | None = None) -> str:
     """The page as Ansible makes it, which escapes nothing by itself."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["unique"] = lambda items: list(dict.fromkeys(items))
     return environment.from_string(TEMPLATE).render(
-        partmove_census_result=result_of(tree.census(), Limits(), NOW),
+        partmove_census_result=result_of(tree.census(), Limits(), NOW, answers),
         partmove_census__most_rows=MOST_ROWS,
     )
 
@@ -84,6 +85,19 @@ def test_a_tree_without_advice_says_so() -> None:
     words = Page(page_of(plain_tree())).words
     assert "Nothing" in words
     assert "Not of tables" not in words
+
+
+def test_what_asking_servers_came_to_is_told() -> None:
+    words = " ".join(Page(page_of(plain_tree())).words)
+    assert "and no server was asked" in words
+    silent = [ServerAnswer("ch1", problem=f"ch1 is silent{HOSTILE_NAME}")]
+    words = " ".join(Page(page_of(plain_tree(), silent)).words)
+    assert "which tables no server has was not judged." in words
+    assert f"1 of 1 servers did not answer. ch1 is silent{HOSTILE_NAME}" in words
+    answers = [ServerAnswer("ch1", [(SHARD, "r1"), (SHARD, "r2")])]
+    words = " ".join(Page(page_of(plain_tree(), answers)).words)
+    assert "1 server asked: which tables no server has was judged by what they have." in words
+    assert "no server was asked" not in words
 
 
 def test_page_stays_small() -> None:

@@ -11,7 +11,9 @@ docs/report.md. "Today" is what hot has registered, "after" what it has when the
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 FORMAT = "olap.partmove/report"
 VERSION = 3
@@ -254,6 +256,8 @@ class ReportFigures:
     merges: MergesFigures
     forecast: ForecastFigures | None
     """None where too few months are known."""
+    comparison: Mapping[str, Any] | None = None
+    """What another policy would decide otherwise, as the summary has it; None without one."""
 
 
 def json_text(figures: ReportFigures) -> str:

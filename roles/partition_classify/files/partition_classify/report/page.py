@@ -35,6 +35,7 @@ def html_text(figures: ReportFigures) -> str:
     )
     environment.filters |= {
         "count": count_text,
+        "signed": signed_text,
         "short": short_text,
         "size": size_text,
         "share": share_text,
@@ -71,6 +72,11 @@ def month_words(when: str) -> str:
 def count_text(number: int) -> str:
     """A count with commas, such as ``1,234,567``."""
     return f"{number:,}".replace("-", _MINUS)
+
+
+def signed_text(number: int) -> str:
+    """A count that says that it is a change, such as ``+1,234``; 0 has no sign."""
+    return f"+{count_text(number)}" if number > 0 else count_text(number)
 
 
 def short_text(number: int) -> str:

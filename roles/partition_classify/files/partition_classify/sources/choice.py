@@ -26,7 +26,7 @@ from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import connect
 
 from ..session import is_on_one_machine
-from ..zookeeper_files.folders import folders_of
+from ..zookeeper_files.folders import DataFolder, folders_of
 from ..zookeeper_files.origin import origin_of_files
 from .ensemble_size import EnsembleSize, size_of_files, size_of_running
 from .live import FORMAT as LIVE, ZooKeeperSource
@@ -147,6 +147,16 @@ def source_of(arguments: argparse.Namespace) -> Source:
     for name, settings in given.items():
         options_of(name, settings)
     return LiveSource(given, arguments.root, arguments.sessions, arguments.znodes_per_second)
+
+
+def files_of(arguments: argparse.Namespace) -> tuple[DataFolder, ...]:
+    """The folders that the source reads; none where it reads ensembles that run. Raises EnsembleError."""
+    if arguments.source != SNAPSHOT:
+        return ()
+    connections = _connections(arguments.connections)
+    return tuple(
+        each for name in _ENSEMBLES if name in connections for each in folders_of(name, connections[name])
+    )
 
 
 def servers_of(arguments: argparse.Namespace) -> object:

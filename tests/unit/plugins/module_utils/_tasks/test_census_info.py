@@ -17,6 +17,7 @@ from support.memory.resources import MemoryResources
 
 DEFAULTS: dict[str, Any] = {
     "hot": {},
+    "clickhouse": None,
     "coordination_root": "/partmove",
     "ddl_path": "/clickhouse/task_queue/ddl",
     "znodes_per_second": 0,

@@ -52,6 +52,26 @@ def test_names_are_text_whatever_is_in_them() -> None:
     assert f"{HOSTILE}_0" in "".join(Page(hostile).words)
 
 
+def test_what_another_policy_would_decide_is_told_by_table() -> None:
+    figures = large()
+    words = " ".join(" ".join(Page(html_text(figures)).words).split())
+    section = words[words.index("With the other policy") : words.index("Parts, and the merges")]
+    assert "It would move 1,500,000 znodes more, of 50,000 partitions, and 123,000 less, of 4,100" in section
+    # More and less to move with their partitions, both together, and partitions to reheat.
+    assert "_0 90,000 3,000 partitions 0 0 partitions +90,000 2 0" in section
+    assert "_less 0 0 partitions 1,800 60 partitions \N{MINUS SIGN}1,800 2 0" in section
+    assert "All tables, 12 more of which differ 1,500,000 50,000 partitions 123,000 4,100" in section
+    assert "The other policy does not fit the tables: rules[3], " in section
+    assert section.count("Move more") == 1
+
+    assert figures.comparison is not None
+    same = {**figures.comparison, "tables": [], "misfits": []}
+    words = " ".join(Page(html_text(replace(figures, comparison=same))).words)
+    assert "The same is moved and reheated." in words
+    assert "does not fit" not in words
+    assert "With the other policy" not in " ".join(Page(html_text(empty())).words)
+
+
 def test_page_stays_small_at_500_tables_and_five_years() -> None:
     figures = large()
     assert (len(figures.largest_tables), len(figures.months)) == (500, 60)

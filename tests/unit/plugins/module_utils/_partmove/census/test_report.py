@@ -12,6 +12,7 @@ from typing import Any
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import Limits
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.report import result_of
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import ServerAnswer
 from support.memory.censuses import NOW, SHARD, ZnodeTree, plain_tree
 
 OTHER = "/clickhouse/tables/02/hits"
@@ -98,6 +99,24 @@ def test_of_many_the_largest_are_told() -> None:
     lines = result(tree)["summary"]
     assert "Not of tables, the largest 10 of 12:" in lines
     assert lines[-1] == "    and 2 more"
+
+
+def test_people_are_told_what_asking_servers_came_to() -> None:
+    census = plain_tree().census()
+    answers = [ServerAnswer("ch1", [(SHARD, "r1")]), ServerAnswer("ch2", [(SHARD, "r2")])]
+    found = result_of(census, Limits(), NOW, answers)
+    assert found["servers"] == {"asked": 2, "unjudged": ""}
+    assert (
+        found["summary"][1]
+        == "2 servers were asked; which tables no server has was judged by what they have."
+    )
+    found = result_of(census, Limits(), NOW, [answers[0], ServerAnswer("ch2", problem="ch2 is silent")])
+    assert found["servers"]["unjudged"] == "1 of 2 servers did not answer. ch2 is silent"
+    assert found["summary"][1] == (
+        "2 servers were asked; which tables no server has was not judged: 1 of 2 servers did not answer."
+        " ch2 is silent."
+    )
+    assert result(plain_tree())["servers"] is None
 
 
 def test_it_is_json_and_stable() -> None:

@@ -1,0 +1,185 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whether this host has the memory and the room that a run needs at the least, as far as is known before."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark import SparkConf, SparkContext
+
+from olap_partmove._partmove.census.report import size
+from olap_partmove._partmove.errors import PartMoveError, PlanError
+
+from .progress import tell
+from .zookeeper_files.folders import DataFolder, list_files
+
+# Spark's own defaults.
+_DRIVER_MEMORY = "1g"
+_LOCAL_DIR = "/tmp"
+# A job that was measured kept 26 bytes on disk of each part. A part has 1 to 3 znodes of some 250 bytes in a
+# snapshot: a run that has less room than this share of it does not come to its end, and most need more.
+_SHARE_OF_SNAPSHOT = 32
+# Java has its code and its threads besides its heap; each task has a Python.
+_JAVA_BESIDES = 500 << 20
+_PYTHON = 160 << 20
+
+_SIZE = re.compile(r"(\d+)([kmgtp]?)b?")
+_UNITS = {unit: 1 << (10 * power) for power, unit in enumerate(("", "k", "m", "g", "t", "p"))}
+_MIB = 1 << 20
+_LIMITS = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+class Memory(NamedTuple):
+    """The memory of a host, in bytes."""
+
+    total: int
+    """What there is for all programs together, swap included."""
+    available: int
+    """What programs can have now without anything being swapped."""
+
+
+def check_host(plan: Path, files: Sequence[DataFolder]) -> None:
+    """Look at what is known before anything is read; needs the Java process of Spark, and no session.
+
+    ``files`` are the folders that are read, if files are. Raises PartMoveError with the way out.
+    """
+    check_room_for_plan(plan)
+    SparkContext._ensure_initialized()
+    settings = dict(SparkConf().getAll())
+    check_memory(settings, memory_of())
+    if settings.get("spark.master", "").startswith("local"):
+        check_room_for_rows(local_folders(settings), bytes_of_snapshots(files))
+
+
+def check_memory(settings: Mapping[str, str], memory: Memory | None) -> None:
+    """Raise PartMoveError where Java may take more memory than the host has; tell where little is free."""
+    if memory is None:
+        return
+    given = settings.get("spark.driver.memory", _DRIVER_MEMORY)
+    heap = bytes_of(given)
+    if heap is None:
+        return
+    if heap >= memory.total:
+        raise PartMoveError(
+            f"spark.driver.memory is {given}, and this host has {size(memory.total)} of memory in all: the"
+            " kernel would kill the driver when it takes that",
+            remedy="Give less as spark.driver.memory, in the role in partition_classify_spark_conf, or run"
+            " the job on a host with more memory",
+        )
+    needed = heap + _JAVA_BESIDES + _PYTHON * (1 + _tasks_here(settings))
+    if needed > memory.available:
+        tell(
+            f"memory may run out: with spark.driver.memory of {given} the job takes up to {size(needed)} on"
+            f" this host, where {size(memory.available)} are free now; give less as spark.driver.memory, let"
+            " fewer tasks run at once, as with the master local[1], or end other programs"
+        )
+
+
+def check_room_for_rows(folders: Sequence[Path], snapshots: int) -> None:
+    """Raise PartMoveError where Spark's local folders have too little room for rows of so large snapshots."""
+    needed = snapshots // _SHARE_OF_SNAPSHOT
+    free = free_bytes(folders)
+    if free is not None and free < needed:
+        names = ", ".join(map(str, folders))
+        raise PartMoveError(
+            f"{names}: Spark keeps rows there while it sorts them, and {size(free)} are free, where snapshots"
+            f" of {size(snapshots)} need {size(needed)} at the least",
+            remedy="Make room, or name larger folders as spark.local.dir, in the role in"
+            " partition_classify_spark_conf, or as SPARK_LOCAL_DIRS where that is set",
+        )
+
+
+def check_room_for_plan(plan: Path) -> None:
+    """Raise PlanError where a plan as large as the one that is there cannot be written beside it."""
+    try:
+        there = plan.stat().st_size
+    except OSError:
+        return
+    free = free_bytes([plan.parent])
+    if free is not None and free < there:
+        raise PlanError(
+            f"{plan}: the new plan is written beside the old one, which has {size(there)}, and {size(free)}"
+            " are free there",
+            remedy="Make room, or give a path on another disk",
+        )
+
+
+def local_folders(settings: Mapping[str, str]) -> list[Path]:
+    """The folders that Spark keeps rows in on one machine."""
+    given = os.environ.get("SPARK_LOCAL_DIRS") or settings.get("spark.local.dir") or _LOCAL_DIR
+    return [Path(each.strip()) for each in given.split(",") if each.strip()]
+
+
+def bytes_of_snapshots(folders: Iterable[DataFolder]) -> int:
+    """How large the newest snapshots are, those that are compressed as they are.
+
+    Raises EnsembleError for folders without files.
+    """
+    newest = [list_files(folder).snapshots[0].path for folder in folders]
+    return sum(path.stat().st_size for path in newest if path.exists())
+
+
+def free_bytes(folders: Iterable[Path]) -> int | None:
+    """The room that this user has in the folders, each file system once; None where that cannot be known."""
+    free: dict[int, int] = {}
+    try:
+        for folder in folders:
+            there = next(each for each in (folder, *folder.parents) if each.exists())
+            state = os.statvfs(there)
+            free[there.stat().st_dev] = state.f_bavail * state.f_frsize
+    except (OSError, StopIteration):
+        return None
+    return sum(free.values())
+
+
+def memory_of(root: Path = Path("/")) -> Memory | None:
+    """The memory of this host, or of its container where that has less; None where nothing tells it."""
+    try:
+        lines = (root / "proc/meminfo").read_text().splitlines()
+        fields = {
+            name: int(rest.split()[0]) << 10 for name, _colon, rest in (line.partition(":") for line in lines)
+        }
+        total, available = fields["MemTotal"] + fields["SwapTotal"], fields["MemAvailable"]
+    except (OSError, KeyError, ValueError, IndexError):
+        return None
+    for name in _LIMITS:
+        try:
+            limit = int((root / name).read_text())
+        except (OSError, ValueError):
+            # There is none, or it is the word "max".
+            continue
+        total, available = min(total, limit), min(available, limit)
+    return Memory(total, available)
+
+
+def bytes_of(text: str) -> int | None:
+    """A size as settings of Spark have it, for which a number alone is MiB; None for what is none.
+
+    >>> bytes_of("2g"), bytes_of("512"), bytes_of("1 GB")
+    (2147483648, 536870912, None)
+    """
+    found = _SIZE.fullmatch(text.strip().lower())
+    if found is None:
+        return None
+    number, unit = int(found[1]), found[2]
+    return number * (_UNITS[unit] if unit else _MIB)
+
+
+def _tasks_here(settings: Mapping[str, str]) -> int:
+    """How many tasks run at once on this host.
+
+    >>> _tasks_here({"spark.master": "local[3]"}), _tasks_here({"spark.master": "spark://a:7077"})
+    (3, 0)
+    """
+    master = settings.get("spark.master", "")
+    if not master.startswith("local"):
+        return 0
+    number = re.match(r"local\[(\d+)", master)
+    return int(number[1]) if number else (os.cpu_count() or 1) if "[" in master else 1

@@ -1,0 +1,119 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is said of tables that no server has, and when nothing is said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.advice import (
+    Advice,
+    AdviceKind,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import Limits, judge
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import (
+    ServerAnswer,
+    Servers,
+)
+from support.memory.censuses import NOW, SHARD, ZnodeTree, plain_tree
+
+OTHER = "/clickhouse/tables/02/former"
+CH1 = ServerAnswer("ch1", [(SHARD, "r1")])
+CH2 = ServerAnswer("ch2", [(SHARD, "r2")])
+SILENT = ServerAnswer("ch2", problem="ch2 cannot be reached: no answer within 30 s")
+
+
+def with_former(*, active: bool = False, days: float = 0.1) -> ZnodeTree:
+    return plain_tree().add_table(OTHER).add_replica("r9", OTHER, active=active, days=days)
+
+
+def advice_of(tree: ZnodeTree, answers: Sequence[ServerAnswer]) -> list[Advice]:
+    census = tree.census()
+    return judge(census, Limits(), NOW, Servers(answers, census.tables))
+
+
+def why_not(tree: ZnodeTree, answers: Sequence[ServerAnswer]) -> str:
+    return Servers(answers, tree.census().tables).unjudged
+
+
+def test_a_table_that_no_server_has_is_told_however_young_it_is() -> None:
+    (found,) = advice_of(with_former(), [CH1, CH2])
+    assert (found.kind, found.path) == (AdviceKind.TABLE_ON_NO_SERVER, OTHER)
+    assert found.znodes == with_former().census().tables[OTHER].total.znodes
+    assert found.statements == (f"SYSTEM DROP REPLICA 'r9' FROM ZKPATH '{OTHER}'",)
+    assert found.evidence.startswith("Of its 1 replicas (r9) none has is_active, ")
+    assert found.evidence.endswith(" Of the 2 servers that were asked none has the table in system.replicas.")
+    (empty,) = advice_of(plain_tree().add_table(OTHER, days=0), [CH1, CH2])
+    assert empty.kind is AdviceKind.TABLE_ON_NO_SERVER
+    assert empty.evidence.startswith("It has no replica at all. Of the 2 servers")
+
+
+def test_a_table_that_a_server_has_is_not_told() -> None:
+    assert advice_of(with_former(), [CH1, CH2._replace(replicas=[*CH2.replicas, (OTHER, "r9")])]) == []
+    # Under another name, too: somebody is at it.
+    assert advice_of(with_former(), [CH1, CH2._replace(replicas=[*CH2.replicas, (OTHER, "r8")])]) == []
+
+
+def test_a_server_that_is_silent_may_have_it() -> None:
+    assert advice_of(with_former(), [CH1, SILENT]) == []
+    assert why_not(with_former(), [CH1, SILENT]) == (
+        "1 of 2 servers did not answer. ch2 cannot be reached: no answer within 30 s"
+    )
+    (found,) = advice_of(with_former(days=8), [CH1, SILENT])
+    assert found.kind is AdviceKind.TABLE_WITHOUT_SESSION
+    assert found.evidence.endswith(
+        "Whether a server has the table was not judged: 1 of 2 servers did not answer. ch2 cannot be reached:"
+        " no answer within 30 s."
+    )
+    assert "3 of 3 servers did not answer. The first: ch2 cannot" in why_not(plain_tree(), [SILENT] * 3)
+
+
+@pytest.mark.parametrize(
+    ("tree", "answers", "reason"),
+    [
+        (
+            with_former(),
+            [CH1],
+            f"1 replicas with a session are on no server that was asked, such as r2 of {SHARD}",
+        ),
+        (with_former(active=True), [CH1, CH2], f"1 replicas with a session .*, such as r9 of {OTHER}"),
+        (ZnodeTree().add_table(OTHER), [CH1, CH2], "No server that was asked has any table of this ensemble"),
+    ],
+    ids=["a server is not named", "another server", "servers of another cluster"],
+)
+def test_servers_that_were_not_named_may_have_it(
+    tree: ZnodeTree, answers: Sequence[ServerAnswer], reason: str
+) -> None:
+    found = {each.kind for each in advice_of(tree, answers)}
+    assert AdviceKind.TABLE_ON_NO_SERVER not in found
+    assert why_not(tree, answers).startswith(reason.partition(" .*")[0])
+    assert reason.partition(".*")[2] in why_not(tree, answers)
+
+
+def test_where_no_table_is_nothing_has_to_be_judged() -> None:
+    assert why_not(ZnodeTree().add("/kafka"), [ServerAnswer("ch1")]) == ""
+
+
+def test_of_a_replica_it_is_said_which_server_has_it() -> None:
+    tree = plain_tree().add_replica("r3", active=False, days=8)
+    (found,) = advice_of(tree, [CH1, CH2])
+    assert found.kind is AdviceKind.REPLICA_WITHOUT_SESSION
+    assert found.evidence.endswith(
+        " Of the 2 servers that were asked none has the replica in system.replicas."
+    )
+    both = [CH1._replace(replicas=[*CH1.replicas, (SHARD, "r3")]), CH2]
+    (found,) = advice_of(tree, both)
+    assert found.evidence.endswith(" ch1 has the replica in system.replicas.")
+    (found,) = judge(tree.census(), Limits(), NOW)
+    assert found.evidence.endswith("log_pointer is 0.")
+
+
+def test_of_a_table_it_is_said_which_servers_have_it() -> None:
+    answers = [each._replace(replicas=[*each.replicas, (OTHER, "r9")]) for each in (CH1, CH2)]
+    (found,) = advice_of(with_former(days=8), answers)
+    assert found.kind is AdviceKind.TABLE_WITHOUT_SESSION
+    assert found.evidence.endswith(" ch1, ch2 have the table in system.replicas.")
