@@ -222,6 +222,11 @@ def _write_substitution(draft: Draft, name: str, wanted: ElementContent, referen
             f"{path} has the root element <{file.root_tag}>",
             remedy="Substitutions are below <yandex> or <clickhouse>",
         )
+    if (config.main.root_tag, file.root_tag) == ROOTS:
+        raise FormatError(
+            f"{path} has the root <{ROOTS[1]}>, where older servers find no substitution for <{ROOTS[0]}>",
+            remedy=f"Write its root as that of {config.main.path}, or use the style drop_in or inline",
+        )
     if config.uses_of(name) > references:
         raise FormatError(
             f"The substitution {name} is used by another element of {config.main.path} as well",
