@@ -98,17 +98,17 @@ options:
       it stays as it is.
     type: str
   style:
-    description:
-      - How to write an element that is not there yet.
-      - By default V(incl) where every server finds a substitution, and else V(drop_in). Servers such as 18.16
-        and 20.12 find them below C(<yandex>) only, and the file has to be known, so C(<include_from>) has to
-        name it with its whole path.
+    description: How to write an element that is not there yet.
     type: str
     choices:
+      auto: V(incl) where every server finds a substitution, and else V(drop_in). Servers such as 18.16 and
+        20.12 find them below C(<yandex>) only, and the file has to be known, so C(<include_from>) has to name
+        it with its whole path.
       incl: The members under a name of their own in the file of substitutions, which C(<include_from>) names
         or else is C(/etc/metrika.xml), and in O(path) an element that refers to that name.
       inline: The element with its members in O(path).
       drop_in: The element with its members in a file of its own in C(config.d).
+    default: auto
   substitution:
     description: The name in the file of substitutions, with O(style=incl). By default
       V(cold-zookeeper-servers), or V(zookeeper-servers) with O(element=zookeeper).
@@ -261,7 +261,7 @@ def main() -> None:
             "operation_timeout_ms": {"type": "int"},
             "root": {"type": "str"},
             "identity": {"type": "str", "no_log": True},
-            "style": {"type": "str", "choices": ["incl", "inline", "drop_in"]},
+            "style": {"type": "str", "choices": ["auto", "incl", "inline", "drop_in"], "default": "auto"},
             "substitution": {"type": "str"},
             "drop_in": {"type": "str"},
             "check_members": {"type": "bool", "default": False},

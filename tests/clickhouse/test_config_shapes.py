@@ -16,6 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import (
+    AUTO,
     ConfigChange,
     Style,
     ensure_absent,
@@ -76,7 +77,7 @@ class Ground:
 
     def ensure(self, element: str, hosts: list[str] | None) -> ConfigChange:
         """Let the module put the hosts into the element, or take it out."""
-        style = Style(self._shape.style, SUBSTITUTIONS[element], f"{element}.xml")
+        style = Style(self._shape.style or AUTO, SUBSTITUTIONS[element], f"{element}.xml")
         if hosts is None:
             change = ensure_absent(self.files, element, style)
         else:

@@ -14,6 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.e
     ensure_absent,
     ensure_present,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.files import Config
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import (
     ElementContent,
     Node,
@@ -23,7 +24,7 @@ from support.files.configs import MAIN, METRIKA, MemoryConfig, written
 
 from .target import Target
 
-_NODES = '<node index="1"><host>zk1</host></node><!-- x --><node><host from_env="H"/></node>'
+_NODES = '<node index="1"><host>zk1</host></node><!-- x --><node><host>zk2</host></node>'
 _CONFIGS = [
     f"""<?xml version="1.0" encoding="{encoding}"?>
 <yandex>
@@ -47,7 +48,7 @@ def config_targets() -> list[Target]:
     return [
         _target("configuration of ClickHouse", _CONFIGS, MAIN),
         _target("drop-in of a configuration", [_DROP_IN], f"{folder}/a.xml"),
-        _target("drop-in of a configuration, YAML", [_YAML], f"{folder}/a.yaml"),
+        Target("drop-in of a configuration, YAML", [_YAML], _sections(f"{folder}/a.yaml"), PartMoveError),
         _target("substitutions of a configuration", [_SUBSTITUTIONS], METRIKA),
     ]
 
@@ -56,12 +57,17 @@ def _target(name: str, corpus: list[bytes], path: str) -> Target:
     return Target(name, corpus, _edit(path), PartMoveError)
 
 
+def _sections(path: str) -> Callable[[bytes], object]:
+    """What is made of it; it is not edited."""
+    return lambda data: Config(MemoryConfig({MAIN: _CONFIGS[0], path: data})).sections("zookeeper")
+
+
 def _edit(path: str) -> Callable[[bytes], None]:
     """Put an ensemble into the configuration with that file, show it, and take it out again."""
-    style = Style("", "cold-zookeeper-servers", "cold_zookeeper.xml")
+    style = Style("auto", "cold-zookeeper-servers", "cold_zookeeper.xml")
 
     def read(data: bytes) -> None:
-        before = MemoryConfig({MAIN: written("debian.xml").encode(), METRIKA: _SUBSTITUTIONS, path: data})
+        before = MemoryConfig({MAIN: written("debian.xml").encode(), path: data})
         for element in ("cold_zookeeper", "zookeeper"):
             change = ensure_present(before, element, ElementContent((Node("c1"), Node("c2"))), style)
             for edit in change.edits:

@@ -13,7 +13,6 @@ from typing import Any
 from .._clickhouse.config.diff import shown
 from .._clickhouse.config.draft import FileEdit
 from .._clickhouse.config.edit import (
-    AUTO,
     DEFAULT_SUBSTITUTIONS,
     ConfigChange,
     Style,
@@ -39,7 +38,7 @@ class EditConfig:
         self._element: str = params["element"]
         self._wanted = ElementContent.of(params) if params["state"] == "present" else None
         name = params["substitution"] or DEFAULT_SUBSTITUTIONS[self._element]
-        self._style = Style(params["style"] or AUTO, name, params["drop_in"] or f"{self._element}.xml")
+        self._style = Style(params["style"], name, params["drop_in"] or f"{self._element}.xml")
         self._change: ConfigChange | None = None
         self._backups: list[str] = []
         self._modified = 0.0

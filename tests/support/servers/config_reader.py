@@ -42,7 +42,8 @@ class Reading(NamedTuple):
         assert self.root is not None, self.refusal
         return [
             " ".join(
-                f"{each.tag} {dict(each.attrib)} {(each.text or '').strip()}" for each in child.iter("*")
+                f"{each.tag} {sorted(each.attrib.items())} {(each.text or '').strip()}"
+                for each in child.iter("*")
             )
             for child in self.root.iterchildren("*")
             if child.tag not in tags

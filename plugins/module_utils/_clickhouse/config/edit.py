@@ -21,7 +21,7 @@ from .xml_document import XmlFile
 from .zookeeper_element import ElementContent, Node, edits, rendered
 
 COLD_ELEMENT, HOT_ELEMENT = "cold_zookeeper", "zookeeper"
-AUTO, INCL, INLINE, DROP_IN = "", "incl", "inline", "drop_in"
+AUTO, INCL, INLINE, DROP_IN = "auto", "incl", "inline", "drop_in"
 DEFAULT_SUBSTITUTIONS = {COLD_ELEMENT: "cold-zookeeper-servers", HOT_ELEMENT: "zookeeper-servers"}
 _OTHER = {COLD_ELEMENT: HOT_ELEMENT, HOT_ELEMENT: COLD_ELEMENT}
 _XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
@@ -182,7 +182,9 @@ def _include(draft: Draft, reference: Piece, wanted: ElementContent) -> ConfigCh
 
 def _add(draft: Draft, element: str, wanted: ElementContent, style: Style) -> ConfigChange:
     config = draft.before
-    name = style.name or (INCL if config.takes_substitutions() else DROP_IN)
+    name = style.name
+    if name == AUTO:
+        name = INCL if config.takes_substitutions() else DROP_IN
     if name == INCL:
         main = _main_with_substitutions(draft)
         path = _write_substitution(draft, style.substitution, wanted, references=0)

@@ -25,7 +25,7 @@ from contextlib import ExitStack
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import EditConfig
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
-params = {"path": sys.argv[1], "element": "zookeeper", "state": "absent", "style": None}
+params = {"path": sys.argv[1], "element": "zookeeper", "state": "absent", "style": "auto"}
 params |= {"substitution": None, "drop_in": None}
 task = EditConfig(params)
 try:
@@ -57,7 +57,7 @@ OPTIONS: dict[str, Any] = {
     "element": "cold_zookeeper",
     "state": "present",
     "nodes": NODES,
-    "style": None,
+    "style": "auto",
     "substitution": None,
     "drop_in": None,
     "session_timeout_ms": None,

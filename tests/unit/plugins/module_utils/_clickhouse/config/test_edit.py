@@ -34,7 +34,7 @@ WANTED = ElementContent(NODES, {"session_timeout_ms": "30000", "root": "/cold", 
 STYLES = {
     name: Style(name, "cold-zookeeper-servers", f"{COLD}.xml") for name in ("incl", "inline", "drop_in")
 }
-STYLE = Style("", "cold-zookeeper-servers", f"{COLD}.xml")
+STYLE = Style("auto", "cold-zookeeper-servers", f"{COLD}.xml")
 CONFIGS = [name for name in WRITTEN if not name.startswith("metrika")]
 DROP_IN = "/etc/clickhouse-server/config.d/cold_zookeeper.xml"
 
@@ -385,7 +385,7 @@ ZOOKEEPERS = {
 FROM_ENV = "has the attribute from_env, which only the server can resolve."
 
 
-@pytest.mark.parametrize("style", ["", "inline", "drop_in"])
+@pytest.mark.parametrize("style", ["auto", "inline", "drop_in"])
 @pytest.mark.parametrize("files", ZOOKEEPERS.values(), ids=ZOOKEEPERS)
 def test_any_hot_ensemble_lets_a_cold_one_in_and_out(files: dict[str, bytes], style: str) -> None:
     before = MemoryConfig(files)

@@ -23,7 +23,7 @@ def absent(main: str, **files: str) -> dict[str, bytes]:
     paths = {"drop_in": DROP_IN, "metrika": METRIKA}
     texts = {MAIN: main, **{paths[name]: text for name, text in files.items()}}
     before = MemoryConfig({path: f"<yandex>{text}</yandex>".encode() for path, text in texts.items()})
-    return before.after(ensure_absent(before, "zookeeper", Style("", "zk", "a.xml"))).files
+    return before.after(ensure_absent(before, "zookeeper", Style("auto", "zk", "a.xml"))).files
 
 
 @pytest.mark.parametrize(
@@ -69,5 +69,5 @@ def test_a_file_that_was_made_for_an_element_goes_with_it() -> None:
     made = new_file(DROP_IN, "yandex")
     text = made.data.replace(b"\n</yandex>", b"\n    <zookeeper/>\n</yandex>")
     before = MemoryConfig({MAIN: b"<yandex/>", DROP_IN: text})
-    (edit,) = ensure_absent(before, "zookeeper", Style("", "zk", "a.xml")).edits
+    (edit,) = ensure_absent(before, "zookeeper", Style("auto", "zk", "a.xml")).edits
     assert (edit.path, edit.after, made.exists) == (DROP_IN, None, False)
