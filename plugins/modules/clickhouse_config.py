@@ -101,8 +101,8 @@ options:
     description: How to write an element that is not there yet.
     type: str
     choices:
-      auto: V(incl) where every server finds a substitution, and else V(drop_in). Servers such as 18.16 and
-        20.12 find them below C(<yandex>) only, and the file has to be known, so C(<include_from>) has to name
+      auto: V(incl) where every server finds a substitution, and else V(drop_in). Older servers such as
+        18.16 find them below C(<yandex>) only, and the file has to be known, so C(<include_from>) has to name
         it with its whole path.
       incl: The members under a name of their own in the file of substitutions, which C(<include_from>) names
         or else is C(/etc/metrika.xml), and in O(path) an element that refers to that name.

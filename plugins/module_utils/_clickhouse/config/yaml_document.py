@@ -19,8 +19,9 @@ try:
 except ImportError:
     yaml = None  # type: ignore[assignment]
 
-# What a server calls the root of a file that has no root.
+# What a server calls the root of a file that has no root, and what it takes for one.
 _ROOT = "clickhouse"
+_ROOTS = (_ROOT, "yandex")
 _ENDINGS = (".yaml", ".yml")
 _ATTRIBUTE = "@"
 # Aliases let a small file stand for a large one.
@@ -98,7 +99,9 @@ class YamlFile:
                     f"{self.path} stands for more than {_MOST_ELEMENTS} elements", remedy="Edit it by hand"
                 )
             waiting += _put_into(element, node)
-        return root
+        # The root may be written, too.
+        first = root.children[0] if len(root.children) == 1 else root
+        return first if first.tag in _ROOTS and first.children else root
 
 
 def _put_into(element: Element, node: Any) -> Iterator[tuple[Any, Element]]:

@@ -275,6 +275,10 @@ REFUSED = {
         "/etc/clickhouse-server/conf.d/a.xml is not well-formed XML",
     ),
     "broken substitutions": ({MAIN: b"<yandex/>", METRIKA: b"<x/>"}, f"{METRIKA} has the root element <x>"),
+    "substitutions with another root": (
+        {MAIN: b"<yandex/>", METRIKA: b"<clickhouse/>"},
+        f"{METRIKA} has the root <clickhouse>, where older servers find no substitution for <yandex>",
+    ),
     "substitution twice": (
         {
             MAIN: b"<yandex/>",

@@ -98,5 +98,12 @@ def test_what_is_not_understood_is_refused(text: str, message: str) -> None:
     assert refusal.value.message.startswith(message)
 
 
+@pytest.mark.parametrize("root", ["clickhouse", "yandex"])
+def test_a_root_may_be_written_or_not(root: str) -> None:
+    (found,) = YamlFile("f", f"{root}:\n  zookeeper: {{node: {{host: a}}}}\n".encode()).named("zookeeper")
+    assert flat(found)[3] == ["node", {}, "", ["host", {}, "a"]]
+    assert YamlFile("f", f"{root}:\n  zookeeper: 1\nother: 2\n".encode()).named("zookeeper") == []
+
+
 def test_which_files_are_yaml() -> None:
     assert [is_yaml(name) for name in ("a.yaml", "a.yml", "a.xml", "yaml")] == [True, True, False, False]
