@@ -14,19 +14,24 @@ description:
     and settings, or C(<zookeeper>), which is written the same way, or that it does not have it.
   - Files are never written anew. Bytes are put in or taken out where they must, and everything else stays as
     it is, with its comments, blank lines, line ends, byte order mark and encoding. The result is read again
-    before it is written, and refused if anything but the element is different.
+    before it is written, and refused if anything but the element is different, or if a server would not
+    find the element in it.
+  - An element may be in any file that the server merges, in several of them, or be replaced in one. An
+    optional reference that has no value yields to a section, as it does in the server. What only a running
+    server can resolve, such as C(from_env), is let be, and a warning tells why members were not compared.
   - An element that is there is changed where it is, in the file and in the style it was written in. The
     options O(style), O(substitution) and O(drop_in) only count for one that is not there yet.
   - With O(state=absent), what this module has put in is taken out so that the files are what they were
     before, byte for byte.
 notes:
   - ClickHouse reads these elements when it starts. This module does not restart it.
-  - Old versions of ClickHouse, such as 18.16, look for C(include_from) and for substitutions below
-    C(<yandex>) only. With the root C(<clickhouse>) they leave an optional element with C(incl) out without a
-    word, so use another style there.
   - Hot and cold with a common address are refused. One member with two names is not seen.
+  - A file is replaced as a whole. Where it has other names (hard links), these keep what was there before,
+    and a warning tells so.
+  - A configuration in YAML is read, and gets a drop-in in XML beside it.
 requirements:
   - lxml >= 4.9 on the host that the module runs on
+  - PyYAML there, if a YAML file of the configuration speaks of one of the ensembles
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -37,7 +42,8 @@ attributes:
     support: full
   diff_mode:
     support: full
-    details: The content of C(identity) and of elements whose name speaks of a password or a secret is hidden.
+    details: Only the lines around the edit are shown, and of what this module does not write itself the tags
+      alone. The content of C(identity) is hidden.
   idempotent:
     support: full
 options:
@@ -95,11 +101,14 @@ options:
     description: How to write an element that is not there yet.
     type: str
     choices:
+      auto: V(incl) where every server finds a substitution, and else V(drop_in). Older servers such as
+        18.16 find them below C(<yandex>) only, and the file has to be known, so C(<include_from>) has to name
+        it with its whole path.
       incl: The members under a name of their own in the file of substitutions, which C(<include_from>) names
         or else is C(/etc/metrika.xml), and in O(path) an element that refers to that name.
       inline: The element with its members in O(path).
       drop_in: The element with its members in a file of its own in C(config.d).
-    default: incl
+    default: auto
   substitution:
     description: The name in the file of substitutions, with O(style=incl). By default
       V(cold-zookeeper-servers), or V(zookeeper-servers) with O(element=zookeeper).
@@ -252,7 +261,7 @@ def main() -> None:
             "operation_timeout_ms": {"type": "int"},
             "root": {"type": "str"},
             "identity": {"type": "str", "no_log": True},
-            "style": {"type": "str", "choices": ["incl", "inline", "drop_in"], "default": "incl"},
+            "style": {"type": "str", "choices": ["auto", "incl", "inline", "drop_in"], "default": "auto"},
             "substitution": {"type": "str"},
             "drop_in": {"type": "str"},
             "check_members": {"type": "bool", "default": False},

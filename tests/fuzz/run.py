@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from typing import NamedTuple
 
+from .config_targets import config_targets
 from .file_targets import file_targets
 from .mutation import mutate
 from .target import Target, Unfit
@@ -33,7 +34,7 @@ class Count(NamedTuple):
 
 def all_targets() -> list[Target]:
     """Every parser."""
-    return [*znode_targets(), *file_targets()]
+    return [*znode_targets(), *file_targets(), *config_targets()]
 
 
 def fuzz(targets: Iterable[Target], seed: int, numbers: range) -> Iterator[Count]:

@@ -86,7 +86,7 @@ class Substitutions(NamedTuple):
                     remedy="Copy it from the server and say with include_from where it is",
                 )
             return None
-        return next(iter(self.file.root.named(name)), None)
+        return next(iter(self.file.named(name)), None)
 
 
 def nodes_of_config(config: Config, substitutions: Substitutions, element: str | None) -> list[ClusterNode]:
@@ -96,9 +96,9 @@ def nodes_of_config(config: Config, substitutions: Substitutions, element: str |
     what is not understood.
     """
     files = config.merged
-    found = [(file, each) for file in files for each in file.root.named(element or REMOTE_SERVERS)]
+    found = [(file, each) for file in files for each in file.named(element or REMOTE_SERVERS)]
     if not found and element is None:
-        found = [(config.main, each) for each in config.main.root.named(SUBSTITUTION)]
+        found = [(config.main, each) for each in config.main.named(SUBSTITUTION)]
     if not found:
         names = f"<{element}>" if element else f"<{REMOTE_SERVERS}> nor <{SUBSTITUTION}>"
         raise FormatError(

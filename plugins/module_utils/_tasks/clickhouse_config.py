@@ -10,17 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .._clickhouse.config.diff import redacted
+from .._clickhouse.config.diff import shown
+from .._clickhouse.config.draft import FileEdit
 from .._clickhouse.config.edit import (
     DEFAULT_SUBSTITUTIONS,
     ConfigChange,
-    FileEdit,
     Style,
     ensure_absent,
     ensure_present,
 )
-from .._clickhouse.config.files import Config
-from .._clickhouse.config.local_files import ConfigFiles, check_replaceable, replace_files
+from .._clickhouse.config.local_files import ConfigFiles, check_replaceable, hard_links, replace_files
 from .._clickhouse.config.xml_document import LXML_IMPORT_ERROR
 from .._clickhouse.config.zookeeper_element import ElementContent
 from .._partmove.errors import PartMoveError
@@ -43,13 +42,15 @@ class EditConfig:
         self._change: ConfigChange | None = None
         self._backups: list[str] = []
         self._modified = 0.0
+        self._warnings: list[str] = []
 
     def result(self) -> dict[str, Any]:
         """What the configuration says, and which files were changed for that."""
         change = self._change
         if change is None:
             return {"changed": False}
-        versions = [redacted(edit) for edit in change.edits]
+        substitution = change.substitution or self._style.substitution
+        versions = [shown(edit, self._element, substitution) for edit in change.edits]
         return {
             "changed": bool(change.edits),
             "element": self._element,
@@ -64,13 +65,14 @@ class EditConfig:
             "modified": self._modified,
             "diff": [
                 {
-                    "before_header": each.path,
-                    "after_header": each.path,
+                    "before_header": each.header,
+                    "after_header": each.header,
                     "before": each.before,
                     "after": each.after,
                 }
                 for each in versions
             ],
+            **({"warnings": self._warnings} if self._warnings else {}),
         }
 
     def run(self, resources: Resources) -> None:
@@ -81,10 +83,11 @@ class EditConfig:
         check_replaceable(change.edits)
         if self._wanted is not None and self._params["check_members"]:
             self._check_members(self._wanted)
+        self._warnings = [*change.unknown, *hard_links(change.edits)]
         if not resources.check_mode:
             self._backups = replace_files(change.edits, files.main, backup=self._params["backup"])
         self._change = change
-        self._modified = files.modified(_paths_of_element(change) or _paths_of_config(files))
+        self._modified = files.modified(_paths_of_element(change) or [*change.read, *files.drop_in_folders()])
 
     def _edit(self, files: ConfigFiles) -> ConfigChange:
         if self._wanted is None:
@@ -100,12 +103,6 @@ class EditConfig:
 def _paths_of_element(change: ConfigChange) -> list[str]:
     """The files that have the element."""
     return [path for path in (change.path, change.substitutions_path) if path]
-
-
-def _paths_of_config(files: ConfigFiles) -> list[str]:
-    """Every file that could have had the element, and the folders that know of those that are gone."""
-    config = Config(files)
-    return [*(file.path for file in config.merged), config.substitutions_path(), *files.drop_in_folders()]
 
 
 def _action(edit: FileEdit) -> str:

@@ -89,12 +89,19 @@ def _nodes_of_files(path: str, include_from: str | None, element: str | None) ->
         )
     source = ConfigFiles(path)
     config = Config(source)
-    named = any(file.root.named("include_from") for file in config.merged)
-    where = include_from or config.substitutions_path()
-    data = source.read(where)
+    named = any(file.named("include_from") for file in config.merged)
+    where = include_from or _include_from_of(config)
+    data = source.read(where) if where else None
     file = None if data is None else XmlFile(where, data)
     needed = named or include_from is not None
     return nodes_of_config(config, Substitutions(where, file, needed), element)
+
+
+def _include_from_of(config: Config) -> str:
+    path, problem = config.include_from()
+    if problem:
+        raise FormatError(problem, remedy="Say with include_from which file that is")
+    return path
 
 
 class _Groups:

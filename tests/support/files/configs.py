@@ -28,12 +28,8 @@ class MemoryConfig:
     main: str = MAIN
 
     def drop_ins(self) -> list[str]:
-        """All .xml and .conf files of the two folders."""
-        return self._merged((".xml", ".conf"))
-
-    def unreadable_drop_ins(self) -> list[str]:
-        """All YAML files of the two folders."""
-        return self._merged((".yaml", ".yml"))
+        """All files of the two folders that some server merges."""
+        return self._merged((".xml", ".conf", ".yaml", ".yml"))
 
     def read(self, path: str) -> bytes | None:
         """The bytes, if there is such a file."""

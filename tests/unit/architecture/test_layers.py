@@ -53,7 +53,7 @@ def _listed(*names: str) -> str:
 LAYERS = {
     "domain": Layer(UTILS / "_partmove", "**/*.py", (), relative=(DOMAIN,)),
     "zookeeper": Layer(UTILS / "_zookeeper", "**/*.py", ("kazoo",), relative=(DOMAIN, ZOOKEEPER)),
-    "clickhouse": Layer(UTILS / "_clickhouse", "**/*.py", ("lxml",), relative=(DOMAIN, CLICKHOUSE)),
+    "clickhouse": Layer(UTILS / "_clickhouse", "**/*.py", ("lxml", "yaml"), relative=(DOMAIN, CLICKHOUSE)),
     "tasks": Layer(UTILS / "_tasks", "*.py", ("ansible.module_utils",), relative=(MODULE_UTILS,)),
     "modules": Layer(PLUGINS / "modules", "*.py", ("ansible.module_utils",), absolute=(TASKS,)),
     "action": Layer(PLUGINS / "action", "*.py", ("ansible",)),

@@ -13,35 +13,27 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from ..._partmove.errors import FormatError, PartMoveError, SameEnsemble
-from .files import Config, ConfigSource, Place, only
-from .xml_document import Splice, XmlFile
-from .xml_scan import Element
+from .draft import Draft, FileEdit
+from .files import ROOTS, Config, ConfigSource, only
+from .removal import MARK, new_file, take_out, take_out_leftover
+from .sections import Piece
+from .xml_document import XmlFile
 from .zookeeper_element import ElementContent, Node, edits, rendered
 
 COLD_ELEMENT, HOT_ELEMENT = "cold_zookeeper", "zookeeper"
-INCL, INLINE, DROP_IN = "incl", "inline", "drop_in"
+AUTO, INCL, INLINE, DROP_IN = "auto", "incl", "inline", "drop_in"
 DEFAULT_SUBSTITUTIONS = {COLD_ELEMENT: "cold-zookeeper-servers", HOT_ELEMENT: "zookeeper-servers"}
 _OTHER = {COLD_ELEMENT: HOT_ELEMENT, HOT_ELEMENT: COLD_ELEMENT}
 _XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.xml")
-# This comment is in what was added, so that what is taken out again is that and no more.
-_MARK = "<!-- Added by olap.partmove.clickhouse_config -->"
-_NEW_FILE = '<?xml version="1.0"?>\n<!-- Made by olap.partmove.clickhouse_config -->\n<{root}>\n</{root}>\n'
-
-
-class FileEdit(NamedTuple):
-    """What becomes of a file; None stands for no file."""
-
-    path: str
-    before: bytes | None
-    after: bytes | None
 
 
 @dataclass(frozen=True)
 class Style:
     """How an element is written that is not there yet.
 
-    name: `INCL`, `INLINE` or `DROP_IN`.
+    name: `INCL`, `INLINE` or `DROP_IN`; `AUTO` is `INCL` where every server finds a substitution that is
+        written here, and else `DROP_IN`.
     substitution: for `INCL`, the name in the file of substitutions.
     drop_in: for `DROP_IN`, the name of the file.
     """
@@ -70,6 +62,8 @@ class ConfigChange(NamedTuple):
     edits: in an order in which the configuration makes sense between any two of them.
     style: how the element is written; ``absent`` when it is not there.
     path: the file that has it.
+    read: every file that the configuration is made of, as far as they are known.
+    unknown: why hot and cold could not be compared altogether.
     """
 
     edits: tuple[FileEdit, ...]
@@ -78,6 +72,8 @@ class ConfigChange(NamedTuple):
     substitution: str = ""
     substitutions_path: str = ""
     nodes: tuple[Node, ...] = ()
+    read: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def drop_in_path(main: str, name: str) -> str:
@@ -87,158 +83,202 @@ def drop_in_path(main: str, name: str) -> str:
 
 
 def ensure_present(source: ConfigSource, element: str, wanted: ElementContent, style: Style) -> ConfigChange:
-    """See to it that the element says what is wanted.
+    """See to it that the server finds the element, and that it says what is wanted.
 
     Raises PartMoveError and its kin: the configuration is not understood, or hot and cold would have a
     member in common.
     """
     config = Config(source)
-    _check_apart(config, element, wanted)
-    place = config.find(element)
-    if place is None:
-        return _add(config, element, wanted, style)
-    file, found = place.file, place.element
-    if not place.substitution:
-        after = file.spliced(edits(file, found, wanted), element)
-        return ConfigChange(_changed(file, after), _style_of(config, place), file.path, nodes=wanted.nodes)
-    return _include(config, place.substitution, wanted, [])._replace(path=file.path)
+    unknown = _check_apart(config, element, wanted)
+    draft = Draft(config)
+    change = _ensure(draft, element, wanted, style)
+    if draft.edits():
+        _check_found(draft, element, wanted)
+    return change._replace(
+        edits=draft.edits(), nodes=wanted.nodes, read=tuple(config.paths()), unknown=tuple(unknown)
+    )
 
 
 def ensure_absent(source: ConfigSource, element: str, style: Style) -> ConfigChange:
-    """See to it that the configuration has no such element; raises as `ensure_present` does.
+    """See to it that the server finds no such element; raises as `ensure_present` does.
 
     Of ``style`` only the name of the substitution counts: one that was made here for a reference that is
     gone, or that was never written because a run ended early, goes too.
     """
     config = Config(source)
-    place = config.find(element)
-    if place is None:
-        return ConfigChange(_without_leftover(config, style.substitution), "absent")
-    if place.meaning is None and "optional" in place.element.attributes and not _is_ours(place):
-        return ConfigChange((), "absent")
-    changes = (*_without_element(place), *_without_meaning(config, place))
-    if not changes:
-        raise FormatError(
-            f"<{element}> in {place.file.path} takes its value from {place.substitution},"
-            " which another element uses as well",
-            remedy="Remove the reference by hand",
+    draft = Draft(config)
+    pieces = [piece for piece in config.pieces(element) if "remove" not in piece.element.attributes]
+    # From the last to the first, as what is taken out moves what comes after it.
+    for piece in reversed(pieces):
+        take_out(draft, piece, pieces)
+    if not pieces:
+        take_out_leftover(draft, style.substitution)
+    return ConfigChange(draft.edits(), "absent", read=tuple(config.paths()))
+
+
+def _ensure(draft: Draft, element: str, wanted: ElementContent, style: Style) -> ConfigChange:
+    config = draft.before
+    sections = config.sections(element)
+    if not sections:
+        reference = _reference_without_meaning(config, element, style)
+        return (
+            _add(draft, element, wanted, style) if reference is None else _include(draft, reference, wanted)
         )
-    return ConfigChange(changes, "absent")
+    pieces = [piece for section in sections for piece in section.pieces]
+    said = sections[0]
+    if len(pieces) == 1 and not said.says(wanted):
+        _correct(draft, pieces[0], wanted)
+    elif not said.says(wanted):
+        raise FormatError(
+            f"<{element}> is there {len(pieces)} times: in {' and in '.join(map(str, pieces))}",
+            remedy="Leave the one that counts and run again",
+        )
+    return _told(config, said.pieces[0])
 
 
-def _without_element(place: Place) -> tuple[FileEdit, ...]:
-    found = place.element
-    # A reference that somebody wrote before its substitution existed stays as it was then.
-    if place.substitution and "optional" in found.attributes and not _is_ours(place):
-        return ()
-    return _without(place.file, place.file.removal(found), found.tag)
+def _told(config: Config, piece: Piece) -> ConfigChange:
+    """How an element is written that is there."""
+    file, element = piece
+    name = element.attributes.get("incl", "")
+    if name:
+        return ConfigChange((), INCL, file.path, name, config.include_from().path)
+    return ConfigChange((), INLINE if file is config.main else DROP_IN, file.path)
 
 
-def _without_meaning(config: Config, place: Place) -> tuple[FileEdit, ...]:
-    if not place.substitution or place.meaning is None or config.uses_of(place.substitution) > 1:
-        return ()
-    file, found = place.meaning
-    # A substitution that somebody else wrote stays: it does nothing without the reference.
-    if _is_ours(place) and not _is_marked(file, found):
-        return ()
-    return _without(file, file.removal(found), found.tag)
+def _reference_without_meaning(config: Config, element: str, style: Style) -> Piece | None:
+    """An optional reference to what is not there yet, where that can be written."""
+    if not (config.takes_substitutions() or (style.name == INCL and config.include_from().path)):
+        return None
+    pieces = config.pieces(element)
+    return pieces[0] if pieces and all("incl" in piece.element.attributes for piece in pieces) else None
 
 
-def _without_leftover(config: Config, name: str) -> tuple[FileEdit, ...]:
-    file = config.substitutions()
-    if file is None or config.uses_of(name):
-        return ()
-    marked = [found for found in file.root.named(name) if _is_marked(file, found)]
-    return _without(file, file.removal(marked[0]), name) if marked else ()
+def _correct(draft: Draft, piece: Piece, wanted: ElementContent) -> None:
+    """Make the only piece of an element say what is wanted."""
+    file, element = piece
+    strange = {"from_zk", "from_env"} & set(element.attributes)
+    if strange:
+        raise FormatError(
+            f"<{element.tag}> in {piece} has the attribute {min(strange)}, which is not managed here",
+            remedy="Write the element without it, or edit it by hand",
+        )
+    if "incl" not in element.attributes:
+        xml = draft.editable(file)
+        draft.put(xml, edits(xml, element, wanted), element.tag)
+        return
+    if element.children:
+        raise FormatError(
+            f"<{element.tag}> in {piece} has incl and elements of its own as well",
+            remedy="Leave one of the two",
+        )
+    _include(draft, piece, wanted)
 
 
-def _add(config: Config, element: str, wanted: ElementContent, style: Style) -> ConfigChange:
-    main = config.main
-    if style.name == INCL:
+def _include(draft: Draft, reference: Piece, wanted: ElementContent) -> ConfigChange:
+    name = reference.element.attributes["incl"]
+    _write_substitution(draft, name, wanted, references=1)
+    return _told(draft.before, reference)
+
+
+def _add(draft: Draft, element: str, wanted: ElementContent, style: Style) -> ConfigChange:
+    config = draft.before
+    name = style.name
+    if name == AUTO:
+        name = INCL if config.takes_substitutions() else DROP_IN
+    if name == INCL:
+        main = _main_with_substitutions(draft)
+        path = _write_substitution(draft, style.substitution, wanted, references=0)
         open_tag = f'<{element} incl="{style.substitution}" optional="true">'
-        line = f"{open_tag}{_MARK}</{element}>".encode()
-        reference = _with(main, [line], element)
-        return _include(config, style.substitution, wanted, reference)._replace(path=main.path)
-    file = main if style.name == INLINE else _drop_in(config, style)
-    lines = rendered(f"<{element}>", element, wanted, file.unit())
-    return ConfigChange(_with(file, lines, element), style.name, file.path, nodes=wanted.nodes)
+        _put_beside_kin(draft, main, [f"{open_tag}{MARK}</{element}>".encode()], element)
+        return ConfigChange((), INCL, main.path, style.substitution, path)
+    file = draft.editable(config.main) if name == INLINE else _drop_in(config, style)
+    _put_beside_kin(draft, file, rendered(f"<{element}>", element, wanted, file.unit()), element)
+    return ConfigChange((), name, file.path)
 
 
-def _include(
-    config: Config, name: str, wanted: ElementContent, reference: Sequence[FileEdit]
-) -> ConfigChange:
-    """See to it that the substitution says what is wanted, and only then refer to it."""
-    path = config.substitutions_path()
-    file = config.substitutions() or _new_file(path, config.main)
-    if config.uses_of(name) > (0 if reference else 1):
+def _main_with_substitutions(draft: Draft) -> XmlFile:
+    main = draft.editable(draft.before.main)
+    if main.root_tag not in ROOTS:
+        raise FormatError(
+            f"{main.path} has the root <{main.root_tag}>, and no server looks for <include_from> there",
+            remedy="Use the style drop_in or inline",
+        )
+    return main
+
+
+def _write_substitution(draft: Draft, name: str, wanted: ElementContent, references: int) -> str:
+    """See to it that the substitution says what is wanted, and return the path of its file.
+
+    references: how many elements that are there may use it.
+    """
+    config = draft.before
+    path, problem = config.include_from()
+    if not path:
+        raise FormatError(
+            problem or f"<include_from> in {config.main.path} is empty",
+            remedy="Write it with the whole path of a file, or use the style drop_in or inline",
+        )
+    file = config.substitutions() or new_file(path, config.main.root_tag)
+    if file.root_tag not in ROOTS:
+        raise FormatError(
+            f"{path} has the root element <{file.root_tag}>",
+            remedy="Substitutions are below <yandex> or <clickhouse>",
+        )
+    if (config.main.root_tag, file.root_tag) == ROOTS:
+        raise FormatError(
+            f"{path} has the root <{ROOTS[1]}>, where older servers find no substitution for <{ROOTS[0]}>",
+            remedy=f"Write its root as that of {config.main.path}, or use the style drop_in or inline",
+        )
+    if config.uses_of(name) > references:
         raise FormatError(
             f"The substitution {name} is used by another element of {config.main.path} as well",
             remedy="Give substitution another name, or correct the attribute incl",
         )
     found = only(file, name)
     if found is None:
-        changes = _with(file, rendered(f"<{name}>", name, wanted, file.unit(), _MARK), name)
+        lines = rendered(f"<{name}>", name, wanted, file.unit(), MARK)
+        draft.put(file, file.insertion(lines, file.root), name)
     else:
-        changes = _changed(file, file.spliced(edits(file, found, wanted), name))
-    return ConfigChange(
-        (*changes, *reference),
-        INCL,
-        substitution=name,
-        substitutions_path=path,
-        nodes=wanted.nodes,
-    )
+        draft.put(file, edits(file, found, wanted), name)
+    return path
 
 
 def _drop_in(config: Config, style: Style) -> XmlFile:
     path = drop_in_path(config.main.path, style.drop_in)
-    return next((file for file in config.drop_ins if file.path == path), None) or _new_file(path, config.main)
+    found = next((file for file in config.drop_ins if file.path == path), None)
+    return found if isinstance(found, XmlFile) else new_file(path, config.main.root_tag)
 
 
-def _new_file(path: str, like: XmlFile) -> XmlFile:
-    return XmlFile(path, _NEW_FILE.format(root=like.root.tag).encode(), exists=False)
+def _put_beside_kin(draft: Draft, file: XmlFile, lines: Sequence[bytes], element: str) -> None:
+    """Put a new child of the root into the file, beside its kin if they are there."""
+    now = draft.now(file)
+    kin = now.root.named(_OTHER[element])
+    draft.put(now, now.insertion(lines, now.root, kin[0] if kin else None), element)
 
 
-def _with(file: XmlFile, lines: Sequence[bytes], element: str) -> tuple[FileEdit, ...]:
-    """The file with a new child of the root, beside its kin if they are there."""
-    kin = file.root.named(_OTHER.get(element, ""))
-    after = file.spliced(file.insertion(lines, file.root, kin[0] if kin else None), element)
-    return _changed(file, after)
-
-
-def _without(file: XmlFile, splices: Sequence[Splice], element: str) -> tuple[FileEdit, ...]:
-    """The file without a child of the root; no file when it was made for that child."""
-    after = file.spliced(splices, element)
-    is_left_over = after.data == _new_file(file.path, file).data
-    return (FileEdit(file.path, file.data, None if is_left_over else after.data),)
-
-
-def _changed(before: XmlFile, after: XmlFile) -> tuple[FileEdit, ...]:
-    if before.data == after.data:
-        return ()
-    return (FileEdit(before.path, before.data if before.exists else None, after.data),)
-
-
-def _is_ours(place: Place) -> bool:
-    """Whether the element was written here as a reference."""
-    return _is_marked(place.file, place.element)
-
-
-def _is_marked(file: XmlFile, element: Element) -> bool:
-    return _MARK.encode() in file.text[element.start : element.end]
-
-
-def _style_of(config: Config, place: Place) -> str:
-    return INLINE if place.file is config.main else DROP_IN
-
-
-def _check_apart(config: Config, element: str, wanted: ElementContent) -> None:
-    """Refuse members that the other ensemble has as well."""
-    other = config.find(_OTHER[element])
-    if other is None:
-        return
-    common = {node.address for node in wanted.nodes} & {node.address for node in other.nodes()}
+def _check_apart(config: Config, element: str, wanted: ElementContent) -> list[str]:
+    """Refuse members that the other ensemble has as well; return why that could not be told altogether."""
+    other = _OTHER[element]
+    sections = config.sections(other)
+    addresses = {node.address for section in sections for node in section.nodes()}
+    common = {node.address for node in wanted.nodes} & addresses
     if common:
         raise SameEnsemble(
-            f"{min(common)} is to be in <{element}> and is in <{_OTHER[element]}> already",
+            f"{min(common)} is to be in <{element}> and is in <{other}> already",
             remedy="Hot and cold must be two ensembles: name the members of the right one",
+        )
+    problems = [problem for section in sections for problem in section.problems()]
+    return [
+        f"Not every member of <{other}> was compared with those of <{element}>: {each}." for each in problems
+    ]
+
+
+def _check_found(draft: Draft, element: str, wanted: ElementContent) -> None:
+    """Refuse an edit after which a server would not find what is wanted."""
+    sections = draft.config().sections(element)
+    if not (sections and sections[0].says(wanted)):
+        places = " and ".join(map(str, draft.before.pieces(element)))
+        raise FormatError(
+            f"The server would not find in <{element}> what is wanted, because of what is in {places}",
+            remedy="Take that out and run again",
         )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The files that a configuration of ClickHouse is made of, and where in them an element is.
+"""The files that a configuration of ClickHouse is made of.
 
 A server reads config.xml, merges the files of config.d and conf.d beside it into that, and then puts
 what is named by ``incl`` in place, from the file that <include_from> names.
@@ -10,15 +10,20 @@ what is named by ``incl`` in place, from the file that <include_from> names.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import NamedTuple, Protocol
 
 from ..._partmove.errors import FormatError, PartMoveError
+from .sections import Document, Meaning, Piece, Said, merged, resolved
 from .xml_document import XmlFile
 from .xml_scan import Element
-from .zookeeper_element import SUBSTITUTIONS, Node, nodes_of
+from .yaml_document import YamlFile, is_yaml
+from .zookeeper_element import SUBSTITUTIONS
 
 DEFAULT_SUBSTITUTIONS_PATH = "/etc/metrika.xml"
+ROOTS = ("yandex", "clickhouse")
+_OLD_ROOT = ROOTS[0]
 _INCLUDE_FROM = "include_from"
 
 
@@ -31,38 +36,19 @@ class ConfigSource(Protocol):
     def drop_ins(self) -> list[str]:
         """Paths of the files that are merged into config.xml, in the order of merging."""
 
-    def unreadable_drop_ins(self) -> list[str]:
-        """Paths of files that other versions of ClickHouse merge and that are not XML."""
-
     def read(self, path: str) -> bytes | None:
         """The bytes of the file; None when there is none. Raises PartMoveError."""
 
 
-class Place(NamedTuple):
-    """Where an element is: in a file, and when it has ``incl`` what it says under a name in another."""
+class IncludeFrom(NamedTuple):
+    """The file that ``incl`` takes its values from.
 
-    file: XmlFile
-    element: Element
-    substitution: str = ""
-    substitutions: XmlFile | None = None
-    """The file of substitutions; None where it does not exist."""
+    path: empty when there is none, or when it is not known.
+    problem: why it is not known; empty when it is.
+    """
 
-    @property
-    def meaning(self) -> tuple[XmlFile, Element] | None:
-        """The element that holds the nodes, and its file; None where the substitution does not exist."""
-        if not self.substitution:
-            return self.file, self.element
-        if self.substitutions is None:
-            return None
-        found = only(self.substitutions, self.substitution)
-        return None if found is None else (self.substitutions, found)
-
-    def nodes(self) -> list[Node]:
-        """The members that it names."""
-        if self.meaning is None:
-            return []
-        file, element = self.meaning
-        return [node for _child, node in nodes_of(element, file.path)]
+    path: str
+    problem: str = ""
 
 
 class Config:
@@ -71,98 +57,130 @@ class Config:
     Raises PartMoveError when a part of it is missing, and FormatError when it is not understood.
     """
 
-    def __init__(self, source: ConfigSource) -> None:
+    def __init__(self, source: ConfigSource, known: Mapping[str, XmlFile | None] | None = None) -> None:
+        """Read the files; those that are ``known`` are not read, and None stands for no file."""
         self._source = source
-        data = source.read(source.main)
-        if data is None:
+        self._known = dict(known or {})
+        main = self._file(source.main)
+        if main is None:
             raise PartMoveError(
                 f"{source.main} does not exist", remedy="Give the path of the config.xml of the server"
             )
-        self.main = XmlFile(source.main, data)
-        self.drop_ins = [XmlFile(path, source.read(path) or b"") for path in source.drop_ins()]
+        self.main = main
+        self.drop_ins = [self._merged(path) for path in self._drop_in_paths()]
+        self._include_from: IncludeFrom | None = None
 
     @property
-    def merged(self) -> list[XmlFile]:
+    def merged(self) -> list[Document]:
         """config.xml and what is merged into it."""
         return [self.main, *self.drop_ins]
 
-    def find(self, tag: str) -> Place | None:
-        """The place of an element below the root; raises FormatError when there is more than one."""
-        self._check_unreadable(tag)
-        found = [(file, each) for file in self.merged for each in file.root.named(tag)]
-        if len(found) > 1:
-            paths = " and ".join(file.path for file, _each in found)
-            raise FormatError(
-                f"<{tag}> is there {len(found)} times: in {paths}",
-                remedy="Leave the one that counts and run again",
-            )
-        return self._place(*found[0]) if found else None
+    def paths(self) -> list[str]:
+        """The paths of all files that it is made of, as far as they are known."""
+        include_from = self.include_from().path
+        return [*(file.path for file in self.merged), *([include_from] if include_from else [])]
 
-    def substitutions_path(self) -> str:
+    def after(self, edited: Mapping[str, XmlFile | None]) -> Config:
+        """The configuration with files that were edited; None stands for a file that is gone."""
+        known = {file.path: file for file in self.merged if isinstance(file, XmlFile)}
+        return Config(self._source, {**self._known, **known, **edited})
+
+    def sections(self, tag: str) -> list[Said]:
+        """The elements of that name that the server has below the root; the first one counts."""
+        found = (resolved(said, self.meaning_of) for said in merged(tag, self.merged))
+        return [said for said in found if said is not None]
+
+    def pieces(self, tag: str) -> list[Piece]:
+        """The elements of that name below the roots of the files, as they are written."""
+        return [Piece(file, element) for file in self.merged for element in file.named(tag)]
+
+    def include_from(self) -> IncludeFrom:
         """The file that ``incl`` takes its values from."""
-        given = [(file, each) for file in self.merged for each in file.root.named(_INCLUDE_FROM)]
+        if self._include_from is None:
+            self._include_from = self._find_include_from()
+        return self._include_from
+
+    def _find_include_from(self) -> IncludeFrom:
+        given = merged(_INCLUDE_FROM, self.merged) if self.main.root_tag in ROOTS else []
         if not given:
-            return DEFAULT_SUBSTITUTIONS_PATH
-        # Of several elements the one counts that is merged last.
-        file, element = given[-1]
-        path = element.text.strip()
-        if not path.startswith("/") or set(element.attributes) & {*SUBSTITUTIONS, "remove"}:
-            raise FormatError(
-                f"<{_INCLUDE_FROM}> in {file.path} does not name a file with its whole path",
-                remedy=f"Write it as <{_INCLUDE_FROM}>{DEFAULT_SUBSTITUTIONS_PATH}</{_INCLUDE_FROM}>",
+            return IncludeFrom(DEFAULT_SUBSTITUTIONS_PATH)
+        first = given[0]
+        attributes = [name for name in SUBSTITUTIONS if name in first.attributes]
+        where = f"<{_INCLUDE_FROM}> in {first.pieces[-1]}"
+        if attributes:
+            return IncludeFrom(
+                "", f"{where} has the attribute {attributes[0]}, which only the server can resolve"
             )
-        if path in {each.path for each in self.merged}:
-            raise FormatError(
-                f"<{_INCLUDE_FROM}> in {file.path} names a file of the configuration itself",
-                remedy="Give substitutions a file of their own",
-            )
-        return path
+        path = first.text.strip()
+        if path and not path.startswith("/"):
+            return IncludeFrom("", f"{where} depends on the folder that the server is started in")
+        if is_yaml(path):
+            return IncludeFrom("", f"{where} names a YAML file, which is not looked into")
+        return IncludeFrom(path)
 
     def substitutions(self) -> XmlFile | None:
-        """The file that ``incl`` takes its values from, if it exists."""
-        path = self.substitutions_path()
-        data = self._source.read(path)
-        return None if data is None else XmlFile(path, data)
+        """The file that ``incl`` takes its values from, if it is known and exists."""
+        path = self.include_from().path
+        return self._xml(path) if path else None
+
+    def meaning_of(self, substitution: str) -> Meaning:
+        """What the name stands for."""
+        problem = self.include_from().problem
+        file = self.substitutions()
+        if problem or file is None or file.root_tag not in ROOTS:
+            return Meaning(None, problem)
+        # A path in it, which the server would follow, is nothing that people write.
+        if "/" in substitution:
+            return Meaning(None, f"The substitution {substitution} is a path, which is not followed here")
+        found = file.named(substitution)
+        return Meaning(Piece(file, found[0])) if found else Meaning()
+
+    def takes_substitutions(self) -> bool:
+        """Whether every version of the server finds a substitution that is written here."""
+        file = self.substitutions()
+        roots = {self.main.root_tag, _OLD_ROOT if file is None else file.root_tag}
+        return isinstance(self.main, XmlFile) and roots == {_OLD_ROOT} and bool(self.include_from().path)
 
     def uses_of(self, substitution: str) -> int:
         """How many elements take their value from the substitution."""
+        return sum(file.uses_of(substitution) for file in self.merged)
 
-        def count(element: Element) -> int:
-            own = element.attributes.get("incl") == substitution
-            return own + sum(count(child) for child in element.children)
+    def _drop_in_paths(self) -> list[str]:
+        found = set(self._source.drop_ins())
+        folder = PurePosixPath(self._source.main).with_suffix(".d")
+        for path, file in self._known.items():
+            if file is None:
+                found.discard(path)
+            elif PurePosixPath(path).parent == folder:
+                found.add(path)
+        return sorted(found)
 
-        return sum(count(file.root) for file in self.merged)
+    def _merged(self, path: str) -> Document:
+        file = self._file(path)
+        if file is None:
+            raise PartMoveError(f"{path} was there a moment ago and is gone", remedy="Run again")
+        return file
 
-    def _place(self, file: XmlFile, element: Element) -> Place:
-        strange = {"from_zk", "from_env", "replace", "remove"} & set(element.attributes)
-        if strange:
-            raise FormatError(
-                f"<{element.tag}> in {file.path} has the attribute {min(strange)}, which is not managed here",
-                remedy="Write the element without it, or edit it by hand",
-            )
-        if "incl" not in element.attributes:
-            return Place(file, element)
-        if element.children:
-            raise FormatError(
-                f"<{element.tag}> in {file.path} has incl and elements of its own as well",
-                remedy="Leave one of the two",
-            )
-        return Place(file, element, element.attributes["incl"], self.substitutions())
+    def _file(self, path: str) -> Document | None:
+        if path in self._known or not is_yaml(path):
+            return self._xml(path)
+        data = self._source.read(path)
+        return None if data is None else YamlFile(path, data)
 
-    def _check_unreadable(self, tag: str) -> None:
-        for path in self._source.unreadable_drop_ins():
-            if re.search(rf"(?<![\w-]){tag}(?![\w-])".encode(), self._source.read(path) or b""):
-                raise FormatError(
-                    f"{path} speaks of {tag} and is not XML, so it is not known what it says",
-                    remedy="Write it as XML, or edit it by hand",
-                )
+    def _xml(self, path: str) -> XmlFile | None:
+        if path not in self._known:
+            data = self._source.read(path)
+            self._known[path] = None if data is None else XmlFile(path, data)
+        return self._known[path]
 
 
 def only(file: XmlFile, name: str) -> Element | None:
     """The child of the root with the name, if there is one; raises FormatError when there are more."""
-    found = file.root.named(name)
+    found = file.named(name)
     if len(found) > 1:
+        lines = " and ".join(str(file.line_of(each)) for each in found)
         raise FormatError(
-            f"{file.path} has <{name}> {len(found)} times", remedy="Leave the one that counts and run again"
+            f"{file.path} has <{name}> {len(found)} times, in lines {lines}",
+            remedy="Leave the one that counts and run again",
         )
     return found[0] if found else None

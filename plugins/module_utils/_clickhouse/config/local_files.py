@@ -17,9 +17,10 @@ from pathlib import Path
 from types import TracebackType
 
 from ..._partmove.errors import PartMoveError
-from .edit import FileEdit
+from .draft import FileEdit
 
-_XML, _YAML = (".xml", ".conf"), (".yaml", ".yml")
+# Versions of ClickHouse that know no YAML leave the last two alone.
+_MERGED = (".xml", ".conf", ".yaml", ".yml")
 
 
 class ConfigFiles:
@@ -30,23 +31,28 @@ class ConfigFiles:
 
     def drop_ins(self) -> list[str]:
         """Paths of the files that are merged into config.xml, in the order of merging."""
-        return self._merged(_XML)
-
-    def unreadable_drop_ins(self) -> list[str]:
-        """Paths of files that later versions of ClickHouse merge and that are not XML."""
-        return self._merged(_YAML)
+        found: list[Path] = []
+        for folder in map(Path, self.drop_in_folders()):
+            with self._listing(folder):
+                found += [each for each in folder.iterdir() if self._is_merged(each)]
+        return sorted(map(str, found))
 
     def read(self, path: str) -> bytes | None:
         """The bytes of the file; None when there is none."""
         file = Path(path)
-        if not os.path.lexists(file):
-            return None
         try:
             kind = file.stat().st_mode
             if not stat.S_ISREG(kind):
                 what = "a directory" if stat.S_ISDIR(kind) else "not a regular file"
                 raise PartMoveError(f"{path} is {what}", remedy="Give the path of a file")
             return file.read_bytes()
+        except FileNotFoundError as error:
+            if path == self.main and file.is_symlink():
+                raise PartMoveError(
+                    f"{path} is a link to {file.readlink()}, which does not exist",
+                    remedy="Let it point to the config.xml of the server",
+                ) from error
+            return None
         except OSError as error:
             raise PartMoveError(
                 f"{path} cannot be read: {error.strerror}", remedy="Run as a user that may read it"
@@ -54,8 +60,11 @@ class ConfigFiles:
 
     def modified(self, paths: Sequence[str]) -> float:
         """When the newest of the files that exist was written, in seconds since 1970."""
-        files = map(Path, paths)
-        return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
+        newest = 0.0
+        for path in paths:
+            with contextlib.suppress(OSError):
+                newest = max(newest, Path(path).stat().st_mtime)
+        return newest
 
     def drop_in_folders(self) -> list[str]:
         """Paths of the folders whose files are merged, as far as they exist."""
@@ -63,16 +72,9 @@ class ConfigFiles:
         folders = {main.with_suffix(".d"), main.with_name("conf.d")}
         return sorted(str(folder) for folder in folders if folder.is_dir())
 
-    def _merged(self, endings: tuple[str, ...]) -> list[str]:
-        found = []
-        for folder in map(Path, self.drop_in_folders()):
-            with self._listing(folder):
-                found += [each for each in folder.iterdir() if self._is_merged(each, endings)]
-        return sorted(map(str, found))
-
-    def _is_merged(self, path: Path, endings: tuple[str, ...]) -> bool:
-        # A link to nothing is no file for ClickHouse either.
-        return path.suffix in endings and not path.name.startswith(".") and path.is_file()
+    def _is_merged(self, path: Path) -> bool:
+        # A newer server passes over a link to nothing, and an older one does not start with it.
+        return path.suffix in _MERGED and not path.name.startswith(".") and path.is_file()
 
     @contextlib.contextmanager
     def _listing(self, folder: Path) -> Iterator[None]:
@@ -89,17 +91,42 @@ def check_replaceable(edits: Sequence[FileEdit]) -> None:
     for edit in edits:
         target = Path(edit.path).resolve()
         folder = target.parent
+        if folder.exists() and not folder.is_dir():
+            raise PartMoveError(
+                f"{edit.path} cannot be written: {folder} is a file and no folder",
+                remedy="Remove that file, or use another style",
+            )
         if not folder.exists():
             folder = folder.parent
         if not os.access(folder, os.W_OK | os.X_OK):
             raise _unwritable(edit.path, f"its folder {folder} may not be written to")
         if edit.before is not None:
-            if not os.access(target, os.W_OK):
-                raise _unwritable(edit.path, "it may not be written to")
-            if os.geteuid() not in (0, target.stat().st_uid):
-                raise _unwritable(
-                    edit.path, "it belongs to another user, and would not after it was replaced"
+            _check_owned(edit.path, target)
+
+
+def _check_owned(path: str, target: Path) -> None:
+    try:
+        owner = target.stat().st_uid
+    except FileNotFoundError as error:
+        raise _vanished(path) from error
+    if not os.access(target, os.W_OK):
+        raise _unwritable(path, "it may not be written to")
+    if os.geteuid() not in (0, owner):
+        raise _unwritable(path, "it belongs to another user, and would not after it was replaced")
+
+
+def hard_links(edits: Sequence[FileEdit]) -> list[str]:
+    """A sentence for each file with other names, which keep what was there: a file is not written into."""
+    found = []
+    for edit in edits:
+        with contextlib.suppress(OSError):
+            count = Path(edit.path).stat().st_nlink
+            if edit.before is not None and count > 1:
+                found.append(
+                    f"{edit.path} has {count} names (hard links). It is replaced as a whole, so the"
+                    " other names keep what was there before."
                 )
+    return found
 
 
 def replace_files(edits: Sequence[FileEdit], like: str, *, backup: bool) -> list[str]:
@@ -198,6 +225,8 @@ class _Replacement:
     def _telling(self) -> Iterator[None]:
         try:
             yield
+        except FileNotFoundError as error:
+            raise _vanished(self.edit.path) from error
         except OSError as error:
             raise _unwritable(self.edit.path, error.strerror or str(error)) from error
 
@@ -223,4 +252,10 @@ def _sync(folder: Path) -> None:
 def _unwritable(path: str, reason: str) -> PartMoveError:
     return PartMoveError(
         f"{path} cannot be replaced: {reason}", remedy="Run as a user that may do so, such as root"
+    )
+
+
+def _vanished(path: str) -> PartMoveError:
+    return PartMoveError(
+        f"{path} or its folder was removed by somebody else in the meantime", remedy="Run again"
     )

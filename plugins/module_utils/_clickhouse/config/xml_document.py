@@ -9,13 +9,14 @@ Expat tells where each element begins and ends, lxml what it says. Both read eac
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
-from ..._partmove.aligned import aligned
 from ..._partmove.errors import FormatError, PartMoveError
-from .xml_scan import Element, scan
+from .xml_digest import Digest
+from .xml_scan import Element, indent_at, scan, unit_between
 from .xml_text import decode
 
 try:
@@ -25,13 +26,14 @@ except ImportError as error:
 else:
     LXML_IMPORT_ERROR = None
 
-ROOTS = ("yandex", "clickhouse")
 _DEFAULT_UNIT = b"    "
 _SPACE = b" \t\r\n"
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _COMMENT_ON_LINE = re.compile(rb"[ \t]*<!--(?:(?!-->)[^\r\n])*-->")
 # The mark of a root that was written as <yandex/> before something was put in.
 _WAS_EMPTY = b" >"
+# Of a file only the children of the root are kept; what is in one is looked at when somebody asks.
+_LEVELS = 1
 
 
 class Splice(NamedTuple):
@@ -45,7 +47,7 @@ class Splice(NamedTuple):
 class XmlFile:
     """One version of a configuration file; ``exists`` says whether there is such a file.
 
-    Raises FormatError when it is not one: not well-formed, with entities of its own, or with an unknown root.
+    Raises FormatError when it is not one: not well-formed, or with entities of its own.
     """
 
     def __init__(self, path: str, data: bytes, *, exists: bool = True) -> None:
@@ -53,23 +55,47 @@ class XmlFile:
         self.data = data
         self.exists = exists
         self.text, self._encoding = decode(data, path)
-        elements = scan(self.text, path)
-        self._tree = _parse(self.text, path)
-        self.root = elements[0]
-        _understand(elements, list(self._tree.iter("*")), path)
-        if self.root.tag not in ROOTS:
+        self._scan = scan(self.text, path, _LEVELS)
+        self.root = self._scan.root
+        if not self._scan.digest.agrees_with(_read_by_lxml(self.text, path)):
             raise FormatError(
-                f"{path} has the root element <{self.root.tag}>",
-                remedy="Give a configuration of ClickHouse: its root is <yandex> or <clickhouse>",
+                f"{path} is read differently by two XML parsers", remedy="Look for unusual declarations in it"
             )
         found = _LINE_END.search(self.text)
         self.line_end = found[0] if found else b"\n"
 
+    @property
+    def root_tag(self) -> str:
+        """The name of the root."""
+        return self.root.tag
+
+    def named(self, tag: str) -> list[Element]:
+        """The children of the root with that name, with all that is in them."""
+        return [self._whole(child) for child in self.root.named(tag)]
+
+    def uses_of(self, substitution: str) -> int:
+        """How many elements take their value from the substitution."""
+        return self._scan.uses[substitution]
+
+    def line_of(self, element: Element) -> int:
+        """The number of the line that the element begins in."""
+        return 1 + len(_LINE_END.findall(self.text, 0, element.start))
+
+    def _whole(self, child: Element) -> Element:
+        """A child of the root as it is in the text, with all that is in it."""
+        text = self.text[child.start : child.end]
+        whole = scan(text, self.path, fragment=True).root
+        for element in (whole, *whole.below()):
+            element.start += child.start
+            element.open_end += child.start
+            element.close_start += child.start
+            element.end += child.start
+        whole.parent = self.root
+        return whole
+
     def indent_of(self, element: Element) -> bytes | None:
         """The white space before the element on its line; None when something else is there too."""
-        begin = max(self.text.rfind(end, 0, element.start) for end in (b"\r", b"\n")) + 1
-        line = self.text[begin : element.start]
-        return line if not line.strip(b" \t") else None
+        return indent_at(self.text, element.start)
 
     def child_indent(self, parent: Element) -> bytes:
         """How far children of the element are indented, or would be."""
@@ -85,12 +111,11 @@ class XmlFile:
 
         The children of ``near`` are asked first.
         """
-        for element in (*(near.below() if near is not None else ()), *self.root.below()):
-            parent = element.parent
-            inner, outer = self.indent_of(element), None if parent is None else self.indent_of(parent)
-            if inner and outer is not None and inner.startswith(outer) and len(inner) > len(outer):
-                return inner[len(outer) :]
-        return _DEFAULT_UNIT
+        for element in near.below() if near is not None else ():
+            unit = unit_between(self.text, element.parent or self.root, element)
+            if unit:
+                return unit
+        return self._scan.unit or _DEFAULT_UNIT
 
     def insertion(
         self, lines: Sequence[bytes], parent: Element, after: Element | None = None
@@ -122,10 +147,11 @@ class XmlFile:
 
     def removal(self, element: Element) -> list[Splice]:
         """Take the element out, with the line that it has for itself."""
-        before = self.text[: element.start]
-        indented = before.rstrip(b" \t")
-        line_end = re.search(rb"(\r\n|\n|\r)\Z", indented)
-        start = line_end.start() if line_end else element.start
+        start = element.start - len(indented) if (indented := self.indent_of(element)) is not None else -1
+        if start > 0:
+            start -= 2 if self.text[start - 2 : start] == b"\r\n" else 1
+        else:
+            start = element.start
         root = self.root
         rest = self.text[root.open_end : start] + self.text[element.end : root.close_start]
         if element.parent is root and self._was_empty_tag and rest == self.line_end:
@@ -147,64 +173,40 @@ class XmlFile:
             at = end
         text.append(self.text[at:])
         after = XmlFile(self.path, self._encoding.encode(b"".join(text)))
-        if self.all_but(changing) != after.all_but(changing):
+        if self._all_but(changing) != after._all_but(changing):
             raise PartMoveError(
                 f"{self.path} is written in a way that does not allow changing <{changing}> alone",
                 remedy=f"Give <{changing}> a line of its own, or edit the file by hand",
             )
         return after
 
-    def all_but(self, tag: str) -> list[str]:
-        """What the file says, without the children of the root that have the name; for comparing."""
-        root = self._tree
-        prolog = [etree.tostring(node, encoding="unicode", with_tail=False) for node in _siblings(root)]
-        said = [*prolog, root.tag, repr(sorted(root.attrib.items()))]
-        texts = [root.text or ""]
-        for child in root:
-            texts.append(child.tail or "")
-            if _name_as_written(child) != tag:
-                said.append(etree.tostring(child, encoding="unicode", with_tail=False))
-        return [*said, "".join("".join(texts).split())]
+    def _all_but(self, tag: str) -> tuple[list[bytes], list[bytes]]:
+        """What the file says, and how, without the children of the root that have the name; for comparing."""
+        text = self.text
+        others = [child for child in self.root.children if child.tag != tag]
+        written = hashlib.sha256()
+        for child in others:
+            written.update(text[child.start : child.end])
+        around = text[: self.root.start], text[self.root.end :]
+        return self._scan.digest.all_but(tag), [*around, written.digest()]
 
 
-def _siblings(root: etree._Element) -> Iterator[etree._Element]:
-    yield from root.itersiblings(preceding=True)
-    yield from root.itersiblings()
-
-
-def _name_as_written(node: etree._Element) -> str:
-    """The name of an element with its prefix, as ClickHouse looks for it; empty for comments and the like."""
-    if isinstance(node, (etree._Comment, etree._ProcessingInstruction, etree._Entity)):
-        return ""
-    local = etree.QName(node).localname
-    return f"{node.prefix}:{local}" if node.prefix else local
-
-
-def _parse(text: bytes, path: str) -> etree._Element:
+def _read_by_lxml(text: bytes, path: str) -> Digest:
+    """What lxml reads in the text, which expat has read already; no tree is made of it."""
+    digest = Digest()
     parser = etree.XMLParser(
+        target=cast(Any, digest),
         encoding="utf-8",
-        resolve_entities=False,
         no_network=True,
         load_dtd=False,
-        remove_comments=False,
-        remove_pis=False,
+        huge_tree=True,
         strip_cdata=False,
     )
     try:
-        return etree.fromstring(text, parser)
+        etree.fromstring(text, parser)
     except etree.XMLSyntaxError as error:
         raise FormatError(
-            f"{path} is not well-formed XML: {error.msg}",
-            remedy="Correct it first; ClickHouse would not start with it either",
+            f"{path} cannot be read by lxml: {error.msg}",
+            remedy="Leave out what it stumbles over, or edit the file by hand",
         ) from error
-
-
-def _understand(elements: Sequence[Element], nodes: Sequence[etree._Element], path: str) -> None:
-    """Give each element what lxml has read of it."""
-    if len(elements) != len(nodes):
-        raise FormatError(
-            f"{path} is read differently by two XML parsers", remedy="Look for unusual declarations in it"
-        )
-    for element, node in aligned(elements, nodes):
-        element.attributes = {str(name): str(value) for name, value in node.attrib.items()}
-        element.text = (node.text or "") + "".join(child.tail or "" for child in node)
+    return digest

@@ -14,16 +14,15 @@ from ..._partmove.errors import FormatError
 
 # The encodings that the XML parser of ClickHouse reads, and what Python calls them.
 _CODECS = {
-    "UTF-8": "utf-8",
+    **dict.fromkeys(("UTF-8", "UTF8"), "utf-8"),
     "UTF-16": "utf-16",
-    "US-ASCII": "ascii",
-    "ASCII": "ascii",
-    "ISO-8859-1": "iso8859-1",
-    "ISO-8859-2": "iso8859-2",
-    "ISO-8859-15": "iso8859-15",
-    "WINDOWS-1250": "cp1250",
-    "WINDOWS-1251": "cp1251",
-    "WINDOWS-1252": "cp1252",
+    **dict.fromkeys(("US-ASCII", "ASCII"), "ascii"),
+    **dict.fromkeys(("ISO-8859-1", "LATIN1", "LATIN-1"), "iso8859-1"),
+    **dict.fromkeys(("ISO-8859-2", "LATIN2", "LATIN-2"), "iso8859-2"),
+    **dict.fromkeys(("ISO-8859-15", "LATIN9", "LATIN-9"), "iso8859-15"),
+    **dict.fromkeys(("WINDOWS-1250", "CP1250"), "cp1250"),
+    **dict.fromkeys(("WINDOWS-1251", "CP1251"), "cp1251"),
+    **dict.fromkeys(("WINDOWS-1252", "CP1252"), "cp1252"),
 }
 # Byte order marks, the longer ones first: that of UTF-32 begins with that of UTF-16.
 _MARKS = (

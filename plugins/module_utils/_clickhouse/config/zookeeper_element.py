@@ -19,7 +19,7 @@ from .xml_scan import Element, is_true
 
 SETTINGS = ("session_timeout_ms", "operation_timeout_ms", "root", "identity")
 SUBSTITUTIONS = ("incl", "from_zk", "from_env")
-_DEFAULT_PORT = "2181"
+DEFAULT_PORT = "2181"
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_.])?|\[[0-9A-Fa-f:.]+\]")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -28,7 +28,7 @@ class Node(NamedTuple):
     """One member of an ensemble, as ClickHouse is told of it."""
 
     host: str
-    port: str = _DEFAULT_PORT
+    port: str = DEFAULT_PORT
     secure: bool = False
 
     @property
@@ -165,7 +165,7 @@ def _node_of(child: Element, path: str) -> Node:
     texts = {each.tag: each.text for each in child.children}
     return Node(
         texts.get("host", ""),
-        texts.get("port", _DEFAULT_PORT),
+        texts.get("port", DEFAULT_PORT),
         is_true(texts.get("secure", "")),
     )
 

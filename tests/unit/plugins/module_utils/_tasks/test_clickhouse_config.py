@@ -1,14 +1,22 @@
 # Copyright: olap.partmove contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What clickhouse_config says on a host that lacks lxml."""
+"""The task of clickhouse_config on files of this host: what it says, and what it tells of them."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import EditConfig
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 
 WITHOUT_LXML = """
 import sys
@@ -17,7 +25,7 @@ from contextlib import ExitStack
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import EditConfig
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
-params = {"path": sys.argv[1], "element": "zookeeper", "state": "absent", "style": "incl"}
+params = {"path": sys.argv[1], "element": "zookeeper", "state": "absent", "style": "auto"}
 params |= {"substitution": None, "drop_in": None}
 task = EditConfig(params)
 try:
@@ -42,3 +50,71 @@ def test_missing_package_is_named(tmp_path: Path) -> None:
         "Run `apt-get install python3-lxml` or `pip install lxml` on this host. {'changed': False}\n"
     )
     assert config.read_bytes() == b"<yandex><zookeeper/></yandex>"
+
+
+NODES = [{"host": "c1", "port": 2181, "secure": False}]
+OPTIONS: dict[str, Any] = {
+    "element": "cold_zookeeper",
+    "state": "present",
+    "nodes": NODES,
+    "style": "auto",
+    "substitution": None,
+    "drop_in": None,
+    "session_timeout_ms": None,
+    "operation_timeout_ms": None,
+    "root": None,
+    "identity": None,
+    "check_members": False,
+    "backup": False,
+}
+
+
+def run(path: Path, **options: Any) -> dict[str, Any]:
+    params = {**OPTIONS, "path": str(path), **options}
+    task = EditConfig(params)
+    with ExitStack() as stack:
+        task.run(Resources(params, stack, check_mode=False))
+    return task.result()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    (tmp_path / "config.d").mkdir()
+    return tmp_path / "config.xml"
+
+
+@pytest.mark.parametrize(
+    "include_from",
+    [
+        "<include_from>metrika.xml</include_from>",
+        "<include_from from_env='METRIKA'/>",
+        "<include_from>{folder}/config.d/metrika.xml</include_from>",
+        "<include_from/>",
+    ],
+)
+def test_any_file_of_substitutions_lets_an_element_out(include_from: str, config: Path) -> None:
+    (config.parent / "config.d" / "metrika.xml").write_text("<yandex/>")
+    config.write_text(f"<yandex>{include_from.format(folder=config.parent)}</yandex>")
+    before = config.read_bytes()
+    present = run(config, style="inline")
+    absent, again = run(config, state="absent"), run(config, state="absent")
+    assert (present["changed"], absent["changed"], again["changed"]) == (True, True, False)
+    assert absent["modified"] > 0
+    assert config.read_bytes() == before
+
+
+def test_what_was_not_compared_and_other_names_are_warnings(config: Path) -> None:
+    config.write_text("<yandex><zookeeper><node><host from_env='H'/></node></zookeeper></yandex>")
+    config.with_name("link").hardlink_to(config)
+    warnings = run(config, style="inline")["warnings"]
+    assert [warning.partition(":")[0].split(" ", 1)[1] for warning in warnings] == [
+        "every member of <zookeeper> was compared with those of <cold_zookeeper>",
+        "has 2 names (hard links). It is replaced as a whole, so the other names keep what was there before.",
+    ]
+    assert run(config)["warnings"] == warnings[:1]
+
+
+def test_a_configuration_that_is_a_link_to_nothing(config: Path) -> None:
+    config.symlink_to("nowhere.xml")
+    with pytest.raises(PartMoveError, match=f"^{config} is a link to nowhere.xml, which does not exist"):
+        run(config)

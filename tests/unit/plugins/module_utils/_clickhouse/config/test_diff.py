@@ -2,39 +2,78 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is shown of an edit: everything but secrets."""
+"""What is shown of an edit: the lines around it, and nothing that others wrote but its tags."""
 
 from __future__ import annotations
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.diff import (
-    RedactedEdit,
-    redacted,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import FileEdit
-from support.files.configs import MAIN
+import pytest
 
-BEFORE = "<yandex><identity>a:b</identity><x><password_sha256_hex>1</password_sha256_hex></x></yandex>"
-KEPT = "<x><password_sha256_hex>(hidden)</password_sha256_hex></x>"
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.diff import ShownEdit, shown
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.draft import FileEdit
+from support.files.configs import ENCODED, MAIN
+
+ELEMENT, SUBSTITUTION = "cold_zookeeper", "cold"
+OURS = "<cold><node><host>c1</host></node><identity>a:b</identity><x>y</x></cold>"
+SECRETS = """<yandex>
+    <far/>
+    <key_hex>hunter2</key_hex>
+    <s3 access_key_id='hunter3' index="1"><static_key>hunter &amp; 4</static_key></s3>
+    <!-- the password was hunter5
+         and is hunter6 --><a><![CDATA[hunter7]]></a><?x hunter8?>
+    {}
+    <b>hunter9</b>
+    <c/>
+</yandex>
+"""
 
 
-def test_secrets_are_hidden_but_not_that_they_change() -> None:
-    after = BEFORE.replace("a:b", "a:c").replace("</x>", "</x><secret/>")
-    assert redacted(FileEdit(MAIN, BEFORE.encode(), after.encode())) == RedactedEdit(
-        MAIN,
-        f"<yandex><identity>(hidden)</identity>{KEPT}</yandex>",
-        f"<yandex><identity>(hidden, changed)</identity>{KEPT}<secret/></yandex>",
-    )
+def edit(before: str | None, after: str | None, encoded: str = "as written") -> ShownEdit:
+    encode = ENCODED[encoded]
+    versions = [None if text is None else encode(text) for text in (before, after)]
+    return shown(FileEdit(MAIN, *versions), ELEMENT, SUBSTITUTION)
+
+
+@pytest.mark.parametrize("encoded", ["as written", "CRLF", "CR", "UTF-16", "Latin-1"])
+def test_nothing_that_others_wrote_is_shown(encoded: str) -> None:
+    found = edit(SECRETS.format(""), SECRETS.format(OURS), encoded)
+    assert "hunter" not in found.before + found.after
+    assert found.after.splitlines()[-7:] == [
+        "    <s3 access_key_id='(hidden)' index=\"1\"><static_key>(hidden)</static_key></s3>",
+        "    <!-- (hidden)",
+        "         (hidden) --><a>(hidden)</a>(hidden)",
+        f"    {OURS.replace('a:b', '(hidden, changed)').replace('>y<', '>(hidden, changed)<')}",
+        "    <b>(hidden)</b>",
+        "    <c/>",
+        "</yandex>",
+    ]
+
+
+def test_only_lines_around_the_edit_are_shown() -> None:
+    lines = "".join(f"    <a{number}/>\n" for number in range(100))
+    text = f"<yandex>\n{lines}    {{}}\n{lines}</yandex>\n"
+    found = edit(text.format(OURS), text.format(OURS.replace("c1", "c2")))
+    assert found.header == f"{MAIN} (from line 99)"
+    assert [line.strip() for line in found.after.splitlines()] == [
+        *("<a97/>", "<a98/>", "<a99/>"),
+        "<cold><node><host>c2</host></node><identity>(hidden)</identity><x>(hidden)</x></cold>",
+        *("<a0/>", "<a1/>", "<a2/>"),
+    ]
+
+
+def test_that_a_secret_changes_is_shown() -> None:
+    text = f"<yandex>{OURS}</yandex>"
+    found = edit(text, text.replace("a:b", "a:c"))
+    assert found.before == text.replace("a:b", "(hidden)").replace(">y<", ">(hidden)<")
+    assert found.after == text.replace("a:b", "(hidden, changed)").replace(">y<", ">(hidden)<")
 
 
 def test_a_file_that_is_new_or_removed_has_one_version() -> None:
-    shown = f"<yandex><identity>(hidden)</identity>{KEPT}</yandex>"
-    assert redacted(FileEdit(MAIN, BEFORE.encode("utf-16"), None)) == (MAIN, shown, "")
-    new = redacted(FileEdit(MAIN, None, BEFORE.encode()))
-    assert (new.before, new.after) == ("", shown.replace("(hidden)", "(hidden, changed)"))
+    text = '<?xml version="1.0"?>\n<yandex>\n<cold><node><port>1</port></node></cold>\n</yandex>\n'
+    assert edit(None, text) == (MAIN, "", text)
+    assert edit(text, None) == (MAIN, text, "")
 
 
-def test_a_secret_is_hidden_with_all_that_is_in_it() -> None:
-    text = "<yandex><my_Secrets><a>hunter2</a></my_Secrets><b>hunter</b></yandex>"
-    assert redacted(FileEdit(MAIN, text.encode(), None)).before == (
-        "<yandex><my_Secrets>(hidden)</my_Secrets><b>hunter</b></yandex>"
-    )
+def test_our_own_comments_are_shown() -> None:
+    marks = [f"<!-- {what} by olap.partmove.clickhouse_config -->" for what in ("Added", "Made")]
+    text = f"{marks[1]}\n<yandex><cold>{marks[0]}<!-- x --></cold></yandex>"
+    assert edit(None, text).after == text.replace(" x ", " (hidden, changed) ")

@@ -17,6 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.e
     ensure_absent,
     ensure_present,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.files import Config
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import (
     ElementContent,
     Node,
@@ -33,6 +34,7 @@ WANTED = ElementContent(NODES, {"session_timeout_ms": "30000", "root": "/cold", 
 STYLES = {
     name: Style(name, "cold-zookeeper-servers", f"{COLD}.xml") for name in ("incl", "inline", "drop_in")
 }
+STYLE = Style("auto", "cold-zookeeper-servers", f"{COLD}.xml")
 CONFIGS = [name for name in WRITTEN if not name.startswith("metrika")]
 DROP_IN = "/etc/clickhouse-server/config.d/cold_zookeeper.xml"
 
@@ -211,13 +213,16 @@ def test_drop_in_that_has_other_things_keeps_them() -> None:
 
 
 NODE = "<node><host>{}</host><port>2181</port></node>"
-MEMBER = NODE.format("c1")
+MEMBER, OTHER_MEMBER = NODE.format("c1"), NODE.format("c9")
 REFUSED = {
     "not well-formed": ({MAIN: b"<yandex><a></yandex>"}, "is not well-formed XML: line 1: mismatched tag"),
-    "undeclared prefix": ({MAIN: b"<yandex><x:a/></yandex>"}, "is not well-formed XML: Namespace prefix x"),
+    "undeclared prefix": (
+        {MAIN: b"<yandex><x:a/></yandex>"},
+        "is not well-formed XML: line 1: unbound prefix",
+    ),
     "empty": ({MAIN: b""}, "is not well-formed XML: line 1: no element found"),
     "missing": ({}, "does not exist. Give the path of the config.xml"),
-    "root": ({MAIN: b"<config/>"}, "has the root element <config>"),
+    "root": ({MAIN: b"<company/>"}, "has the root <company>, and no server looks for <include_from> there"),
     "external entity": (
         {MAIN: b'<!DOCTYPE yandex [<!ENTITY x SYSTEM "file:///etc/shadow">]><yandex>&x;</yandex>'},
         "declares the entity x, which can stand for other files",
@@ -251,25 +256,29 @@ REFUSED = {
         "has bytes that are not utf-16-le",
     ),
     "twice in a file": (
-        {MAIN: f"<yandex><{COLD}>{MEMBER}</{COLD}><{COLD} incl='x'/></yandex>".encode()},
-        f"<{COLD}> is there 2 times: in {MAIN} and {MAIN}",
+        {MAIN: f"<yandex>\n\n<{COLD}>{OTHER_MEMBER}</{COLD}>\n<{COLD} incl='x'/></yandex>".encode()},
+        f"<{COLD}> is there 2 times: in {MAIN} line 3 and in {MAIN} line 4",
     ),
     "twice in two files": (
         {
-            MAIN: f"<yandex><{COLD}>{MEMBER}</{COLD}></yandex>".encode(),
+            MAIN: f"<yandex>\r<{COLD}>{OTHER_MEMBER}</{COLD}></yandex>".encode(),
             DROP_IN: f"<yandex><{COLD}>{MEMBER}</{COLD}></yandex>".encode(),
         },
-        f"<{COLD}> is there 2 times: in {MAIN} and {DROP_IN}",
+        f"<{COLD}> is there 2 times: in {MAIN} line 2 and in {DROP_IN} line 1",
     ),
     "YAML": (
         {MAIN: b"<clickhouse/>", "/etc/clickhouse-server/config.d/a.yaml": b"cold_zookeeper:\n  node: c1\n"},
-        "/etc/clickhouse-server/config.d/a.yaml speaks of cold_zookeeper and is not XML",
+        "/etc/clickhouse-server/config.d/a.yaml is YAML, which is read here and not edited",
     ),
     "broken drop-in": (
         {MAIN: b"<yandex/>", "/etc/clickhouse-server/conf.d/a.xml": b"<yandex>"},
         "/etc/clickhouse-server/conf.d/a.xml is not well-formed XML",
     ),
     "broken substitutions": ({MAIN: b"<yandex/>", METRIKA: b"<x/>"}, f"{METRIKA} has the root element <x>"),
+    "substitutions with another root": (
+        {MAIN: b"<yandex/>", METRIKA: b"<clickhouse/>"},
+        f"{METRIKA} has the root <clickhouse>, where older servers find no substitution for <yandex>",
+    ),
     "substitution twice": (
         {
             MAIN: b"<yandex/>",
@@ -283,17 +292,24 @@ REFUSED = {
     ),
     "include_from": (
         {MAIN: b"<yandex><include_from from_env='X'/></yandex>"},
-        "<include_from> in /etc/clickhouse-server/config.xml does not name a file with its whole path",
+        f"<include_from> in {MAIN} line 1 has the attribute from_env, which only the server can resolve",
     ),
-    "include_from itself": (
-        {MAIN: f"<yandex><include_from>{MAIN}</include_from></yandex>".encode()},
-        "names a file of the configuration itself",
+    "include_from relative": (
+        {MAIN: b"<yandex><include_from>a.xml</include_from></yandex>"},
+        f"<include_from> in {MAIN} line 1 depends on the folder that the server is started in. Write it",
+    ),
+    "include_from nothing": (
+        {MAIN: b"<yandex><include_from/></yandex>"},
+        f"<include_from> in {MAIN} is empty. Write it with the whole path",
     ),
     "from ZooKeeper": (
         {MAIN: f"<yandex><{COLD} from_zk='/x'/></yandex>".encode()},
         "has the attribute from_zk",
     ),
-    "removed": ({MAIN: f"<yandex><{COLD} remove='1'/></yandex>".encode()}, "has the attribute remove"),
+    "removed by a drop-in": (
+        {MAIN: b"<yandex/>", DROP_IN: f"<yandex>\n<{COLD} optional='true' remove='1'/></yandex>".encode()},
+        f"not find in <{COLD}> what is wanted, because of what is in {DROP_IN} line 2",
+    ),
     "incl and more": (
         {MAIN: f"<yandex><{COLD} incl='x'>{MEMBER}</{COLD}></yandex>".encode()},
         "has incl and elements of its own as well",
@@ -328,6 +344,165 @@ def test_refusals(files: dict[str, bytes], sentence: str) -> None:
         ensure_present(MemoryConfig(files), COLD, wanted, STYLES["incl"])
     assert sentence in str(caught.value)
     assert re.fullmatch(r"[^\n]+\. [^\n]+\.", str(caught.value))
+
+
+ZOOKEEPERS = {
+    "a section in a drop-in beside an optional reference": {
+        MAIN: b"<yandex>\n  <zookeeper incl='zookeeper-servers' optional='true' />\n</yandex>",
+        DROP_IN: f"<yandex><zookeeper>{OTHER_MEMBER}</zookeeper></yandex>".encode(),
+    },
+    "replaced by a drop-in": {
+        MAIN: f"<yandex><zookeeper>{MEMBER}</zookeeper></yandex>".encode(),
+        DROP_IN: f"<yandex><zookeeper replace='1'>{OTHER_MEMBER}</zookeeper></yandex>".encode(),
+    },
+    "taken out by a drop-in": {
+        MAIN: f"<yandex><zookeeper>{MEMBER}</zookeeper></yandex>".encode(),
+        DROP_IN: b"<yandex><zookeeper remove='1'/></yandex>",
+    },
+    "in several files": {
+        MAIN: f"<yandex><zookeeper>{OTHER_MEMBER}</zookeeper></yandex>".encode(),
+        DROP_IN: b"<yandex><zookeeper><root>/x</root></zookeeper></yandex>",
+    },
+    "another root": {MAIN: f"<company><zookeeper>{OTHER_MEMBER}</zookeeper></company>".encode()},
+    "a relative file of substitutions": {
+        MAIN: b"<yandex><include_from>x.xml</include_from><zookeeper incl='z'/></yandex>"
+    },
+    "substitutions in a drop-in": {
+        MAIN: f"<yandex><include_from>{DROP_IN}</include_from><zookeeper incl='z'/></yandex>".encode(),
+        DROP_IN: f"<yandex><z>{OTHER_MEMBER}</z></yandex>".encode(),
+    },
+    "a file of substitutions that the environment names": {
+        MAIN: b"<yandex><include_from from_env='X'/><zookeeper incl='z' optional='1'/></yandex>"
+    },
+    "substitutions in the same file": {
+        MAIN: (
+            f"<yandex><include_from>{MAIN}</include_from><zookeeper incl='z'/><z>{OTHER_MEMBER}</z></yandex>"
+        ).encode()
+    },
+    "a host of the environment": {
+        MAIN: b"<yandex><zookeeper><node><host from_env='H'/></node></zookeeper></yandex>"
+    },
+    "from ZooKeeper": {MAIN: b"<yandex><zookeeper from_zk='/z' optional='1'/></yandex>"},
+    "no file of substitutions": {MAIN: b"<yandex><include_from/></yandex>"},
+}
+"""Shapes of <zookeeper> that servers read, none of which has the member c1 for them."""
+FROM_ENV = "has the attribute from_env, which only the server can resolve."
+
+
+@pytest.mark.parametrize("style", ["auto", "inline", "drop_in"])
+@pytest.mark.parametrize("files", ZOOKEEPERS.values(), ids=ZOOKEEPERS)
+def test_any_hot_ensemble_lets_a_cold_one_in_and_out(files: dict[str, bytes], style: str) -> None:
+    before = MemoryConfig(files)
+    how = Style(style, "cold-zookeeper-servers", "zz.xml")
+    wanted = ElementContent((Node("c1"),))
+    present = before.after(ensure_present(before, COLD, wanted, how))
+    assert ensure_present(present, COLD, wanted, how).edits == ()
+    (section,) = Config(present).sections(COLD)
+    assert section.nodes() == [Node("c1")]
+    assert present.after(ensure_absent(present, COLD, how)).files == before.files
+    assert ensure_absent(before, COLD, how).edits == ()
+
+
+def test_what_cannot_be_compared_is_told() -> None:
+    told = {
+        name: ensure_present(
+            MemoryConfig(files), COLD, ElementContent((Node("c1"),)), STYLES["drop_in"]
+        ).unknown
+        for name, files in ZOOKEEPERS.items()
+    }
+    start = f"Not every member of <zookeeper> was compared with those of <{COLD}>: "
+    assert {name: sentences for name, sentences in told.items() if sentences} == {
+        "a relative file of substitutions": (
+            f"{start}<include_from> in {MAIN} line 1 depends on the folder that the server is started in.",
+        ),
+        "a file of substitutions that the environment names": (
+            f"{start}<include_from> in {MAIN} line 1 {FROM_ENV}",
+        ),
+        "a host of the environment": (f"{start}<host> in {MAIN} line 1 {FROM_ENV}",),
+        "from ZooKeeper": (f"{start}<zookeeper> in {MAIN} line 1 {FROM_ENV.replace('from_env', 'from_zk')}",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("main", "style"),
+    [
+        ("<yandex/>", "incl"),
+        ("<clickhouse/>", "drop_in"),
+        ("<company/>", "drop_in"),
+        ("<yandex><include_from/></yandex>", "drop_in"),
+        ("<yandex><include_from>a.xml</include_from></yandex>", "drop_in"),
+        ("<yandex><include_from>/etc/a.xml</include_from></yandex>", "incl"),
+    ],
+)
+def test_by_default_substitutions_are_used_where_every_server_finds_them(main: str, style: str) -> None:
+    outcome = ensure_present(MemoryConfig({MAIN: main.encode()}), COLD, WANTED, STYLE)
+    assert outcome.style == style
+
+
+def test_substitutions_with_another_root_are_not_used_by_default() -> None:
+    files = {MAIN: b"<yandex/>", METRIKA: b"<clickhouse/>"}
+    assert ensure_present(MemoryConfig(files), COLD, WANTED, STYLE).style == "drop_in"
+
+
+def test_a_reference_that_has_no_meaning_yields_to_the_section_that_counts() -> None:
+    before = MemoryConfig(ZOOKEEPERS["a section in a drop-in beside an optional reference"])
+    changed = ensure_present(before, "zookeeper", ElementContent((Node("c9", "99"),)), STYLES["incl"])
+    assert (changed.style, changed.path, [edit.path for edit in changed.edits]) == (
+        "drop_in",
+        DROP_IN,
+        [DROP_IN],
+    )
+    absent = before.after(ensure_absent(before, "zookeeper", STYLES["incl"]))
+    assert absent.files == {MAIN: before.files[MAIN], DROP_IN: b"<yandex></yandex>"}
+
+
+def test_the_section_that_replaces_another_is_the_one_to_change() -> None:
+    before = MemoryConfig(ZOOKEEPERS["replaced by a drop-in"])
+    changed = ensure_present(before, "zookeeper", ElementContent((Node("c9", "99"),)), STYLES["incl"])
+    assert [edit.path for edit in changed.edits] == [DROP_IN]
+    # Without the one that replaces it the other would count again.
+    absent = before.after(ensure_absent(before, "zookeeper", STYLES["incl"]))
+    assert absent.files == {MAIN: b"<yandex></yandex>", DROP_IN: b"<yandex></yandex>"}
+
+
+def test_sections_that_together_say_what_is_wanted_stay_as_they_are() -> None:
+    before = MemoryConfig(ZOOKEEPERS["in several files"])
+    wanted = ElementContent((Node("c9"),), {"root": "/x"})
+    assert ensure_present(before, "zookeeper", wanted, STYLE).edits == ()
+    with pytest.raises(PartMoveError, match=f"is there 2 times: in {MAIN} line 1 and in {DROP_IN} line 1"):
+        ensure_present(before, "zookeeper", ElementContent((Node("c9"),), {"root": "/y"}), STYLE)
+
+
+@pytest.mark.parametrize("name", ZOOKEEPERS)
+def test_any_shape_can_be_taken_out(name: str) -> None:
+    before = MemoryConfig(ZOOKEEPERS[name])
+    absent = before.after(ensure_absent(before, "zookeeper", STYLE))
+    assert Config(absent).sections("zookeeper") == []
+
+
+def test_members_of_hot_are_compared_wherever_they_are() -> None:
+    for name in ("substitutions in a drop-in", "in several files", "replaced by a drop-in", "another root"):
+        with pytest.raises(SameEnsemble):
+            ensure_present(MemoryConfig(ZOOKEEPERS[name]), COLD, ElementContent((Node("c9"),)), STYLE)
+
+
+YAML_MAIN = "/etc/clickhouse-server/config.yaml"
+
+
+def test_a_configuration_in_yaml_gets_a_drop_in() -> None:
+    text = "# The zookeeper of cold_zookeeper\nzookeeper:\n  node:\n    - host: zk1\n    - host: c9\n"
+    before = MemoryConfig({YAML_MAIN: text.encode()}, YAML_MAIN)
+    outcome = ensure_present(before, COLD, WANTED, STYLE)
+    present = before.after(outcome)
+    assert [edit.path for edit in outcome.edits] == [DROP_IN]
+    assert b"<clickhouse>\n    <cold_zookeeper>" in present.files[DROP_IN]
+    assert ensure_present(present, COLD, WANTED, STYLE).edits == ()
+    assert present.after(ensure_absent(present, COLD, STYLE)).files == before.files
+    with pytest.raises(SameEnsemble, match="c9:2181 is to be in"):
+        ensure_present(before, COLD, ElementContent((Node("c9"),)), STYLE)
+    for style in ("incl", "inline"):
+        with pytest.raises(PartMoveError, match=f"{YAML_MAIN} is YAML, which is read here and not edited"):
+            ensure_present(before, COLD, WANTED, STYLES[style])
 
 
 def test_a_plain_document_type_is_no_reason_to_refuse() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from lxml import etree
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import (
@@ -130,6 +130,9 @@ def test_present_can_be_undone(
 ) -> None:
     before = MemoryConfig({MAIN: encode(config)})
     if metrika is not None:
+        # Not every server finds a substitution there, so none is written.
+        roots = tuple(etree.fromstring(text.encode()).tag for text in (config, metrika))
+        assume(style.name != "incl" or roots != ("yandex", "clickhouse"))
         before.files[METRIKA] = encode(metrika)
 
     present = before.after(ensure_present(before, COLD, wanted, style))

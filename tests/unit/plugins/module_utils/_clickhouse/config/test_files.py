@@ -32,29 +32,30 @@ def config(main: str, **files: str) -> Config:
 def test_an_element_is_found_in_the_file_that_has_it() -> None:
     both = config(f"<zookeeper>{NODES}</zookeeper>", drop_in="<yandex><cold_zookeeper/></yandex>")
     assert [each.path for each in both.merged] == [MAIN, DROP_IN]
-    hot, cold = both.find("zookeeper"), both.find("cold_zookeeper")
-    assert hot is not None
-    assert cold is not None
-    assert (hot.file.path, hot.nodes()) == (MAIN, [Node("c1")])
-    assert (cold.file.path, cold.nodes()) == (DROP_IN, [])
-    assert both.find("none") is None
+    (hot,), (cold,) = both.sections("zookeeper"), both.sections("cold_zookeeper")
+    assert (hot.origin.file.path, hot.nodes()) == (MAIN, [Node("c1")])
+    assert (cold.origin.file.path, cold.nodes()) == (DROP_IN, [])
+    assert both.sections("none") == []
+    assert [str(piece) for piece in both.pieces("zookeeper")] == [f"{MAIN} line 1"]
 
 
 def test_an_element_with_incl_says_what_the_substitution_says() -> None:
-    place = config("<zookeeper incl='x'/>", metrika=f"<yandex><x>{NODES}</x></yandex>").find("zookeeper")
-    assert place is not None
-    assert place.substitution == "x"
-    assert place.meaning is not None
-    assert place.meaning[0].path == METRIKA
-    assert place.nodes() == [Node("c1")]
+    both = config("<zookeeper incl='x'/>", metrika=f"<yandex><x>{NODES}</x></yandex>")
+    (section,) = both.sections("zookeeper")
+    assert section.nodes() == [Node("c1")]
+    found = both.meaning_of("x").found
+    assert found is not None
+    assert (found.file.path, found.element.tag) == (METRIKA, "x")
 
 
-@pytest.mark.parametrize("files", [{}, {"metrika": "<yandex><y/></yandex>"}])
+@pytest.mark.parametrize(
+    "files", [{}, {"metrika": "<yandex><y/></yandex>"}, {"metrika": "<other><x/></other>"}]
+)
 def test_a_substitution_that_is_not_there_means_nothing(files: dict[str, str]) -> None:
-    place = config("<zookeeper incl='x'/>", **files).find("zookeeper")
-    assert place is not None
-    assert place.meaning is None
-    assert place.nodes() == []
+    assert config("<zookeeper incl='x' optional='1'/>", **files).sections("zookeeper") == []
+    (section,) = config("<zookeeper incl='x'/>", **files).sections("zookeeper")
+    assert section.nodes() == []
+    assert list(section.problems()) == []
 
 
 @pytest.mark.parametrize(
@@ -62,17 +63,46 @@ def test_a_substitution_that_is_not_there_means_nothing(files: dict[str, str]) -
     [
         ("", METRIKA),
         ("<include_from>/a.xml</include_from>", "/a.xml"),
-        ("<include_from> /a.xml\n</include_from><include_from>/b.xml</include_from>", "/b.xml"),
+        ("<include_from> /a.xml\n</include_from><include_from>/b.xml</include_from>", "/a.xml"),
+        (f"<include_from>{MAIN}</include_from>", MAIN),
+        ("<include_from/>", ""),
     ],
 )
 def test_the_file_of_substitutions(main: str, path: str) -> None:
-    assert config(main).substitutions_path() == path
+    assert config(main).include_from() == (path, "")
 
 
-@pytest.mark.parametrize("text", ["a.xml", "", MAIN])
-def test_a_file_that_cannot_be_one_of_substitutions(text: str) -> None:
-    with pytest.raises(FormatError, match=f"^<include_from> in {MAIN} "):
-        config(f"<include_from>{text}</include_from>").substitutions_path()
+def test_of_files_of_substitutions_that_of_the_last_file_counts() -> None:
+    both = config(
+        "<include_from>/a.xml</include_from>", drop_in="<yandex><include_from>/b</include_from></yandex>"
+    )
+    assert both.include_from() == ("/b", "")
+    assert both.paths() == [MAIN, DROP_IN, "/b"]
+
+
+@pytest.mark.parametrize(
+    ("main", "problem"),
+    [
+        ("<include_from>a.xml</include_from>", "depends on the folder that the server is started in"),
+        ("<include_from from_env='X'/>", "has the attribute from_env, which only the server can resolve"),
+        ("<include_from>/a.yaml</include_from>", "names a YAML file, which is not looked into"),
+    ],
+)
+def test_a_file_of_substitutions_that_is_not_known(main: str, problem: str) -> None:
+    unknown = config(main)
+    assert unknown.include_from() == ("", f"<include_from> in {MAIN} line 1 {problem}")
+    assert unknown.meaning_of("x").problem == unknown.include_from().problem
+    assert unknown.paths() == [MAIN]
+    assert not unknown.takes_substitutions()
+
+
+def test_substitutions_may_be_in_a_file_that_is_merged() -> None:
+    both = config(
+        f"<include_from>{DROP_IN}</include_from><zookeeper incl='x'/>",
+        drop_in=f"<yandex><x>{NODES}</x></yandex>",
+    )
+    assert both.substitutions() is both.drop_ins[0]
+    assert both.sections("zookeeper")[0].nodes() == [Node("c1")]
 
 
 def test_uses_of_a_substitution_are_counted_in_all_files_and_depths() -> None:
@@ -80,26 +110,27 @@ def test_uses_of_a_substitution_are_counted_in_all_files_and_depths() -> None:
     assert (both.uses_of("x"), both.uses_of("y"), both.uses_of("z")) == (3, 1, 0)
 
 
-@pytest.mark.parametrize(
-    ("main", "files", "message"),
-    [
-        ("<a/><a/>", {}, f"<a> is there 2 times: in {MAIN} and {MAIN}"),
-        ("<a/>", {"drop_in": "<yandex><a/></yandex>"}, f"<a> is there 2 times: in {MAIN} and {DROP_IN}"),
-        ("<a from_env='X'/>", {}, f"<a> in {MAIN} has the attribute from_env, which is not managed here"),
-        ("<a replace='1'/>", {}, f"<a> in {MAIN} has the attribute replace, which is not managed here"),
-        ("<a incl='x'><b/></a>", {}, f"<a> in {MAIN} has incl and elements of its own as well"),
-        ("", {"yaml": "a: 1"}, f"{YAML} speaks of a and is not XML"),
-    ],
-)
-def test_an_element_that_is_not_understood_is_refused(main: str, files: dict[str, str], message: str) -> None:
-    with pytest.raises(FormatError) as refusal:
-        config(main, **files).find("a")
-    assert refusal.value.message.startswith(message)
-    assert refusal.value.remedy
+def test_yaml_beside_it_is_read_as_well() -> None:
+    both = config("", yaml="zookeeper:\n  node: {host: c1}")
+    assert both.sections("zookeeper")[0].nodes() == [Node("c1")]
+    assert config("", yaml="cold_a: 1\na-b: 2").sections("a") == []
 
 
-def test_a_yaml_file_that_speaks_of_something_else_is_no_reason_to_refuse() -> None:
-    assert config("", yaml="cold_a: 1\na-b: 2").find("a") is None
+def test_a_drop_in_that_vanishes_is_told() -> None:
+    class Vanishing(MemoryConfig):
+        def drop_ins(self) -> list[str]:
+            return [DROP_IN]
+
+    with pytest.raises(PartMoveError, match=f"^{DROP_IN} was there a moment ago and is gone. Run again"):
+        Config(Vanishing({MAIN: b"<yandex/>"}))
+
+
+def test_files_that_were_edited_take_the_place_of_others() -> None:
+    before = config("<a/>", drop_in="<yandex><a/></yandex>")
+    new = XmlFile("/etc/clickhouse-server/config.d/b.xml", b"<yandex><b/></yandex>", exists=False)
+    after = before.after({DROP_IN: None, new.path: new})
+    assert [file.path for file in after.merged] == [MAIN, new.path]
+    assert after.main is before.main
 
 
 def test_a_configuration_that_is_not_there_is_told() -> None:
@@ -108,10 +139,10 @@ def test_a_configuration_that_is_not_there_is_told() -> None:
 
 
 def test_only_one_element_may_have_a_name() -> None:
-    file = XmlFile("f", b"<yandex><a/><b/><b/></yandex>")
+    file = XmlFile("f", b"<yandex><a/><b/>\n<b/></yandex>")
     found = only(file, "a")
     assert found is not None
     assert found.tag == "a"
     assert only(file, "c") is None
-    with pytest.raises(FormatError, match="^f has <b> 2 times"):
+    with pytest.raises(FormatError, match="^f has <b> 2 times, in lines 1 and 2"):
         only(file, "b")

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import FileEdit
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.draft import FileEdit
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.local_files import (
     ConfigFiles,
     check_replaceable,
+    hard_links,
     replace_files,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
@@ -112,7 +113,7 @@ def test_file_that_was_changed_meanwhile_is_left_alone(main: Path, now: bytes | 
         main.write_bytes(now)
         like = main
     edits = [FileEdit(str(main), b"<yandex/>", b"<new/>")]
-    expected = "config.xml was changed by somebody else" if now else "config.xml cannot be replaced"
+    expected = "config.xml was changed by somebody else" if now else "config.xml or its folder was removed"
     with pytest.raises(PartMoveError, match=expected):
         replace_files(edits, str(like), backup=False)
     assert (main.read_bytes() if now else None) == now
@@ -138,8 +139,11 @@ def test_which_files_are_merged(main: Path) -> None:
     (main.parent / "config.d" / "folder.xml").mkdir()
     (main.parent / "config.d" / "nothing.xml").symlink_to("nowhere")
     files = ConfigFiles(str(main))
-    assert files.drop_ins() == [f"{main.parent}/conf.d/b.xml", f"{main.parent}/config.d/a.conf"]
-    assert files.unreadable_drop_ins() == [f"{main.parent}/config.d/a.yaml"]
+    assert files.drop_ins() == [
+        f"{main.parent}/conf.d/b.xml",
+        f"{main.parent}/config.d/a.conf",
+        f"{main.parent}/config.d/a.yaml",
+    ]
     other = ConfigFiles(str(main.with_name("server.xml")))
     assert other.drop_ins() == [f"{main.parent}/conf.d/b.xml"]
 
@@ -152,15 +156,49 @@ def test_what_is_no_file_is_refused(main: Path) -> None:
     os.mkfifo(main.parent / "pipe")
     with pytest.raises(PartMoveError, match="is not a regular file"):
         files.read(str(main.parent / "pipe"))
-    (main.parent / "link").symlink_to("nowhere")
-    with pytest.raises(PartMoveError, match="link cannot be read: No such file or directory"):
-        files.read(str(main.parent / "link"))
+
+
+def test_link_to_nothing_is_told_as_one(main: Path) -> None:
+    """As a file of substitutions it is none, as for the server."""
+    link = main.parent / "link.xml"
+    link.symlink_to("nowhere")
+    assert ConfigFiles(str(main)).read(str(link)) is None
+    with pytest.raises(PartMoveError, match=f"^{link} is a link to nowhere, which does not exist") as refusal:
+        ConfigFiles(str(link)).read(str(link))
+    assert "user" not in refusal.value.remedy
+
+
+def test_a_file_in_place_of_the_folder_of_drop_ins_is_told(main: Path) -> None:
+    main.with_suffix(".d").write_bytes(b"")
+    files = ConfigFiles(str(main))
+    assert files.drop_ins() == []
+    with pytest.raises(PartMoveError, match=r"config.d is a file and no folder. Remove that file"):
+        check_replaceable([FileEdit(str(main.with_suffix(".d") / "new.xml"), None, b"<x/>")])
+
+
+def test_file_that_vanishes_is_told(main: Path) -> None:
+    edit = FileEdit(str(main), b"<yandex/>", b"<x/>")
+    main.unlink()
+    with pytest.raises(PartMoveError, match="was removed by somebody else in the meantime. Run again"):
+        check_replaceable([edit])
+    assert ConfigFiles(str(main)).modified([str(main)]) == 0.0
+
+
+def test_other_names_of_a_file_are_told(main: Path) -> None:
+    edits = [FileEdit(str(main), b"<yandex/>", b"<new/>")]
+    assert hard_links(edits) == []
+    other = main.with_name("other.xml")
+    other.hardlink_to(main)
+    (sentence,) = hard_links(edits)
+    assert sentence.startswith(f"{main} has 2 names (hard links). It is replaced as a whole")
+    replace_files(edits, str(main), backup=False)
+    assert (main.read_bytes(), other.read_bytes()) == (b"<new/>", b"<yandex/>")
 
 
 AS_NOBODY = """
 import sys
 import os
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.edit import FileEdit
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.draft import FileEdit
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.local_files import (
     ConfigFiles,
     check_replaceable,

@@ -43,7 +43,7 @@ def file_with(inner: str) -> XmlFile:
 def after(inner: str, content: ElementContent) -> str:
     """What is in the element once it says what it has to."""
     file = file_with(inner)
-    changed = file.spliced(edits(file, file.root.children[0], content), "zookeeper")
+    changed = file.spliced(edits(file, file.named("zookeeper")[0], content), "zookeeper")
     return changed.text.split(b"<zookeeper>")[1].split(b"</zookeeper>")[0].decode()
 
 
@@ -89,7 +89,7 @@ def test_members_that_an_element_names() -> None:
     file = file_with(
         "<node><host>C1</host></node><node2><host>c2</host><port>1</port><secure> yes </secure></node2><x/>"
     )
-    found = nodes_of(file.root.children[0], "f")
+    found = nodes_of(file.named("zookeeper")[0], "f")
     assert [node for _child, node in found] == [Node("C1"), Node("c2", "1", secure=True)]
     assert [child.tag for child, _node in found] == ["node", "node2"]
     assert [node.address for _child, node in found] == ["c1:2181", "c2:1"]
@@ -101,11 +101,13 @@ def test_members_that_an_element_names() -> None:
 )
 def test_a_member_that_only_the_server_can_resolve_is_refused(inner: str) -> None:
     with pytest.raises(FormatError, match="so what it says is not known here"):
-        nodes_of(file_with(inner).root.children[0], "f")
+        nodes_of(file_with(inner).named("zookeeper")[0], "f")
 
 
 def test_a_setting_may_be_there_once() -> None:
-    element = file_with("<root>/a</root><identity>u:p</identity><identity>u:q</identity>").root.children[0]
+    element = file_with("<root>/a</root><identity>u:p</identity><identity>u:q</identity>").named("zookeeper")[
+        0
+    ]
     found = setting_of(element, "root", "f")
     assert found is not None
     assert found.text == "/a"

@@ -1,0 +1,137 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is made of elements in several files; `tests/clickhouse` holds the same against a real server."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.sections import (
+    Meaning,
+    Piece,
+    Said,
+    merged,
+    resolved,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.xml_document import XmlFile
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.zookeeper_element import (
+    ElementContent,
+    Node,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
+
+NODE = "<node><host>{}</host></node>"
+A, B = NODE.format("a"), NODE.format("b")
+SUBSTITUTIONS = XmlFile(
+    "s", f"<yandex><z w='1'>{A}</z><y incl='z'/><again><x incl='again'/></again></yandex>".encode()
+)
+
+
+def files(*contents: str) -> list[XmlFile]:
+    return [XmlFile(str(index), f"<yandex>{each}</yandex>".encode()) for index, each in enumerate(contents)]
+
+
+def look_up(name: str) -> Meaning:
+    found = SUBSTITUTIONS.named(name)
+    return Meaning(Piece(SUBSTITUTIONS, found[0])) if found else Meaning()
+
+
+def nodes(*contents: str) -> list[list[str]]:
+    """The hosts of every <zk> that is left of the files."""
+    found = (resolved(each, look_up) for each in merged("zk", files(*contents)))
+    return [[node.host for node in said.nodes()] for said in found if said is not None]
+
+
+@pytest.mark.parametrize(
+    ("contents", "expected"),
+    [
+        (["<x/>"], []),
+        ([f"<zk>{A}</zk>"], [["a"]]),
+        ([f"<zk>{A}</zk><zk>{B}</zk>"], [["a"], ["b"]]),
+        (["", f"<zk>{A}</zk>"], [["a"]]),
+        # Elements of one name and one identity become one, host by host; others stand beside each other.
+        ([f"<zk>{A}</zk>", f"<zk>{B}</zk>"], [["b"]]),
+        ([f"<zk>{A}</zk>", "<zk><node index='2'><host>b</host></node></zk>"], [["a", "b"]]),
+        ([f"<zk x='1'>{A}</zk>", f"<zk>{B}</zk>"], [["a"], ["b"]]),
+        ([f"<zk x='1'>{A}</zk>", f"<zk x='1'>{A}{B}</zk>"], [["a", "b"]]),
+        ([f"<zk>{A}</zk>", f"<zk replace='1'>{B}</zk>"], [["b"]]),
+        ([f"<zk>{A}</zk>", "<zk remove='1'/>"], []),
+        ([f"<zk>{A}</zk>", "<zk remove='1'/>", f"<zk>{B}</zk>"], [["b"]]),
+        (["", "<zk remove='1'/>"], []),
+        (["", f"<zk replace='1'>{A}</zk>"], [["a"]]),
+        ([f"<zk remove='1'>{A}</zk>"], [["a"]]),
+        ([f"<zk>{A}<node/></zk>", "<zk><node remove='1'/></zk>"], [[""]]),
+        # Substitutions come after merging, and those of an element that is merged into another are lost.
+        (["<zk incl='z'/>"], [["a"]]),
+        (["<zk incl='y'/>"], [["a"]]),
+        ([f"<zk incl='z'>{B}</zk>"], [["b", "a"]]),
+        ([f"<zk incl='z' replace='1'>{B}</zk>"], [["a"]]),
+        ([f"<zk>{B}</zk>", "<zk incl='z'/>"], [["b"]]),
+        (["<zk incl='none'/>"], [[]]),
+        ([f"<zk incl='none' optional='1'/><zk>{B}</zk>"], [["b"]]),
+        (["<zk incl='none' optional='true'/>", f"<zk>{B}</zk>"], [["b"]]),
+        (["<zk incl='z' optional='true'/>", f"<zk>{B}</zk>"], [["a"], ["b"]]),
+        (["<zk><node incl='none' optional='1'/><node incl='z'/></zk>"], [[""]]),
+    ],
+)
+def test_what_is_left_of_several_files(contents: list[str], expected: list[list[str]]) -> None:
+    assert nodes(*contents) == expected
+
+
+def test_every_piece_is_known() -> None:
+    (said,) = merged("zk", files(f"\n<zk>{A}</zk>", "<x/>", f"\n\n<zk>{B}</zk>"))
+    assert [str(piece) for piece in said.pieces] == ["0 line 2", "2 line 3"]
+    assert str(said.origin) == "0 line 2"
+
+
+@pytest.mark.parametrize("attribute", ["from_env", "from_zk"])
+def test_what_only_the_server_can_resolve_is_told(attribute: str) -> None:
+    (said,) = merged("zk", files(f"<zk>{A}<node><host {attribute}='x'/></node></zk>"))
+    found = resolved(said, look_up)
+    assert found is not None
+    assert found.nodes() == [Node("a")]
+    assert list(found.problems()) == [
+        f"<host> in 0 line 1 has the attribute {attribute}, which only the server can resolve"
+    ]
+    assert not found.says(ElementContent((Node("a"),)))
+
+
+def test_a_substitution_that_is_not_known_is_told() -> None:
+    (said,) = merged("zk", files("<zk incl='z' optional='1'/>"))
+    found = resolved(said, lambda _name: Meaning(None, "nobody knows"))
+    assert found is not None
+    assert list(found.problems()) == ["nobody knows"]
+
+
+def test_a_substitution_that_stands_for_itself_is_refused() -> None:
+    with pytest.raises(FormatError, match=r"takes its value from itself. Correct the attribute incl"):
+        nodes("<zk incl='again'/>")
+
+
+def test_elements_that_are_too_deep_are_refused() -> None:
+    with pytest.raises(FormatError, match="^0 line 1 has elements in each other more than 50 levels deep"):
+        merged("zk", files(f"<zk>{'<a>' * 100}{'</a>' * 100}</zk>"))
+
+
+@pytest.mark.parametrize(
+    ("inner", "settings", "expected"),
+    [
+        (A + B, {}, True),
+        (B + A, {"root": ""}, True),
+        (A, {}, False),
+        (A + B + B, {}, False),
+        (f"{A}{B}<root>/x</root>", {"root": "/x"}, True),
+        (f"{A}{B}<root>/x</root><root>/y</root>", {"root": "/y"}, False),
+        (f"{A}{B}<root>/x</root>", {"root": ""}, False),
+        (f"{A}{B}<root from_env='R'>/x</root>", {"root": "/x"}, False),
+        (f"{A}{B}<root from_env='R'/>", {}, True),
+        (A + B.replace("</host>", "</host><secure>1</secure>"), {}, False),
+    ],
+)
+def test_whether_it_says_what_is_wanted(inner: str, settings: dict[str, str], expected: bool) -> None:
+    (said,) = merged("zk", files(f"<zk>{inner}</zk>"))
+    found = resolved(said, look_up)
+    assert isinstance(found, Said)
+    assert found.says(ElementContent((Node("a"), Node("b")), settings)) is expected
