@@ -10,7 +10,15 @@ from pyspark.sql import SparkSession
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
 from partition_classify.policy.file import Policy, Rule, Settings
-from partition_classify.policy.transforms import DEFAULTS, plan_rows, with_settings, with_table
+from partition_classify.policy.transforms import (
+    DEFAULTS,
+    parts,
+    plan_rows,
+    replicas,
+    with_settings,
+    with_table,
+)
+from partition_classify.sources.part_groups import GROUP_SCHEMA, PartGroup
 from partition_classify.sources.signals import SIGNAL_SCHEMA
 from support.classify.inventory import DAY, HOUR, NOW, inventory_of, part, sign
 
@@ -36,6 +44,21 @@ def test_rows_add_up_over_replicas_and_parts(spark: SparkSession) -> None:
         ("/hits", "2", NOW - HOUR, True, 1, 1, 1, 1, 100),
         ("/visits", "1", NOW - HOUR, False, 1, 1, 1, 3, 100),
     }
+
+
+def test_parts_read_before_the_state_became_cold_count_by_themselves(spark: SparkSession) -> None:
+    group = PartGroup("/hits", "1", "r1", "hot", False, None, 3, NOW, 100, 3, 21)
+    groups = [
+        group,
+        group._replace(ensemble="cold", parts=1),
+        group._replace(ensemble="cold", parts=5, is_marked_cold=True),
+        group._replace(replica="r2", part="1_0_0_0", parts=1, is_marked_cold=True),
+        group._replace(replica="r2", part="1_0_0_0", parts=1, is_marked_cold=True, ensemble="cold"),
+        group._replace(replica="r2", part="1_1_1_0", parts=1, is_marked_cold=True),
+    ]
+    known = spark.createDataFrame(groups, GROUP_SCHEMA).transform(parts).transform(replicas)
+    found = {row.replica: (row.parts_in_hot_only, row.hot_parts, row.cold_parts) for row in known.collect()}
+    assert found == {"r1": (2, 3, 6), "r2": (1, 2, 1)}
 
 
 def test_what_servers_know_is_of_one_replica_and_reads_are_of_all(spark: SparkSession) -> None:
