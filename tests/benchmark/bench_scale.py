@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_header
+from benchmark.classification import OPTIONS_OF_THE_ROLE
 from benchmark.made_up_job import NOW, ROWS_OF_A_PARTITION
 from benchmark.process_watch import ProcessWatch
 from build_package import build
@@ -117,7 +118,8 @@ def _measure(master: str, folder: Path, local: Path, rows: int, settings: Mappin
     command += ["--py-files", str(folder / "package.zip"), str(_JOB), str(rows), f"--plan={plan}"]
     command += [f"--policy={folder}/policy.yml", f"--connections={folder}/connections.json", "--root=/"]
     command += [f"--as-of={datetime.fromtimestamp(NOW / 1000, UTC).isoformat()}"]
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_DIRS": str(local)}
+    environment = {"SPARK_SUBMIT_OPTS": OPTIONS_OF_THE_ROLE, **os.environ}
+    environment |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_DIRS": str(local)}
     begin = time.perf_counter()
     with ProcessWatch(os.getpid(), local) as watch:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -28,6 +28,8 @@ from support.servers.zookeeper import Ensemble, EnsembleOptions
 HEAP = "2g"
 SNAPSHOT = "zookeeper_snapshot"
 LIVE = "zookeeper"
+OPTIONS_OF_THE_ROLE = "-XX:TieredStopAtLevel=1"
+"""With which the role starts Java."""
 
 _JOB = Path(__file__).resolve().parents[2] / "roles" / "partition_classify" / "files" / "classify.py"
 _POLICY = "version: 1\ndefaults: {cold_after: 30d, keep_newest: 3}\n"
@@ -96,6 +98,7 @@ class Scene:
         spark = {
             "PYSPARK_SUBMIT_ARGS": f"--master local[{cores}] pyspark-shell",
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", OPTIONS_OF_THE_ROLE),
         }
         begin = time.perf_counter()
         _run([sys.executable, str(_JOB), *options], spark)

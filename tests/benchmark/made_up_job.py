@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The classification job with rows that Spark makes up, however many, in place of those of an ensemble.
+"""The classification job with rows that are made up, however many, in place of those of an ensemble.
 
 Started by spark-submit, with the number of rows in front of the arguments of the job.
 """
@@ -10,16 +10,20 @@ Started by spark-submit, with the number of rows in front of the arguments of th
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from unittest.mock import patch
 
-from pyspark.sql import DataFrame, SparkSession, functions as F  # noqa: N812 - what everyone calls it
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 
 from olap_partmove._partmove.plan.origin import OriginZnode
+from olap_partmove._partmove.shard.inventory import InventoryRow
 from partition_classify import job
 from partition_classify.sources.ensemble_size import EnsembleSize
-from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
+from partition_classify.sources.inventory_rows import record_batches
+from partition_classify.sources.part_groups import GROUP_SCHEMA, part_groups
 
 NOW = 1_763_600_000_000
 """The moment to decide for, in milliseconds since 1970."""
@@ -47,27 +51,10 @@ class MadeUp:
         return f"made up: {self.rows} rows"
 
     def inventory(self, spark: SparkSession) -> DataFrame:
-        """The inventory, with the columns of INVENTORY_SCHEMA."""
-        numbers = spark.range(0, self.rows, 1, 1 + self.rows // _ROWS_OF_A_TASK)
-        partition = F.floor(F.col("id") / ROWS_OF_A_PARTITION)
-        other = F.format_string("/clickhouse/tables/%04d/hits", partition % _OTHER_TABLES)
-        partition_id = F.format_string("%09d", partition)
-        number = F.col("id") % PARTS
-        replica = F.floor(F.col("id") / PARTS) % REPLICAS
-        columns = {
-            "shard_path": F.when(partition % _OF_THE_GIANT == 0, "/clickhouse/tables/giant").otherwise(other),
-            "replica": F.format_string("clickhouse-%02d.example.org", replica + 1),
-            "part": F.format_string("%s_%d_%d_0", partition_id, number, number),
-            "partition_id": partition_id,
-            "mtime": F.lit(NOW) - partition % _OLDEST_DAYS * DAY - number,
-            "bytes": 90 + partition % 30,
-            "znodes": F.lit(1),
-            "ensemble": F.lit("hot"),
-            "state": F.lit(""),
-        }
-        return numbers.select(
-            *(columns[each.name].cast(each.dataType).alias(each.name) for each in INVENTORY_SCHEMA)
-        )
+        """The inventory, with the columns of GROUP_SCHEMA; tasks make the rows of parts, and add them up."""
+        partitions = -(-self.rows // ROWS_OF_A_PARTITION)
+        numbers = spark.range(0, partitions, 1, 1 + self.rows // _ROWS_OF_A_TASK)
+        return numbers.mapInArrow(partial(_made_up, self.rows), GROUP_SCHEMA)
 
     def origin(self, paths: Sequence[str]) -> list[OriginZnode]:
         """As if all had been created by the first transaction."""
@@ -76,6 +63,28 @@ class MadeUp:
     def size_of_hot(self) -> EnsembleSize | None:
         """Not told."""
         return None
+
+
+def _made_up(rows: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The parts of the partitions of these numbers, of so many parts in all."""
+    numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+    parts = (row for number in numbers for row in _parts_of(number, rows))
+    return record_batches(part_groups(parts), GROUP_SCHEMA)
+
+
+def _parts_of(partition: int, rows: int) -> Iterator[InventoryRow]:
+    is_of_giant = partition % _OF_THE_GIANT == 0
+    path = "/clickhouse/tables/" + ("giant" if is_of_giant else f"{partition % _OTHER_TABLES:04d}/hits")
+    partition_id = f"{partition:09d}"
+    written = NOW - partition % _OLDEST_DAYS * DAY
+    first = partition * ROWS_OF_A_PARTITION
+    for number in range(min(ROWS_OF_A_PARTITION, rows - first)):
+        replica, block = divmod(number, PARTS)
+        part = f"{partition_id}_{block}_{block}_0"
+        yield InventoryRow(
+            path, f"clickhouse-{replica + 1:02d}.example.org", part, partition_id,
+            written - block, 90 + partition % 30, 1, "hot", "",
+        )  # fmt: skip
 
 
 def main() -> int:

@@ -52,15 +52,15 @@ def measure(arguments: Mapping[str, Any]) -> Reading:
     begin = time.perf_counter()
     for partition in reader.partitions():
         for batch in reader.read(partition):
-            parts += batch.num_rows
+            parts += pyarrow.compute.sum(batch.column("parts")).as_py()
             znodes += pyarrow.compute.sum(batch.column("znodes")).as_py()
     return Reading(parts, znodes, time.perf_counter() - begin, memory_mb("VmHWM"), idle)
 
 
 def _reader(source: str, root: str, hot: object) -> InventoryReader | SnapshotReader:
     if source == "zookeeper":
-        return InventoryReader(root=root, hot=options_of("hot", hot), cold=None, sessions=1)
-    return SnapshotReader(root=root, hot=folders_of("hot", hot), tasks=1)
+        return InventoryReader(root=root, hot=options_of("hot", hot), cold=None, sessions=1, is_grouped=True)
+    return SnapshotReader(root=root, hot=folders_of("hot", hot), tasks=1, is_grouped=True)
 
 
 if __name__ == "__main__":

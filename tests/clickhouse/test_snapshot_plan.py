@@ -45,9 +45,10 @@ def test_plan_from_files_is_the_plan_of_the_live_source(
     policy_file.write_text("version: 1\ndefaults: {cold_after: 1d, keep_newest: 1}\n")
     policy = read_policy(policy_file)
 
-    expected = plan_rows(live(spark, base, hot=hot_ensemble, cold=cold_ensemble), policy, LATER).collect()
+    inventory = live(spark, base, hot=hot_ensemble, cold=cold_ensemble, groups=True)
+    expected = plan_rows(inventory, policy, LATER).collect()
     hot, cold = copied(hot_ensemble, tmp_path / "hot"), copied(cold_ensemble, tmp_path / "cold")
-    found = plan_rows(files(spark, base, hot=hot, cold=cold), policy, LATER).collect()
+    found = plan_rows(files(spark, base, hot=hot, cold=cold, groups="true"), policy, LATER).collect()
 
     decisions = {(row.state, row.action) for row in expected}
     assert decisions == {("COLD", "move"), ("COLD", "stay"), ("HOT", "stay")}

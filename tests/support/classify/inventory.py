@@ -6,10 +6,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import PartitionUsage
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
+from partition_classify.sources.part_groups import GROUP_SCHEMA, part_groups
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -28,6 +32,13 @@ def part(
 ) -> InventoryRow:
     """A part of one znode and 100 bytes that was registered ``age`` milliseconds ago."""
     return InventoryRow("", replica, f"{partition}_{name}", partition, NOW - age, 100, 1, ensemble, state)
+
+
+def inventory_of(spark: SparkSession, rows: Iterable[InventoryRow]) -> DataFrame:
+    """The rows as a source gives them to the job."""
+    in_order = sorted(rows, key=lambda row: (row.shard_path, row.ensemble != "hot", row.replica))
+    groups = part_groups(in_order)  # type: ignore[arg-type]  # rows of the same class by its other name
+    return spark.createDataFrame(list(groups), GROUP_SCHEMA)
 
 
 def sign(partition: str, **known: Any) -> PartitionUsage:

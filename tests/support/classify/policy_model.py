@@ -19,8 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import PartitionUsage
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
 from partition_classify.policy.file import Policy, parse_policy
-from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
 from partition_classify.sources.signals import SIGNAL_SCHEMA
+
+from .inventory import inventory_of
 
 DAY = 86_400_000
 NOW = 20_000 * DAY
@@ -207,7 +208,7 @@ def frames(spark: SparkSession, cases: Mapping[str, Shard]) -> tuple[DataFrame, 
     """What ensembles and servers know of the shard paths, as the job takes it."""
     rows = [row for path, shard in cases.items() for row in inventory(path, shard)]
     signs = [row for path, shard in cases.items() for row in signal(path, shard)]
-    return spark.createDataFrame(rows, INVENTORY_SCHEMA), spark.createDataFrame(signs, SIGNAL_SCHEMA)
+    return inventory_of(spark, rows), spark.createDataFrame(signs, SIGNAL_SCHEMA)
 
 
 def policy_of(policy: Mapping[str, Any]) -> Policy:

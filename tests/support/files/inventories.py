@@ -20,7 +20,13 @@ from support.servers.zookeeper import Ensemble
 
 
 def live(
-    spark: SparkSession, root: str, *, hot: Ensemble, cold: Ensemble | None = None, chroot: str = ""
+    spark: SparkSession,
+    root: str,
+    *,
+    hot: Ensemble,
+    cold: Ensemble | None = None,
+    chroot: str = "",
+    groups: bool = False,
 ) -> DataFrame:
     """What ``zookeeper`` reads of the ensembles, both with this chroot."""
     spark.dataSource.register(ZooKeeperSource)
@@ -29,7 +35,7 @@ def live(
         f"{name}_secret": json.dumps({"hosts": ensemble.connect_string.split(","), "chroot": chroot})
         for name, ensemble in ensembles.items()
     }
-    return spark.read.format("zookeeper").options(root=root, **secrets).load()
+    return spark.read.format("zookeeper").options(root=root, groups=groups, **secrets).load()
 
 
 def files(spark: SparkSession, root: str, **options: Any) -> DataFrame:

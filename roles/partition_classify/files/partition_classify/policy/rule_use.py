@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set as AbstractSet
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence, Set as AbstractSet
+from typing import Any, NamedTuple
 
-from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone calls it
+from pyspark.sql import Column, DataFrame, functions as F  # noqa: N812 - what everyone calls it
 
 from .file import Policy, Settings
 from .strict_yaml import PolicyError
@@ -42,10 +42,24 @@ _NOTHING = _Decided(0, 0, frozenset())
 
 def rule_uses(rows: DataFrame, policy: Policy) -> list[RuleUse]:
     """One for each rule, in their order, then one for the defaults; rows are those of `plan_rows`."""
+    return uses_of(rows.groupBy("rule").agg(*counts_of_rules(policy)).collect(), policy)
+
+
+def counts_of_rules(policy: Policy) -> list[Column]:
+    """What `uses_of` has to know of the rows of a rule."""
     pins = _pins(policy.defaults).union(*(_pins(each.settings) for each in policy.rules))
     pinned = F.collect_set(F.when(F.col("partition").isin(sorted(pins)), F.col("partition")))
-    counted = rows.groupBy("rule").agg(F.count("*"), F.count("reads_in_window"), pinned).collect()
-    found = {rule: _Decided(partitions, reads, set(pins)) for rule, partitions, reads, pins in counted}
+    return [F.count("*"), F.count("reads_in_window"), pinned if pins else F.array()]
+
+
+def uses_of(counted: Iterable[tuple[Any, ...]], policy: Policy) -> list[RuleUse]:
+    """What `rule_uses` gives, of rule numbers followed by `counts_of_rules`; those of one rule add up."""
+    found: dict[int, _Decided] = {}
+    for rule, partitions, reads, pinned in counted:
+        before = found.get(rule, _NOTHING)
+        found[rule] = _Decided(
+            before.partitions + partitions, before.reads_known + reads, before.pins | set(pinned)
+        )
     # Pins of the defaults are for whatever table has such a partition, so one use anywhere is enough.
     used_anywhere = {pin for each in found.values() for pin in each.pins}
     of_defaults = _pins(policy.defaults)

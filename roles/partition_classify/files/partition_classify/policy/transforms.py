@@ -15,12 +15,14 @@ from collections.abc import Collection
 from pyspark.sql import Column, DataFrame, Window, functions as F  # noqa: N812 - what everyone calls it
 
 from ..zookeeper_files.nodes import RECORD_BYTES
-from .decisions import COLD, decided
+from .decisions import decided
 from .file import Policy, Settings, duration_text
 
 PARTITION = ("shard_path", "partition_id")
 REPLICA = (*PARTITION, "replica")
 PART = (*REPLICA, "part")
+
+_BOTH = ("hot", "cold")
 
 DEFAULTS = -1
 """Stands for the number of a rule where none matches."""
@@ -48,7 +50,7 @@ _UNIT_TEXTS = (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000))
 def plan_rows(inventory: DataFrame, policy: Policy, as_of: int, signal: DataFrame | None = None) -> DataFrame:
     """One row a partition, with the columns that `decided` gives.
 
-    ``inventory`` has the columns of InventoryRow, ``signal`` those of SIGNAL_SCHEMA: what the servers said
+    ``inventory`` has the columns of PartGroup, ``signal`` those of SIGNAL_SCHEMA: what the servers said
     of the partitions, where they were asked. ``as_of`` is the moment to decide for.
     """
     return decided_by(policy, known_partitions(inventory, as_of, policy.read_windows, signal))
@@ -76,42 +78,42 @@ def decided_by(policy: Policy, known: DataFrame) -> DataFrame:
 
 
 def parts(inventory: DataFrame) -> DataFrame:
-    """One row a part of a replica, with what each ensemble has of it; null where it has nothing."""
-    in_hot = F.col("ensemble") == "hot"
-    in_cold = F.col("ensemble") == "cold"
-    snapshot_bytes = _snapshot_bytes()
+    """What each ensemble has of a part of a replica, or of those parts together that have no name here.
+
+    Of those it does not matter whether what hot and what cold have are the same parts: their partition is not
+    marked as cold, or it is in one ensemble only. Where its State became COLD while the replicas were read,
+    what was read before that counts by itself.
+    """
+    ensembles = {each: F.col("ensemble") == each for each in _BOTH}
+    amounts = {name: F.col(name) for name in ("parts", "bytes", "znodes")}
+    amounts["snapshot_bytes"] = _snapshot_bytes()
     # The two groupings that follow work inside of a partition: brought together once here, its rows need no
     # other exchange. Not by shard path, as the window will have them: a table that is larger than all others
     # together would be the work of one task, and of partitions there are far fewer rows to exchange again.
     return (
         inventory.repartition(*PARTITION)
-        .groupBy(*PART)
+        .groupBy(*PART, "is_marked_cold")
         .agg(
-            F.bool_or(F.col("state") == COLD).alias("is_marked_cold"),
-            F.max(F.when(in_hot, F.col("mtime"))).alias("hot_mtime"),
-            F.max(F.when(in_hot, F.col("bytes"))).alias("hot_bytes"),
-            F.max(F.when(in_hot, F.col("znodes"))).alias("hot_znodes"),
-            F.max(F.when(in_hot, snapshot_bytes)).alias("hot_snapshot_bytes"),
-            F.max(F.when(in_cold, F.col("mtime"))).alias("cold_mtime"),
-            F.max(F.when(in_cold, F.col("bytes"))).alias("cold_bytes"),
-            F.max(F.when(in_cold, F.col("znodes"))).alias("cold_znodes"),
-            F.max(F.when(in_cold, snapshot_bytes)).alias("cold_snapshot_bytes"),
+            *(F.max(F.when(each, F.col("mtime"))).alias(f"{name}_mtime") for name, each in ensembles.items()),
+            *(
+                F.sum(F.when(is_in, amount).otherwise(0)).alias(f"{each}_{name}")
+                for name, amount in amounts.items()
+                for each, is_in in ensembles.items()
+            ),
         )
     )
 
 
 def replicas(parts: DataFrame) -> DataFrame:
     """One row a replica of a partition: what is registered of it in each ensemble."""
-    in_hot = F.col("hot_mtime").isNotNull()
-    in_cold = F.col("cold_mtime").isNotNull()
+    # Of a part with a name that is 1 where cold does not have it.
+    in_hot_only = F.col("hot_parts") - F.col("cold_parts")
     return parts.groupBy(*REPLICA).agg(
         F.bool_or("is_marked_cold").alias("is_marked_cold"),
-        F.count_if(in_hot).alias("hot_parts"),
-        F.count_if(in_hot & ~in_cold).alias("parts_in_hot_only"),
-        F.count_if(in_cold).alias("cold_parts"),
+        F.sum(F.greatest(in_hot_only, F.lit(0))).alias("parts_in_hot_only"),
         F.max("hot_mtime").alias("hot_mtime"),
         F.max("cold_mtime").alias("cold_mtime"),
-        *(F.sum(name).alias(name) for name in _amounts("znodes", "bytes", "snapshot_bytes")),
+        *(F.sum(name).alias(name) for name in _amounts("parts", "znodes", "bytes", "snapshot_bytes")),
     )
 
 
@@ -127,8 +129,8 @@ def partitions(replicas: DataFrame) -> DataFrame:
         F.sum("parts_in_hot_only").alias("parts_in_hot_only"),
         *(F.max(name).alias(name) for name in ("hot_mtime", "cold_mtime")),
         *(F.sum(name).alias(name) for name in counts),
-        *(F.count_if(F.col(f"{each}_parts") > 0).alias(f"{each}_replicas") for each in ("hot", "cold")),
-        *(F.max(f"{each}_parts").alias(f"{each}_parts_per_replica") for each in ("hot", "cold")),
+        *(F.count_if(F.col(f"{each}_parts") > 0).alias(f"{each}_replicas") for each in _BOTH),
+        *(F.max(f"{each}_parts").alias(f"{each}_parts_per_replica") for each in _BOTH),
     )
     has_hot = F.col("hot_parts") > 0
 
@@ -225,15 +227,16 @@ def with_age(partitions: DataFrame, as_of: int) -> DataFrame:
 
 def _amounts(*names: str) -> list[str]:
     """The names of the columns with these amounts of each ensemble, such as ``hot_znodes``."""
-    return [f"{ensemble}_{name}" for name in names for ensemble in ("hot", "cold")]
+    return [f"{ensemble}_{name}" for name in names for ensemble in _BOTH]
 
 
 def _snapshot_bytes() -> Column:
-    """What the znodes of a part take up in a snapshot, without a chroot in front of their paths."""
-    names = sum((F.octet_length(name) for name in ("shard_path", "replica", "part")), F.lit(0))
+    """What the znodes of parts take up in a snapshot, without a chroot in front of their paths."""
+    names = F.octet_length("shard_path") + F.octet_length("replica")
     path = names + len("/replicas/") + len("/parts/")
     znodes = F.col("znodes")
-    return znodes * (path + RECORD_BYTES) + (znodes - 1) * _CHILD_NAME_BYTES + F.col("bytes")
+    children = (znodes - F.col("parts")) * _CHILD_NAME_BYTES
+    return znodes * (path + RECORD_BYTES) + F.col("name_bytes") + children + F.col("bytes")
 
 
 def _reads_by_window(windows: Collection[int]) -> Column:

@@ -47,7 +47,7 @@ class Source(Protocol):
         """What the header of the plan says was read; no credentials."""
 
     def inventory(self, spark: SparkSession) -> DataFrame:
-        """The inventory, with the columns of INVENTORY_SCHEMA."""
+        """The inventory, with the columns of GROUP_SCHEMA."""
 
     def size_of_hot(self) -> EnsembleSize | None:
         """What hot has in all, parts or not; None where that is not told."""
@@ -73,11 +73,11 @@ class LiveSource:
         return f"{LIVE} {where} root={self.root}"
 
     def inventory(self, spark: SparkSession) -> DataFrame:
-        """The inventory, with the columns of INVENTORY_SCHEMA."""
+        """The inventory, with the columns of GROUP_SCHEMA."""
         spark.dataSource.register(ZooKeeperSource)
         secrets = {f"{name}_secret": json.dumps(settings) for name, settings in self.connections.items()}
         pace = {"sessions": self._sessions(spark), "znodes_per_second": self.znodes_per_second}
-        return spark.read.format(LIVE).options(root=self.root, **pace, **secrets).load()
+        return spark.read.format(LIVE).options(root=self.root, groups=True, **pace, **secrets).load()
 
     def size_of_hot(self) -> EnsembleSize | None:
         """The size of hot as one of its members tells it; None where they are told not to."""
@@ -119,10 +119,10 @@ class SnapshotFiles:
         return f"{SNAPSHOT} {' '.join(labels)} root={self.root}"
 
     def inventory(self, spark: SparkSession) -> DataFrame:
-        """The inventory, with the columns of INVENTORY_SCHEMA."""
+        """The inventory, with the columns of GROUP_SCHEMA."""
         spark.dataSource.register(SnapshotSource)
         folders = {name: json.dumps(settings) for name, settings in self.folders.items()}
-        reader = spark.read.format(SNAPSHOT).options(root=self.root, **folders)
+        reader = spark.read.format(SNAPSHOT).options(root=self.root, groups=True, **folders)
         return reader.option("older_snapshot", self.older_snapshot).load()
 
     def size_of_hot(self) -> EnsembleSize | None:

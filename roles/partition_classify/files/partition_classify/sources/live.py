@@ -11,7 +11,8 @@ Options:
   knows. They may carry credentials; Spark does not show the options of a Python data source, and would hide
   the value of an option with such a name;
 - ``sessions``: how many sessions the job may have with each ensemble at one moment;
-- ``znodes_per_second``: how many znodes the job may read of each ensemble in a second, 0 for any number.
+- ``znodes_per_second``: how many znodes the job may read of each ensemble in a second, 0 for any number;
+- ``groups``: ``true`` for rows of PartGroup; without it there is one for each part.
 
 There is one input partition for each shard path, and one for each of its replicas where these have very many
 parts. Where that would make more than ``sessions``, each gets several. A task has one session with each
@@ -49,6 +50,7 @@ from olap_partmove._zookeeper.store import ZooKeeperStore, connect
 from ..progress import tell
 from .dealing import deal, tasks_told
 from .inventory_rows import INVENTORY_SCHEMA, record_batches
+from .part_groups import GROUP_SCHEMA, part_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,7 +79,7 @@ class ShardPaths(InputPartition):
 
 
 class ZooKeeperSource(DataSource):
-    """The data source ``zookeeper``, which gives InventoryRows; the module says what its options are."""
+    """The data source ``zookeeper``; the module says what its options are."""
 
     @classmethod
     def name(cls) -> str:
@@ -85,8 +87,8 @@ class ZooKeeperSource(DataSource):
         return FORMAT
 
     def schema(self) -> StructType:
-        """The schema of the rows, which is INVENTORY_SCHEMA."""
-        return INVENTORY_SCHEMA
+        """The schema of the rows, which is INVENTORY_SCHEMA, or GROUP_SCHEMA."""
+        return GROUP_SCHEMA if self._is_grouped else INVENTORY_SCHEMA
 
     def reader(self, schema: StructType) -> InventoryReader:
         """The reader; raises EnsembleError for connection settings that are not understood."""
@@ -97,7 +99,12 @@ class ZooKeeperSource(DataSource):
             cold=options_of("cold", json.loads(cold)) if cold else None,
             sessions=int(self.options.get("sessions", DEFAULT_SESSIONS)),
             znodes_per_second=float(self.options.get("znodes_per_second", 0)),
+            is_grouped=self._is_grouped,
         )
+
+    @property
+    def _is_grouped(self) -> bool:
+        return self.options.get("groups", "false") == "true"
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,7 @@ class InventoryReader(DataSourceReader):
     cold: EnsembleOptions | None
     sessions: int = DEFAULT_SESSIONS
     znodes_per_second: float = 0.0
+    is_grouped: bool = False
     parts_of_a_share: int = _PARTS_OF_A_SHARE
     first_delay: float = _FIRST_DELAY
     """Seconds before a task that lost an ensemble tries again; doubled each time."""
@@ -147,7 +155,11 @@ class InventoryReader(DataSourceReader):
         """The rows of the shard paths of one input partition."""
         if not isinstance(partition, ShardPaths):
             raise TypeError(f"{partition!r} is no partition of this source")
-        yield from record_batches(self._rows(partition))
+        rows = self._rows(partition)
+        if self.is_grouped:
+            yield from record_batches(part_groups(rows), GROUP_SCHEMA)
+        else:
+            yield from record_batches(rows)
 
     def _rows(self, partition: ShardPaths) -> Iterator[InventoryRow]:
         """Yield each row once, even where an ensemble is lost for longer than a session can bridge.

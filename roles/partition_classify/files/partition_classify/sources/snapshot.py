@@ -15,7 +15,8 @@ Options:
   such folders, one for each ensemble;
 - ``tasks``: how many input partitions there are at most; without it, as many as there is work for;
 - ``older_snapshot``: ``true`` to read the newest snapshot that is not damaged, where the newest one is;
-  ``false``, as without the option, to refuse unless it is only cut off.
+  ``false``, as without the option, to refuse unless it is only cut off;
+- ``groups``: ``true`` for rows of PartGroup; without it there is one for each part.
 
 The files have to be at these paths on the driver and on every executor, and stay as they are until the job
 has ended, but that a running server may go on with its log.
@@ -39,6 +40,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +61,7 @@ from ..zookeeper_files.shares import Share, shares_of
 from ..zookeeper_files.survey import Table, survey
 from .dealing import deal, tasks_told
 from .inventory_rows import INVENTORY_SCHEMA, record_batches
+from .part_groups import GROUP_SCHEMA, PartGroup, part_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,7 +85,7 @@ class Shares(InputPartition):
 
 
 class SnapshotSource(DataSource):
-    """The data source ``zookeeper_snapshot``, which gives InventoryRows; the module names its options."""
+    """The data source ``zookeeper_snapshot``; the module names its options."""
 
     @classmethod
     def name(cls) -> str:
@@ -90,8 +93,8 @@ class SnapshotSource(DataSource):
         return FORMAT
 
     def schema(self) -> StructType:
-        """The schema of the rows, which is INVENTORY_SCHEMA."""
-        return INVENTORY_SCHEMA
+        """The schema of the rows, which is INVENTORY_SCHEMA, or GROUP_SCHEMA."""
+        return GROUP_SCHEMA if self._is_grouped else INVENTORY_SCHEMA
 
     def reader(self, schema: StructType) -> SnapshotReader:
         """The reader; raises EnsembleError for settings that are not understood."""
@@ -102,7 +105,12 @@ class SnapshotSource(DataSource):
             cold=folders_of("cold", json.loads(cold)) if cold else (),
             tasks=int(self.options.get("tasks", MOST_TASKS)),
             older_snapshot=self.options.get("older_snapshot", "false") == "true",
+            is_grouped=self._is_grouped,
         )
+
+    @property
+    def _is_grouped(self) -> bool:
+        return self.options.get("groups", "false") == "true"
 
 
 @dataclass(frozen=True)
@@ -114,6 +122,7 @@ class SnapshotReader(DataSourceReader):
     cold: tuple[DataFolder, ...] = ()
     tasks: int = MOST_TASKS
     older_snapshot: bool = False
+    is_grouped: bool = False
     bytes_of_a_task: int = BYTES_OF_A_TASK
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -139,7 +148,10 @@ class SnapshotReader(DataSourceReader):
         """The rows of the shard paths of one input partition."""
         if not isinstance(partition, Shares):
             raise TypeError(f"{partition!r} is no partition of this source")
-        yield from record_batches(_rows(partition.shares))
+        if self.is_grouped:
+            yield from record_batches(_groups(partition.shares), GROUP_SCHEMA)
+        else:
+            yield from record_batches(chain.from_iterable(rows for _share, rows in _rows(partition.shares)))
 
     def _check_distinct(self) -> None:
         folders = [Path(each.data_dir).resolve() for each in (*self.hot, *self.cold)]
@@ -150,15 +162,23 @@ class SnapshotReader(DataSourceReader):
                 )
 
 
-def _rows(shares: Sequence[Share]) -> Iterator[InventoryRow]:
+def _groups(shares: Sequence[Share]) -> Iterator[PartGroup]:
+    for share, rows in _rows(shares):
+        # A piece of cold alone is of a large shard path: other pieces have what hot has of its parts.
+        yield from part_groups(rows, has_all=share.hot is not None)
+
+
+def _rows(shares: Sequence[Share]) -> Iterator[tuple[Share, Iterator[InventoryRow]]]:
+    """Each share with its rows, which are to be taken before the next one."""
     with ExitStack() as stack:
         trees = _open_trees(shares, stack)
-        for table, hot, cold in shares:
+        for share in shares:
+            table, hot, cold = share
             tree = trees[table.hot.member]
             pieces = [] if hot is None else [(HOT, tree, hot)]
             if table.cold is not None and cold is not None:
                 pieces.append((COLD, trees[table.cold.member], cold))
-            yield from table_rows(ShardLayout(table.shard_path), tree, table.hot.place, pieces)
+            yield share, table_rows(ShardLayout(table.shard_path), tree, table.hot.place, pieces)
 
 
 def _open_trees(shares: Sequence[Share], stack: ExitStack) -> Mapping[Member, Tree]:

@@ -132,8 +132,9 @@ def test_plan_from_files_is_the_plan_of_the_live_source(
     policy_file.write_text("version: 1\ndefaults: {cold_after: 90d, keep_newest: 3}\n")
     policy = read_policy(policy_file)
 
-    expected = plan_rows(live(spark, "/clickhouse", hot=hot), policy, NOW).collect()
-    found = plan_rows(files(spark, "/clickhouse", hot=copied(hot, tmp_path / "copy")), policy, NOW).collect()
+    expected = plan_rows(live(spark, "/clickhouse", hot=hot, groups=True), policy, NOW).collect()
+    inventory = files(spark, "/clickhouse", hot=copied(hot, tmp_path / "copy"), groups="true")
+    found = plan_rows(inventory, policy, NOW).collect()
 
     assert len(expected) == 4 * 300 + 1
     assert {row.state for row in expected} == {"HOT", "COLD"}

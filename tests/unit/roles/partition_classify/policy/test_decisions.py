@@ -20,9 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage im
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
 from partition_classify.policy.file import Policy, Rule, Settings
 from partition_classify.policy.transforms import plan_rows
-from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
 from partition_classify.sources.signals import SIGNAL_SCHEMA
-from support.classify.inventory import DAY, HOUR, NOW, part, sign
+from support.classify.inventory import DAY, HOUR, NOW, inventory_of, part, sign
 
 A_DAY = Settings(cold_after_ms=DAY, keep_newest=0)
 
@@ -317,7 +316,7 @@ def decided(spark: SparkSession) -> dict[str, list[Expected]]:
     rows = [row._replace(shard_path=paths[name]) for name, case in CASES.items() for row in case.parts]
     signs = [row._replace(shard_path=paths[name]) for name, case in CASES.items() for row in case.signs]
     planned = plan_rows(
-        spark.createDataFrame(rows, INVENTORY_SCHEMA),
+        inventory_of(spark, rows),
         Policy(rules, A_DAY, "0" * 64),
         NOW,
         spark.createDataFrame(signs, SIGNAL_SCHEMA),
@@ -345,7 +344,7 @@ def test_statement_names_the_table_where_a_server_did(spark: SparkSession) -> No
     ]
     signs = [sign("1", active_parts=2), sign("3", active_parts=1)]
     planned = plan_rows(
-        spark.createDataFrame(rows, INVENTORY_SCHEMA),
+        inventory_of(spark, rows),
         Policy((), A_DAY, "0" * 64),
         NOW,
         spark.createDataFrame([each._replace(shard_path="/hits") for each in signs], SIGNAL_SCHEMA),

@@ -13,9 +13,8 @@ from partition_classify.policy.file import parse_policy
 from partition_classify.policy.rule_use import RuleUse, complaints, refuse_complaints, rule_uses
 from partition_classify.policy.strict_yaml import PolicyError
 from partition_classify.policy.transforms import plan_rows
-from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
 from partition_classify.sources.signals import SIGNAL_SCHEMA
-from support.classify.inventory import DAY, NOW, part, sign
+from support.classify.inventory import DAY, NOW, inventory_of, part, sign
 
 POLICY = b"""
 version: 1
@@ -34,7 +33,7 @@ def uses(spark: SparkSession) -> list[RuleUse]:
     parts += [part(each, DAY)._replace(shard_path="/tables/b") for each in ("3", "9")]
     parts += [part("4", DAY)._replace(shard_path="/other")]
     policy = parse_policy(POLICY, "policy.yml")
-    return rule_uses(plan_rows(spark.createDataFrame(parts, INVENTORY_SCHEMA), policy, NOW), policy)
+    return rule_uses(plan_rows(inventory_of(spark, parts), policy, NOW), policy)
 
 
 def test_each_rule_with_what_it_decided(uses: list[RuleUse]) -> None:
@@ -74,7 +73,7 @@ rules:
     known = sign("1", replica="r1", active_parts=1, reads_within={7 * DAY: 0})
     signs = [known._replace(shard_path=path) for path in paths if path != "/tables/b"]
     rows = plan_rows(
-        spark.createDataFrame(parts, INVENTORY_SCHEMA),
+        inventory_of(spark, parts),
         policy,
         NOW,
         spark.createDataFrame(signs, SIGNAL_SCHEMA),

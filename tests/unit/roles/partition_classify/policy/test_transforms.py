@@ -10,10 +10,17 @@ from pyspark.sql import SparkSession
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
 from partition_classify.policy.file import Policy, Rule, Settings
-from partition_classify.policy.transforms import DEFAULTS, plan_rows, with_settings, with_table
-from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
+from partition_classify.policy.transforms import (
+    DEFAULTS,
+    parts,
+    plan_rows,
+    replicas,
+    with_settings,
+    with_table,
+)
+from partition_classify.sources.part_groups import GROUP_SCHEMA, PartGroup
 from partition_classify.sources.signals import SIGNAL_SCHEMA
-from support.classify.inventory import DAY, HOUR, NOW, part, sign
+from support.classify.inventory import DAY, HOUR, NOW, inventory_of, part, sign
 
 A_DAY = Settings(cold_after_ms=DAY, keep_newest=0)
 
@@ -30,13 +37,28 @@ def test_rows_add_up_over_replicas_and_parts(spark: SparkSession) -> None:
     rows = [row._replace(shard_path="/hits") for row in hits] + [
         row._replace(shard_path="/visits") for row in visits
     ]
-    planned = plan_rows(spark.createDataFrame(rows, INVENTORY_SCHEMA), Policy((), A_DAY, "0" * 64), NOW)
+    planned = plan_rows(inventory_of(spark, rows), Policy((), A_DAY, "0" * 64), NOW)
     counts = ("last_modified", "has_hot", "replicas", "parts", "parts_per_replica", "znodes", "bytes")
     assert {tuple(row) for row in planned.select("shard_path", "partition", *counts).collect()} == {
         ("/hits", "1", NOW - 3 * DAY, True, 2, 3, 2, 5, 1200),
         ("/hits", "2", NOW - HOUR, True, 1, 1, 1, 1, 100),
         ("/visits", "1", NOW - HOUR, False, 1, 1, 1, 3, 100),
     }
+
+
+def test_parts_read_before_the_state_became_cold_count_by_themselves(spark: SparkSession) -> None:
+    group = PartGroup("/hits", "1", "r1", "hot", False, None, 3, NOW, 100, 3, 21)
+    groups = [
+        group,
+        group._replace(ensemble="cold", parts=1),
+        group._replace(ensemble="cold", parts=5, is_marked_cold=True),
+        group._replace(replica="r2", part="1_0_0_0", parts=1, is_marked_cold=True),
+        group._replace(replica="r2", part="1_0_0_0", parts=1, is_marked_cold=True, ensemble="cold"),
+        group._replace(replica="r2", part="1_1_1_0", parts=1, is_marked_cold=True),
+    ]
+    known = spark.createDataFrame(groups, GROUP_SCHEMA).transform(parts).transform(replicas)
+    found = {row.replica: (row.parts_in_hot_only, row.hot_parts, row.cold_parts) for row in known.collect()}
+    assert found == {"r1": (2, 3, 6), "r2": (1, 2, 1)}
 
 
 def test_what_servers_know_is_of_one_replica_and_reads_are_of_all(spark: SparkSession) -> None:
@@ -51,7 +73,7 @@ def test_what_servers_know_is_of_one_replica_and_reads_are_of_all(spark: SparkSe
         sign("9", rows=1, has_log=True),
     ]  # fmt: skip
     planned = plan_rows(
-        spark.createDataFrame(rows, INVENTORY_SCHEMA),
+        inventory_of(spark, rows),
         Policy((), A_DAY, "0" * 64),
         NOW,
         spark.createDataFrame([each._replace(shard_path="/hits") for each in signs], SIGNAL_SCHEMA),
@@ -128,6 +150,6 @@ def test_snapshot_bytes_are_those_of_the_records(spark: SparkSession) -> None:
         for znode in [top, f"{top}/columns", f"{top}/checksums"][:znodes]:
             expected += 4 + len(znode.encode()) + 4 + 8 + 60
         expected += size
-    frame = spark.createDataFrame(inventory, INVENTORY_SCHEMA)
+    frame = inventory_of(spark, inventory)
     planned = plan_rows(frame, Policy((), A_DAY, "0" * 64), NOW)
     assert [row.snapshot_bytes for row in planned.collect()] == [expected]
