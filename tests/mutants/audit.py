@@ -62,4 +62,11 @@ MUTANTS = (
         "if False else []",
         ("repair/test_by_registration.py::test_a_copy_of_the_cold_ensemble_counts_as_another_one",),
     ),
+    Mutant(
+        "what may not be read is passed by in silence",
+        "shard/inventory.py",
+        "self._denied(paths[0], error)",
+        "pass",
+        ("shard/test_inventory.py::test_znodes_that_may_not_be_read_are_told_and_passed_by",),
+    ),
 )
