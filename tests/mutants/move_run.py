@@ -38,14 +38,15 @@ MUTANTS = (
     Mutant(
         "what was switched is forgotten where the run ends with an error",
         _RUN,
-        "            self._report.failed.update(lost)\n            self._record(prepared, result)\n",
-        "            self._report.failed.update(lost)\n",
+        "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n"
+        "            self._record(prepared, result)\n",
+        "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n",
         ("move/test_switch_lost.py::test_what_was_switched_before_the_lease_was_lost_is_looked_at",),
     ),
     Mutant(
         "a switch whose answer was lost for good is not told",
         _RUN,
-        "            self._report.failed.update(lost)\n",
+        "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n",
         "",
         ("move/test_run.py::test_what_became_of_a_switch_is_not_known",),
     ),
