@@ -42,8 +42,7 @@ Maker = Callable[[Definition], Ground]
 
 SCENES = (*ours.SCENES, *original.SCENES, *servers.SCENES)
 """Those of ours and of the original are played in test_leftovers.py."""
-# A server that is down keeps everything as it is.
-REPAIRED = [scene for scene in servers.SCENES if scene.make is not servers.stopped]
+REPAIRED = [scene for scene in servers.SCENES if scene.is_repaired]
 
 
 @pytest.fixture
@@ -55,8 +54,7 @@ def ground(make_ground: Maker) -> Ground:
 def test_what_servers_left_is_judged_and_repaired(make_ground: Maker, scene: Scene) -> None:
     patient = Patient(make_ground(scene.definition), scene)
     assert judged(patient.ground) == scene.kinds
-    left = {Kind.LACKS_DATA} if scene.make is servers.lost_from_one_disk else set()
-    assert patient.repair() == left
+    assert patient.repair() == scene.left
     assert patient.kept() == patient.seen
 
 

@@ -115,7 +115,12 @@ SCENES = (
     Scene(attached_after_the_session_with_cold_was_lost, {DAY: both(Kind.GHOST), OTHER: _HOT}),
     Scene(detached_where_one_disk_had_lost_it, {DAY: {"r1": Kind.EMPTY, "r2": Kind.GHOST}, OTHER: _HOT}),
     Scene(attached_where_the_disk_had_it, {DAY: {"r1": Kind.HALF_COLD, "r2": Kind.GHOST}, OTHER: _HOT}),
-    Scene(lost_from_one_disk, {DAY: {"r1": Kind.COLD, "r2": Kind.LACKS_DATA}, OTHER: _HOT}),
+    Scene(
+        lost_from_one_disk,
+        {DAY: {"r1": Kind.COLD, "r2": Kind.LACKS_DATA}, OTHER: _HOT},
+        left=frozenset({Kind.LACKS_DATA}),
+    ),
     Scene(lost_from_both_disks, {DAY: both(Kind.GHOST), OTHER: _HOT}),
-    Scene(stopped, {DAY: {"r1": Kind.COLD, "r2": Kind.NOT_JUDGED}, OTHER: _SILENT}),
+    # A server that is down keeps everything as it is.
+    Scene(stopped, {DAY: {"r1": Kind.COLD, "r2": Kind.NOT_JUDGED}, OTHER: _SILENT}, is_repaired=False),
 )
