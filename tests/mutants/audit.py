@@ -69,4 +69,13 @@ MUTANTS = (
         "pass",
         ("shard/test_inventory.py::test_znodes_that_may_not_be_read_are_told_and_passed_by",),
     ),
+    Mutant(
+        "what a statement detached is put back",
+        "audit/judge.py",
+        "    if part.text not in (replica.detached or ()):\n",
+        "    if replica.detached is not None:\n",
+        (
+            "audit/test_judge.py::test_what_the_evidence_says[detached by a statement, and attached elsewhere]",
+        ),
+    ),
 )

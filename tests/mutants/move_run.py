@@ -83,4 +83,20 @@ MUTANTS = (
             ),
         ),
     ),
+    Mutant(
+        "a switch that failed afterwards is no change",
+        "move/report.py",
+        "        self.failed[partition_id] = refusal\n        self.touched.add(partition_id)\n",
+        "        self.failed[partition_id] = refusal\n",
+        ("move/test_run.py::test_the_run_that_switched_tells_of_a_change_and_the_next_one_does_not",),
+    ),
+    Mutant(
+        "copies of an earlier run that are removed are no change",
+        "move/to_cold.py",
+        "for each, paths in removed.items() if paths - self._created.keys())",
+        "for each, paths in removed.items() if not paths)",
+        (
+            "move/test_run.py::test_copies_that_an_earlier_run_left_are_a_change_when_removed[by a killed run]",
+        ),
+    ),
 )
