@@ -74,8 +74,6 @@ MUTANTS = (
         "audit/judge.py",
         "    if part.text not in (replica.detached or ()):\n",
         "    if replica.detached is not None:\n",
-        (
-            "audit/test_judge.py::test_what_the_evidence_says[detached by a statement, and attached elsewhere]",
-        ),
+        ("audit/test_judge.py::test_what_the_evidence_says[detached by a statement, attached elsewhere]",),
     ),
 )

@@ -95,8 +95,6 @@ MUTANTS = (
         "move/to_cold.py",
         "for each, paths in removed.items() if paths - self._created.keys())",
         "for each, paths in removed.items() if not paths)",
-        (
-            "move/test_run.py::test_copies_that_an_earlier_run_left_are_a_change_when_removed[by a killed run]",
-        ),
+        ("move/test_run.py::test_copies_that_an_earlier_run_left_are_a_change_when_removed[a killed run]",),
     ),
 )

@@ -90,7 +90,7 @@ MISSING = [
     one("detached by a statement that left cold as it is", Kind.GHOST, state="COLD", cold=A, detached=A),
     one("detached by a statement while State says hot", Kind.DROPPED, state="HOT", cold=A, detached=A),
     Case(
-        "detached by a statement, and attached elsewhere",
+        "detached by a statement, attached elsewhere",
         partition(
             replica(cold=A, hot=B, disk=B, detached=A), replica("r2", cold=A, hot=B, disk=B), state="COLD"
         ),

@@ -136,7 +136,7 @@ def test_a_switch_that_was_undone_is_a_change() -> None:
     assert report.is_changed
 
 
-@pytest.mark.parametrize("killed", [False, True], ids=["by this run", "by a killed run"])
+@pytest.mark.parametrize("killed", [False, True], ids=["this run", "a killed run"])
 def test_copies_that_an_earlier_run_left_are_a_change_when_removed(killed: bool) -> None:
     bench = Bench()
     if killed:
