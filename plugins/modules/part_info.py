@@ -134,8 +134,9 @@ totals:
     cold: {partitions: 335, parts: 670, znodes: 670, bytes: 64320}
 unreadable:
   description:
-    - Tables with a znode that is not understood, as C(shard_path), C(reason) and C(remedy). They are in
-      none of the other values.
+    - Tables with a znode that is not understood, or that may not be read, as C(shard_path), C(reason) and
+      C(remedy). They are in none of the other values.
+    - With O(root) also znodes that may not be read, as there may be tables below them.
   returned: when the options could be used
   type: list
   elements: dict

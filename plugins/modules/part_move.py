@@ -204,6 +204,15 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+changed:
+  description:
+    - Whether the run left anything of a partition other than it was before. One counts as well that failed
+      after it was switched, or of which nobody knows whether it was; whose switch was undone; or that was
+      deferred and had copies of an earlier run, which were removed.
+    - Where a run ended right after a switch and the next one finds the partition RV(unchanged), the first one
+      changed it.
+  returned: when the options could be used
+  type: bool
 msg:
   description: The counts in a sentence, or what is wrong and the way out.
   returned: always

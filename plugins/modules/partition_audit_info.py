@@ -14,7 +14,8 @@ description:
     server has on disk. Each is of exactly one kind, and the kinds that are not sound come with the way out.
   - What a restart of a server would set aside comes first, in RV(restart_unsafe) and RV(summary).
   - Nothing is written. The module succeeds whatever it finds, and fails when an ensemble does not answer. A
-    server that does not answer makes the partitions of its replica V(not_judged), and RV(complete) false.
+    server that does not answer makes the partitions of its replica V(not_judged), and RV(complete) false. So
+    does a znode that may not be read, which is listed in RV(unjudged).
   - Drift is told only where two looks see it, as servers go on inserting, merging and dropping meanwhile.
 notes:
   - The kinds are listed in C(docs/audit.md). The playbook C(olap.partmove.audit) runs this module for people
@@ -168,7 +169,8 @@ complete:
   returned: when the options could be used
   type: bool
 unjudged:
-  description: Shard paths of which nothing could be judged, as C(shard_path) and C(reason), sorted.
+  description: Shard paths of which nothing could be judged, as C(shard_path) and C(reason), sorted. With
+    O(root) also znodes that may not be read, as there may be tables below them.
   returned: when the options could be used
   type: list
   elements: dict

@@ -27,7 +27,7 @@ from support.servers.leftovers.ground import (
     judged,
     kinds_of,
 )
-from support.servers.leftovers.patient import Patient
+from support.servers.leftovers.patient import Patient, Repairs
 from support.servers.moving import switches
 from support.servers.replicated import WITHOUT_MERGES, Definition
 
@@ -42,8 +42,7 @@ Maker = Callable[[Definition], Ground]
 
 SCENES = (*ours.SCENES, *original.SCENES, *servers.SCENES)
 """Those of ours and of the original are played in test_leftovers.py."""
-# A server that is down keeps everything as it is.
-REPAIRED = [scene for scene in servers.SCENES if scene.make is not servers.stopped]
+REPAIRED = [scene for scene in servers.SCENES if scene.is_repaired]
 
 
 @pytest.fixture
@@ -55,8 +54,7 @@ def ground(make_ground: Maker) -> Ground:
 def test_what_servers_left_is_judged_and_repaired(make_ground: Maker, scene: Scene) -> None:
     patient = Patient(make_ground(scene.definition), scene)
     assert judged(patient.ground) == scene.kinds
-    left = {Kind.LACKS_DATA} if scene.make is servers.lost_from_one_disk else set()
-    assert patient.repair() == left
+    assert patient.repair() == scene.left
     assert patient.kept() == patient.seen
 
 
@@ -92,6 +90,48 @@ def test_what_was_detached_on_purpose_is_not_set_aside(ground: Ground) -> None:
     ours.detached_while_cold(ground)
     telling = ground.reader(TellingDisks(ground.table, ground.probe()))
     assert kinds_of(ground.audit(telling))[DAY] == both(Kind.EMPTY_MARKED_COLD)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        servers.attached_after_the_session_with_cold_was_lost,
+        servers.detached_where_one_disk_had_lost_it,
+    ],
+    ids=lambda make: make.__name__,
+)
+def test_what_was_detached_and_stayed_in_cold_is_not_set_aside(
+    ground: Ground, make: Callable[[Ground], None]
+) -> None:
+    """To put the folder back would double the rows that were attached."""
+    make(ground)
+    (scene,) = (each for each in servers.SCENES if each.make is make)
+    telling = ground.reader(TellingDisks(ground.table, ground.probe()))
+    assert kinds_of(ground.audit(telling)) == scene.kinds
+
+
+def test_a_part_that_is_attached_while_the_other_replica_has_it_cold(ground: Ground) -> None:
+    """It comes back as a new part, so that the other replica has its rows twice; and the way out of that."""
+    table, (first, second) = ground.table, ground.table.servers
+    rows = table.rows()
+    ground.move(DAY)
+    second.stop()
+    (table.folder(1) / PART).rename(table.folder(1) / "detached" / PART)
+    second.start()
+    telling = ground.reader(TellingDisks(table, ground.probe()))
+    assert kinds_of(ground.audit(telling))[DAY] == {"r1": Kind.COLD, "r2": Kind.SET_ASIDE}
+
+    second.execute(f"ALTER TABLE {table.name} ATTACH PART '{PART}'")
+    table.settle()
+    assert [len(table.rows(number)) for number in (0, 1)] == [36, 33]
+
+    first.stop()
+    (table.folder(0) / PART).rename(table.folder(0).with_name(PART))
+    first.start()
+    table.settle()
+    assert judged(ground) == {DAY: both(Kind.GHOST), OTHER: both(Kind.HOT)}
+    assert Repairs(ground, {}, []).carry_out() == set()
+    assert [table.rows(number) for number in (0, 1)] == [rows, rows]
 
 
 def test_what_a_run_is_in_the_middle_of_is_not_judged(ground: Ground) -> None:

@@ -185,6 +185,33 @@ def test_cold_was_lost_and_files_of_hot_from_before_the_move_are_there(field: Fi
     care.repairs(found, field.registrations(files), cold_is_lost=True)
 
 
+def test_cold_is_lost_for_good_and_what_was_cold_is_detached_and_attached(field: Field) -> None:
+    """While there is no cold, as nobody has the registrations any more."""
+    with field.ground() as ground:
+        ground.move(DAY)
+    table = field.table
+    rows = table.rows()
+    field.cold.stop()
+    for verb in ("DETACH", "ATTACH"):
+        table.servers[0].execute(
+            f"ALTER TABLE {table.name} {verb} PARTITION {DAY}", replication_alter_partitions_sync=2
+        )
+    table.settle()
+    assert [table.rows(number) for number in (0, 1)] == [rows, rows]
+    assert [table.detached(number) for number in (0, 1)] == [[], [PART]]
+    field.restore(field.cold)
+
+    with field.ground() as ground:
+        assert judged(ground) == {DAY: both(Kind.HOT_MARKED_COLD), OTHER: both(Kind.HOT)}
+        assert Repairs(ground, {}, []).carry_out() == set()
+    field.restart_servers()
+    assert [table.rows(number) for number in (0, 1)] == [rows, rows]
+    assert [table.detached(number) for number in (0, 1)] == [[], [PART]]
+    with field.ground() as ground:
+        ground.move(DAY)
+        assert kinds_of(ground.audit())[DAY] == both(Kind.COLD)
+
+
 def test_cold_was_put_back_from_before_the_first_move(field: Field) -> None:
     with field.ground() as ground:
         care = Care(field, ground)

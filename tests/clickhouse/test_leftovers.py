@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
 from support.servers.clickhouse import ClickHouseCluster
 from support.servers.leftovers import original, ours
 from support.servers.leftovers.ground import Ground, Scene, judged
@@ -46,13 +45,7 @@ UNSAFE = {
     "not_registered_in_cold_for_one_replica",
 }
 """Scenes of which a restart sets parts aside."""
-FOR_PEOPLE = {
-    "replica_added_while_cold": {Kind.LACKS_DATA},
-    "several_parts_moved": {Kind.SEVERAL_COLD_PARTS},
-    "met_a_replica_that_had_yet_to_merge": {Kind.UNEVEN},
-    "took_one_partition_for_another": {Kind.SEVERAL_COLD_PARTS},
-    "took_one_partition_for_another_and_was_adopted": {Kind.SEVERAL_COLD_PARTS},
-}
+FOR_PEOPLE = {str(scene): scene.left for scene in SCENES if scene.left}
 """Scene → what no module repairs of it."""
 
 
@@ -146,8 +139,7 @@ def test_the_kind_of_what_a_server_merges_or_does_not_start_with(
 def test_what_drifted_is_repaired_and_outlives_a_restart(
     replicas: ClickHouseCluster, stage: Stage, make_ground: Maker
 ) -> None:
-    """What one replica could not read is gone from its disk, and nothing is left to repair it from."""
-    scenes = [scene for scene in SCENES if scene.make is not ours.unreadable_while_cold]
+    scenes = [scene for scene in SCENES if scene.is_repaired]
     patients = {
         str(scene): (stage.play_again if str(scene) in UNSAFE else stage.patient)(scene, make_ground)
         for scene in scenes

@@ -6,17 +6,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.ansible.calls import Call, PlaybookRun, run_modules, run_playbook
+from support.ansible.calls import Call, run_modules
 from support.ansible.role_runs import changed
 from support.servers.moving import Mover
+from support.servers.operator import Operator, url_of
 from support.servers.registered import Registry
 from support.servers.replicated import ReplicatedTable, TableMaker
 from support.servers.zookeeper import Ensemble
@@ -42,36 +41,10 @@ def table(make_table: TableMaker, mover: Mover) -> ReplicatedTable:
     return made
 
 
-class Operator:
-    """Runs playbooks of the collection for one table, as a user does."""
-
-    def __init__(self, table: ReplicatedTable, hot: Ensemble, cold: Ensemble, folder: Path) -> None:
-        self.ensembles = {
-            "hot": {"hosts": hot.connect_string.split(",")},
-            "cold": {"hosts": cold.connect_string.split(",")},
-        }
-        endpoints = {name: f"127.0.0.1:{server.http_port}" for name, server in table.replicas.items()}
-        self.clickhouse = {"endpoints": endpoints}
-        self.folder = folder
-
-    def play(self, playbook: str, role: str, variables: Mapping[str, Any], *options: str) -> PlaybookRun:
-        """Run a playbook with what its role needs, and with more variables."""
-        given = {**self.ensembles, "clickhouse": self.clickhouse}
-        extra = self.folder / "vars.json"
-        extra.write_text(json.dumps({f"{role}_{name}": value for name, value in given.items()}))
-        site = self.folder / "site.yml"
-        site.write_text(json.dumps([{"ansible.builtin.import_playbook": f"olap.partmove.{playbook}"}]))
-        return run_playbook(site, "-e", f"@{extra}", "-e", json.dumps(variables), *options)
-
-
 @pytest.fixture
 def operator(table: ReplicatedTable, hot: Ensemble, cold: Ensemble, tmp_path: Path) -> Operator:
     """Somebody who looks after the table."""
     return Operator(table, hot, cold, tmp_path)
-
-
-def url_of(table: ReplicatedTable, number: int) -> str:
-    return f"http://127.0.0.1:{table.servers[number].http_port}"
 
 
 def mutation(table: ReplicatedTable, condition: str) -> dict[str, Any]:
@@ -188,6 +161,30 @@ def test_a_partition_whose_copies_are_still_needed_is_not_dropped(
     assert f"{table.path} {DAY} was not dropped: it is hot, and cold has 2 parts of it." in run.output
     assert registry.of(table, DAY).hot == {"r1": [PART], "r2": [PART]}
     assert len(table.rows()) == 6
+
+
+def test_a_partition_of_both_ensembles_is_brought_back_before_it_is_dropped(
+    table: ReplicatedTable, operator: Operator, mover: Mover, registry: Registry
+) -> None:
+    """Its copies have to be gone before the drop, which is what a later run waits for."""
+    table.insert("('2019-12-01', 9)")
+    table.settle()
+    assert [found.keys() for found in registry.of(table, DAY)] == [{"r1", "r2"}, {"r1", "r2"}]
+    variables = {**dropping(table, DAY), "part_move_wait_for_copies": False}
+
+    run = operator.play("drop", "part_move", variables)
+    assert run.status != 0
+    assert f"{table.path} {DAY}: drifted" in run.output
+    assert "Registered in hot again: 1 partition" in run.output
+    assert f"{table.path} {DAY} was not dropped: it is hot, and cold has 2 parts of it." in run.output
+
+    mover.seconds_ahead = 700.0
+    assert mover.reheat(table, [DAY]).copies_removed == {DAY}
+    assert operator.play("drop", "part_move", variables).status == 0
+    table.settle()
+    assert [len(table.rows(number)) for number in (0, 1)] == [3, 3]
+    assert registry.of(table, DAY) == ({}, {})
+    assert [table.detached(number) for number in (0, 1)] == [[], []]
 
 
 def test_a_state_that_is_lost_is_repaired_and_put_back(

@@ -27,6 +27,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.two_
     check_invisible,
     check_unlike,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import (
     EnsembleOptions as ConnectionOptions,
@@ -188,6 +189,27 @@ def test_the_session_expires_in_the_middle(
     assert is_cold(field, table)
     epoch = field.hot_client.get("/partmove/epochs/%2Ftables%2Fhits")[1].version
     assert epoch == 1
+
+
+def test_hot_is_lost_right_after_the_switch(field: Field, table: Table, hot_proxy: ZooKeeperProxy) -> None:
+    """The run that switched tells of a change; the next one finds everything done, and tells of none."""
+    switched: list[object] = []
+
+    def before(_operation: str, multis: Sequence[Multi]) -> None:
+        if switched:
+            hot_proxy.pause()
+        elif switches(multis):
+            switched.append(multis)
+
+    report = ShardReport(table.path)
+    with pytest.raises(EnsembleUnreachable):
+        field.run(hot=[hot_proxy.address], timeout=3.0, before_hot=before).move(table, report)
+    hot_proxy.restore()
+    assert is_cold(field, table)
+    assert (set(report.moved), set(report.failed), report.is_changed) == (set(), set(DAYS), True)
+
+    again = field.run().move(table)
+    assert (again.unchanged, again.is_changed) == (set(DAYS), False)
 
 
 @pytest.mark.parametrize(

@@ -62,4 +62,18 @@ MUTANTS = (
         "if False else []",
         ("repair/test_by_registration.py::test_a_copy_of_the_cold_ensemble_counts_as_another_one",),
     ),
+    Mutant(
+        "what may not be read is passed by in silence",
+        "shard/inventory.py",
+        "self._denied(paths[0], error)",
+        "pass",
+        ("shard/test_inventory.py::test_znodes_that_may_not_be_read_are_told_and_passed_by",),
+    ),
+    Mutant(
+        "what a statement detached is put back",
+        "audit/judge.py",
+        "    if part.text not in (replica.detached or ()):\n",
+        "    if replica.detached is not None:\n",
+        ("audit/test_judge.py::test_what_the_evidence_says[detached by a statement, attached elsewhere]",),
+    ),
 )

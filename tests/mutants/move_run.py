@@ -41,14 +41,15 @@ MUTANTS = (
     Mutant(
         "what was switched is forgotten where the run ends with an error",
         _RUN,
-        "            self._report.failed.update(lost)\n            self._record(prepared, result)\n",
-        "            self._report.failed.update(lost)\n",
+        "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n"
+        "            self._record(prepared, result)\n",
+        "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n",
         ("move/test_switch_lost.py::test_what_was_switched_before_the_lease_was_lost_is_looked_at",),
     ),
     Mutant(
         "a switch whose answer was lost for good is not told",
         _RUN,
-        "            self._report.failed.update(lost)\n",
+        "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n",
         "",
         ("move/test_run.py::test_what_became_of_a_switch_is_not_known",),
     ),
@@ -84,5 +85,19 @@ MUTANTS = (
                 "able-NoSuchTable]"
             ),
         ),
+    ),
+    Mutant(
+        "a switch that failed afterwards is no change",
+        "move/report.py",
+        "        self.failed[partition_id] = refusal\n        self.touched.add(partition_id)\n",
+        "        self.failed[partition_id] = refusal\n",
+        ("move/test_run.py::test_the_run_that_switched_tells_of_a_change_and_the_next_one_does_not",),
+    ),
+    Mutant(
+        "copies of an earlier run that are removed are no change",
+        "move/to_cold.py",
+        "for each, paths in removed.items() if paths - self._created.keys())",
+        "for each, paths in removed.items() if not paths)",
+        ("move/test_run.py::test_copies_that_an_earlier_run_left_are_a_change_when_removed[a killed run]",),
     ),
 )

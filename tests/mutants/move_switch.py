@@ -84,7 +84,7 @@ MUTANTS = (
     Mutant(
         "a switch whose answer was lost for good is forgotten",
         _SWITCH,
-        "            result.unclear.update(written.unknown)\n",
+        "        result.unclear.update(each for each, _ops in groups)\n",
         "",
         ("move/test_run.py::test_what_became_of_a_switch_is_not_known",),
     ),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The page about repairs has every kind, and says of exactly those that a module repairs that it does."""
+"""The page about repairs has every kind, says who repairs it, and what of that was shown on servers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,21 @@ import yaml
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import REMEDIES
+from support.servers.leftovers import original, ours, servers
+from support.servers.leftovers.ground import Scene
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "repair.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `(\w+)` \| (repaired|by a person|sound) \| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
+
+
+UNTOLD = {Kind.HOT, Kind.EMPTY}
+PLAYED = (
+    ("", "test_leftovers.py", ours.SCENES),
+    ("another tool ", "test_leftovers.py", original.SCENES),
+    ("", "test_audit.py", servers.SCENES),
+)
+"""Who did it, which test shows it, and the scenes."""
 
 
 def who(kind: Kind) -> str:
@@ -38,6 +49,44 @@ def test_it_says_what_is_done_to_what_is_repaired_and_to_nothing_else() -> None:
 
 def test_it_begins_with_what_must_not_be_done() -> None:
     assert PAGE.index("DO NOT RESTART") < PAGE.index("## ")
+
+
+def shown() -> list[tuple[str, str, str, str]]:
+    """The rows about what was played on servers."""
+    return [
+        (
+            f"{tool}{str(scene).replace('_', ' ')}",
+            ", ".join(f"`{kind.value}`" for kind in scene.worst_first if kind not in UNTOLD) or "`hot`",
+            after(scene),
+            f"`{test}`",
+        )
+        for tool, test, scenes in PLAYED
+        for scene in scenes
+    ]
+
+
+def after(scene: Scene) -> str:
+    if not scene.is_repaired:
+        return "is not tried"
+    if all(kind.is_sound for kind in scene.worst_first):
+        return "nothing to do"
+    return (
+        ", ".join(f"`{kind.value}` stays" for kind in sorted(scene.left, key=lambda kind: kind.rank))
+        or "sound"
+    )
+
+
+def test_the_page_has_what_was_played_on_servers() -> None:
+    rows = re.findall(r"^\| (.+) \| (`.+`) \| (.+) \| (`test_\w+\.py`) \|$", PAGE, re.MULTILINE)
+    assert rows == shown()
+
+
+def test_the_page_has_the_kinds_that_were_not_played() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (`test_\w+\.py`|in memory alone) \| (.+) \|$", PAGE, re.MULTILINE)
+    played = {kind for _tool, _test, scenes in PLAYED for scene in scenes for kind in scene.worst_first}
+    assert [name for name, _test, _why in rows] == [kind.value for kind in Kind if kind not in played]
+    tests = {test.strip("`") for _name, test, _why in rows} - {"in memory alone"}
+    assert all((ROOT / "tests" / "clickhouse" / test).exists() for test in tests)
 
 
 def test_the_role_takes_the_kinds_that_are_repaired_and_no_other() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
-from .._partmove.errors import FormatError, NoSuchTable
+from .._partmove.errors import AccessDenied, FormatError, NoSuchTable
 from .._partmove.formats.names import check_partition_id
 from .._partmove.shard.facts import state_text
 from .._partmove.shard.inventory import COLD, HOT, InventoryRow
@@ -18,7 +18,7 @@ from .._partmove.shard.overview import PartitionOverview, Registered, read_overv
 from .._partmove.text import format_time
 from .._partmove.tree.ports import ZnodeStore
 from .resources import Resources, coordination_root
-from .shard_paths import shard_paths_below, told_apart
+from .shard_paths import DeniedZnodes, shard_paths_below, told_apart
 
 
 class InspectParts:
@@ -36,6 +36,7 @@ class InspectParts:
         self._coordination_root = coordination_root(params)
         self._partitions: list[dict[str, Any]] = []
         self._unreadable: list[dict[str, str]] = []
+        self._denied = DeniedZnodes()
         ensembles = (HOT, COLD) if self._has_cold else (HOT,)
         self._totals = dict.fromkeys(ensembles, _NOTHING)
 
@@ -57,11 +58,13 @@ class InspectParts:
             cold.sync("/")
         for shard_path in told_apart(hot, cold, self._paths(hot)):
             self._inspect(hot, cold, shard_path)
+        for each in self._denied.besides(()):
+            self._unreadable.append({"shard_path": each.path, "reason": each.reason, "remedy": each.remedy})
 
     def _paths(self, hot: ZnodeStore) -> Iterator[str]:
         if self._root is None:
             return iter(self._shard_paths)
-        return shard_paths_below(hot, self._root, self._coordination_root)
+        return shard_paths_below(hot, self._root, self._coordination_root, self._denied.tell)
 
     def _inspect(self, hot: ZnodeStore, cold: ZnodeStore | None, shard_path: str) -> None:
         try:
@@ -71,7 +74,7 @@ class InspectParts:
                 raise
             # The table was dropped after it was found below the root.
             return
-        except FormatError as error:
+        except (AccessDenied, FormatError) as error:
             self._unreadable.append(
                 {"shard_path": shard_path, "reason": error.message, "remedy": error.remedy}
             )

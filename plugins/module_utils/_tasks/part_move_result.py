@@ -28,12 +28,14 @@ class MoveTally:
         self._gates: dict[str, dict[str, Any]] = {}
         self._diff: list[tuple[str, str]] = []
         self._first_failure = ""
+        self._is_changed = False
         self.expected = 0
         """How many partitions the run is to deal with."""
 
     def add(self, report: ShardReport) -> None:
         """Add what was done to the partitions of one shard path."""
         path = report.shard_path
+        self._is_changed |= report.is_changed
         for _partition, moved in sorted(report.moved.items()):
             self._add_moved(path, moved)
         for partition in sorted(report.copies_removed):
@@ -81,7 +83,7 @@ class MoveTally:
         counts = {kind: self._counts[kind] for kind in _KINDS}
         dealt_with = sum(counts.values()) - counts["other_state"]
         return {
-            "changed": bool(counts["moved"] or counts["copies_removed"]),
+            "changed": self._is_changed,
             "msg": self.summary(check_mode),
             "counts": counts | {"not_reached": self.expected - dealt_with},
             "gates": [self._gates[name] for name in sorted(self._gates)],

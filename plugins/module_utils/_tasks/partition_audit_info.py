@@ -17,7 +17,7 @@ from .._partmove.errors import NoSuchTable
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.tree.ports import ZnodeReader
 from .resources import Resources, coordination_root, probe_of
-from .shard_paths import cold_paths_below, shard_paths_below, told_apart
+from .shard_paths import DeniedZnodes, cold_paths_below, shard_paths_below, told_apart
 
 
 class AuditPartitions:
@@ -37,12 +37,13 @@ class AuditPartitions:
         self._compare_all: bool = params["compare_content"]
         self._disks = disks or probe_of(params["clickhouse"])
         self._audits: list[ShardAudit] = []
+        self._denied = DeniedZnodes()
         self._is_whole = False
         self._now = 0.0
 
     def result(self) -> dict[str, Any]:
         """What was found so far; complete, and with metrics, only once everything was looked at."""
-        result = result_of(self._audits, self._now, with_sound=self._with_sound)
+        result = result_of(self._audits, self._now, with_sound=self._with_sound, unread=self._unread())
         return result if self._is_whole else {**result, "complete": False, "metrics": ""}
 
     def run(self, resources: Resources) -> None:
@@ -58,13 +59,18 @@ class AuditPartitions:
             yield from self._shard_paths
             return
         seen = set()
-        for path in shard_paths_below(hot, self._root, self._coordination_root):
+        for path in shard_paths_below(hot, self._root, self._coordination_root, self._denied.tell):
             seen.add(path)
             yield path
         # A table that was made or moved meanwhile is audited as well.
-        for path in cold_paths_below(cold, self._root, self._coordination_root):
+        for path in cold_paths_below(cold, self._root, self._coordination_root, self._denied.tell):
             if path not in seen:
                 yield path
+
+    def _unread(self) -> list[ShardAudit]:
+        """Stands for tables that nobody can find, as a znode above them may not be read."""
+        found = self._denied.besides(audit.shard_path for audit in self._audits)
+        return [ShardAudit(each.path, (), f"{each.reason}. {each.remedy}.") for each in found]
 
     def _audit(self, reader: EvidenceReader, shard_path: str) -> None:
         try:
@@ -75,9 +81,15 @@ class AuditPartitions:
             # The table was dropped after it was found below the root, or cold has nothing of it any more.
 
 
-def result_of(audits: Sequence[ShardAudit], now: float, *, with_sound: bool = False) -> dict[str, Any]:
+def result_of(
+    audits: Sequence[ShardAudit],
+    now: float,
+    *,
+    with_sound: bool = False,
+    unread: Sequence[ShardAudit] = (),
+) -> dict[str, Any]:
     """The result of the module; ``now`` is the time of the audit in seconds since 1970."""
-    report = AuditReport(audits)
+    report = AuditReport(audits, unread)
     return {
         "changed": False,
         "findings": [_finding(row) for row in (report.rows if with_sound else report.findings)],

@@ -56,6 +56,28 @@ def placed(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(row["shard_path"], row["partition"]) for row in rows]
 
 
+def test_what_was_dropped_while_cold_ends_by_the_way_out_that_is_told(pair: Pair, table: Table) -> None:
+    """No server can be asked here, and only servers tell a drop from registrations that cold has lost."""
+    make_cold(pair, table)
+    for replica, names in table.registered(pair.cold, FIRST).items():
+        for name in names:
+            pair.cold.delete(f"{table.parts_path(replica)}/{name}")
+    whole = {**BACK, "shard_paths": [table.path]}
+    first, again, state, last = pair.call_all(
+        pair.task("part_move", **whole),
+        pair.task("part_move", **whole),
+        pair.task("partition_state", shard_path=table.path, partition=FIRST, state="HOT", assume_active=True),
+        pair.task("part_move", **whole),
+    )
+    assert placed(first["moved"]) == [(table.path, SECOND), (table.path, THIRD)]
+    for result in (first, again):
+        told = {row["partition"]: row for row in result["deferred"]}[FIRST]
+        assert told["gate"] == "registered"
+        assert "set State to HOT with partition_state" in told["remedy"]
+    assert (state["changed"], state["state_before"], state["state"]) == (True, "COLD", "HOT")
+    assert FIRST not in {row["partition"] for kind in ("deferred", "unchanged") for row in last[kind]}
+
+
 @pytest.mark.parametrize("legacy", [False, True], ids=["minimalistic", "legacy"])
 def test_there_and_back(pair: Pair, legacy: bool) -> None:
     table = build_table(pair.hot, f"{pair.base}/hits", TableOptions(legacy=legacy))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from kazoo.security import make_digest_acl
 
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.synthetic import MINIMALISTIC
@@ -56,6 +57,26 @@ def test_what_can_be_told_without_servers(pair: Pair, table: Table) -> None:
     }
     assert result["kinds"]["not_judged"] == 6
     assert (result["shard_paths"], result["drifted"], result["complete"]) == (2, True, False)
+
+
+@pytest.mark.parametrize("ensemble", ["hot", "cold"])
+def test_what_another_application_keeps_to_itself_is_named(pair: Pair, table: Table, ensemble: str) -> None:
+    pair.call("part_move", partitions=partitions_of(table, FIRST), **ASSUMED)
+    client = getattr(pair, ensemble)
+    client.create(f"{pair.base}/open/znode", makepath=True)
+    secret = f"{pair.base}/secret"
+    client.create(secret, acl=[make_digest_acl("alice", "wonder", all=True)])
+    try:
+        result = pair.call("partition_audit_info", root=pair.base, **SILENT)
+    finally:
+        # So that others can read the whole tree.
+        client.delete(secret)
+    assert (result["shard_paths"], result["complete"], result["kinds"]["not_judged"]) == (1, False, 6)
+    (unjudged,) = result["unjudged"]
+    assert unjudged["shard_path"] == secret
+    assert unjudged["reason"].startswith(f"The identity given to ensemble {ensemble} (127.0.0.1:")
+    assert f" may not read {secret}, so nobody knows what tables are below it. Give" in unjudged["reason"]
+    assert any(line.startswith(f"not audited: {secret}: ") for line in result["summary"])
 
 
 def test_a_table_that_is_bound_to_another_root_is_not_judged(pair: Pair, table: Table) -> None:

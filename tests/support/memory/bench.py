@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import AccessDenied
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
@@ -25,6 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Outcome,
     SetData,
     Unknown,
+    Znode,
 )
 from support.memory.client import MemoryClient
 from support.memory.memory import LEADER, ManualClock, MemoryEnsemble, MemoryStore
@@ -45,6 +47,7 @@ class HookedStore(MemoryStore):
     before, after: with each multi, before and after it is applied.
     listing: with the paths whose children are asked for.
     loses: with each multi; whether it is not applied, and its answer is lost.
+    denied: paths of znodes that the identity may not read.
     """
 
     def __init__(self, ensemble: MemoryEnsemble) -> None:
@@ -53,9 +56,16 @@ class HookedStore(MemoryStore):
         self.after: Callable[[Multi], object] = _nothing
         self.listing: Callable[[Sequence[str]], object] = _nothing
         self.loses: Callable[[Multi], object] = _nothing
+        self.denied: set[str] = set()
+
+    def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
+        """As a ZnodeReader does."""
+        self._refuse(paths)
+        return super().read(paths, absolute=absolute)
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """As a ZnodeReader does."""
+        self._refuse(paths)
         self.listing(paths)
         return super().children(paths)
 
@@ -67,6 +77,13 @@ class HookedStore(MemoryStore):
             outcomes += [Unknown("lost")] if self.loses(multi) else super().commit([multi])
             self.after(multi)
         return outcomes
+
+    def _refuse(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            if path in self.denied:
+                raise AccessDenied(
+                    f"The identity given to {self.name} may not read {path}", remedy="Correct it"
+                )
 
 
 class Listing(HookedStore):

@@ -47,11 +47,14 @@ class Run:
     seconds_ahead: float = 0.0
     root: str = DEFAULT_ROOT
 
-    def move(self, table: Table) -> ShardReport:
-        """Connect to every member of cold, as the module does before anything else, and move the table."""
+    def move(self, table: Table, report: ShardReport | None = None) -> ShardReport:
+        """Connect to every member of cold, as the module does before anything else, and move the table.
+
+        Give an empty report to keep what was done where it raises.
+        """
         with self._world() as world:
             world.cold.members()
-            return move_shard(world, table.path, table.options.partitions, ANY)
+            return move_shard(world, table.path, table.options.partitions, ANY, report)
 
     def reheat(self, table: Table) -> ShardReport:
         """Bring the table back to hot, or remove its copies."""

@@ -91,7 +91,8 @@ def _of_another_cold(partition: PartitionEvidence, replica: ReplicaEvidence) -> 
 def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     """What is registered and not active."""
     missing, missing_hot = replica.missing(only_cold(replica)), replica.missing(replica.hot)
-    aside = [part for part in (*missing, *missing_hot) if _is_detached(replica, part)]
+    aside = [part for part in missing if _is_set_aside(partition, replica, part)]
+    aside += [part for part in missing_hot if _is_detached(replica, part)]
     blocks_start = any(part in replica.cold for part in missing_hot)
     if aside:
         return _verdict(Kind.SET_ASIDE, aside)._replace(blocks_start=blocks_start)
@@ -107,7 +108,7 @@ def _only_registered(
 ) -> Verdict:
     """What cold alone registers and the disk of the replica does not have."""
     others = _others(partition, replica)
-    if any(_has(other, part) for other in others for part in missing):
+    if any(_has(partition, other, part) for other in others for part in missing):
         return _verdict(Kind.LACKS_DATA, missing)
     silent = next((other for other in others if other.active is None), None)
     if silent is not None:
@@ -122,7 +123,7 @@ def _without_data(partition: PartitionEvidence, replica: ReplicaEvidence) -> Ver
     others = _others(partition, replica)
     if replica.hot or replica.cold or any(other.hot for other in others):
         return None
-    found = [part for other in others for part in other.cold if _has(other, part)]
+    found = [part for other in others for part in other.cold if _has(partition, other, part)]
     return _verdict(Kind.LACKS_DATA, found) if found else None
 
 
@@ -201,9 +202,20 @@ def _others(partition: PartitionEvidence, replica: ReplicaEvidence) -> list[Repl
     return [each for each in partition.replicas if each.is_in_hot and each.name != replica.name]
 
 
-def _has(replica: ReplicaEvidence, part: PartName) -> bool:
+def _has(partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName) -> bool:
     """Whether the server of the replica has the part, in the table or set aside."""
-    return is_covered(part, replica.active or ()) or _is_detached(replica, part)
+    return is_covered(part, replica.active or ()) or _is_set_aside(partition, replica, part)
+
+
+def _is_set_aside(partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName) -> bool:
+    """Whether the folder has a part that only cold registers, and not for DETACH PARTITION.
+
+    A server puts a reason before the name of what it sets aside. DETACH PARTITION puts none, and leaves no
+    replica with the part. What it detached may be attached by now, and must not be put back then.
+    """
+    if part.text not in (replica.detached or ()):
+        return _is_detached(replica, part)
+    return any(is_covered(part, other.active or ()) for other in _others(partition, replica))
 
 
 def _is_detached(replica: ReplicaEvidence, part: PartName) -> bool:

@@ -145,15 +145,15 @@ _TOLD = {
         f"{_REPAIR}: it sets State to HOT",
     ),
     Kind.GHOST: _Told(
-        "State is COLD, and what cold registers is on no disk: it was dropped, or every disk has lost it",
-        f"Find out which of the two it was. {_REPAIR}: it removes the registrations and sets State to HOT",
+        "State is COLD, and what cold registers is on no disk: dropped, detached by a statement, or lost",
+        f"Find out which of these it was. {_REPAIR}: it removes the registrations and sets State to HOT",
     ),
     Kind.FORMER_TABLE: _Told(
         "cold has registrations of a former table at the same path",
         f"{_REPAIR}: it removes those that are on no disk",
     ),
     Kind.DROPPED: _Told(
-        "cold has registrations of parts that were dropped: they are on no disk, and State is not COLD",
+        "cold has registrations of dropped or detached parts: they are on no disk, and State is not COLD",
         f"{_REPAIR}: it removes them",
     ),
     Kind.ANOTHER_REPLICA: _Told(

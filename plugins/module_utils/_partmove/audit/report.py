@@ -27,10 +27,14 @@ class UnsafeReplica(NamedTuple):
 
 
 class AuditReport:
-    """The audits of several shard paths, of each path one."""
+    """The audits of several shard paths, of each path one.
 
-    def __init__(self, audits: Sequence[ShardAudit]) -> None:
-        self._audits = sorted(audits, key=lambda audit: audit.shard_path)
+    ``unread`` stands for the tables below znodes that could not be read, with the paths of these.
+    """
+
+    def __init__(self, audits: Sequence[ShardAudit], unread: Sequence[ShardAudit] = ()) -> None:
+        self._audits = sorted(audits, key=_path_of)
+        self._unread = tuple(unread)
         self.rows = _worst_first(row for audit in audits for row in audit.rows)
         """Every partition of every replica, the worst first."""
         self.findings = [row for row in self.rows if not row.verdict.kind.is_sound]
@@ -46,8 +50,8 @@ class AuditReport:
         return sorted({UnsafeReplica(row.shard_path, row.replica) for row in self._unsafe_rows()})
 
     def unjudged(self) -> list[ShardAudit]:
-        """The shard paths of which nothing could be judged, sorted."""
-        return [audit for audit in self._audits if audit.unjudged]
+        """The shard paths of which nothing could be judged, and the znodes that were not read; sorted."""
+        return sorted([*(audit for audit in self._audits if audit.unjudged), *self._unread], key=_path_of)
 
     @property
     def shard_paths(self) -> int:
@@ -148,6 +152,10 @@ class AuditReport:
             for kind in Kind:
                 if kind.is_drift and not audit.unjudged:
                     yield Sample(counted[kind], (("shard_path", audit.shard_path), ("kind", kind.value)))
+
+
+def _path_of(audit: ShardAudit) -> str:
+    return audit.shard_path
 
 
 def _worst_first(rows: Iterable[Row]) -> list[Row]:

@@ -119,7 +119,7 @@ _TOLD = {
     AdviceKind.PARTITIONS_GONE: _Told(
         "partitions have a znode and no part of any replica any more: servers keep the znode of a"
         " partition that is dropped",
-        "ALTER TABLE … FORGET PARTITION, on servers of 24.3 or later, if nothing will be inserted there"
+        "ALTER TABLE … FORGET PARTITION, on servers of 24.2 or later, if nothing will be inserted there"
         " again. Earlier servers have no way: leave them, and do not delete the znodes, or block numbers are"
         " used twice",
     ),

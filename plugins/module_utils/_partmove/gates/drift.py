@@ -57,7 +57,9 @@ def refuse_untold() -> Refusal:
         GateName.REGISTERED,
         "State is COLD and neither ensemble registers a part of it: it was dropped while it was cold, or cold"
         " has lost it, which only the servers can tell",
-        "Give clickhouse, so that they are asked, or run partition_audit_info before a server is restarted",
+        "Give clickhouse, so that they are asked; where that cannot be and system.parts of every replica has"
+        " none of it, set State to HOT with partition_state; where one has it, do not restart its server and"
+        " run partition_audit_info",
     )
 
 

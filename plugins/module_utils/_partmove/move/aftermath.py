@@ -60,8 +60,7 @@ class Aftermath:
         for each in sorted(switched.keys() & report.moved.keys() & late.keys()):
             undone = self._undo(each, switched[each])
             if undone:
-                del report.moved[each]
-                report.deferred[each] = _late_insert(late[each])
+                report.undo(each, _late_insert(late[each]))
             else:
                 report.fail(each, _not_undone(late[each]))
         for each in sorted(report.moved.keys() & gone.keys()):

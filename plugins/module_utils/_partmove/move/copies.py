@@ -32,6 +32,8 @@ class Removal(NamedTuple):
     """Ids of those that had any and have none left."""
     behind: Mapping[str, Refusal]
     """Partition id → which member of hot keeps its copies in cold."""
+    removed: Mapping[str, set[str]]
+    """Partition id → paths of the copies that were removed; one without is no key."""
 
 
 class ColdCopies:
@@ -75,11 +77,11 @@ class ColdCopies:
         AccessDenied.
         """
         ids = sorted(partition_ids)
-        had_copies: set[str] = set()
+        removed: dict[str, set[str]] = {}
         asked: set[str] = set()
         behind: dict[str, Refusal] = {}
         if not ids:
-            return Removal(had_copies, behind)
+            return Removal(set(), behind, removed)
         for _attempt in range(_ATTEMPTS):
             shard, found = self._leased.look(ids)
             now = self._leased.taken_at
@@ -91,11 +93,13 @@ class ColdCopies:
                 asked.update(returned)
                 continue
             unneeded = {each: [] if each in behind else parts for each, parts in unneeded.items()}
-            had_copies |= {each for each, parts in unneeded.items() if parts}
+            for each, parts in unneeded.items():
+                if parts:
+                    removed.setdefault(each, set()).update(part.znode.path for part in parts)
             groups = [(each, removal(part)) for each, parts in unneeded.items() for part in parts]
             if self._cold.commit(groups).is_whole():
-                gone = {each for each in had_copies if len(unneeded[each]) == len(found[each].cold_parts)}
-                return Removal(gone, behind)
+                gone = {each for each in removed if len(unneeded[each]) == len(found[each].cold_parts)}
+                return Removal(gone, behind, removed)
         raise EnsembleError(
             f"Copies of partitions {few(ids)} of {self._layout.path} could not be removed from cold",
             remedy="They do no harm while the partitions stay in hot; run again to remove them",

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -64,7 +64,7 @@ class MovedPartition(NamedTuple):
 
 @dataclass
 class ShardReport:
-    """Each partition asked for is in exactly one of the five once the run is over."""
+    """Each partition asked for is in exactly one of the first five once the run is over."""
 
     shard_path: str
     moved: dict[str, MovedPartition] = field(default_factory=dict)
@@ -75,11 +75,32 @@ class ShardReport:
     """Not moved, for a reason that a gate gives; as they were."""
     failed: dict[str, Refusal] = field(default_factory=dict)
     """Something is not as it must be; a person has to look."""
+    touched: set[str] = field(default_factory=set)
+    """Deferred or failed, and something was written of it all the same, or may have been: it was switched, or
+    copies that an earlier run had left were removed."""
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the run left anything of a partition other than it was before, or may have."""
+        return bool(self.moved or self.copies_removed or self.touched)
 
     def fail(self, partition_id: str, refusal: Refusal) -> None:
         """Take a partition from the moved ones to those that a person has to look at."""
         del self.moved[partition_id]
         self.failed[partition_id] = refusal
+        self.touched.add(partition_id)
+
+    def undo(self, partition_id: str, refusal: Refusal) -> None:
+        """Take a partition from the moved ones to the deferred ones, as its switch was undone."""
+        del self.moved[partition_id]
+        self.deferred[partition_id] = refusal
+        self.touched.add(partition_id)
+
+    def lose(self, partition_ids: Iterable[str], refusal: Refusal) -> None:
+        """Let partitions fail of which nobody knows whether they were switched."""
+        lost = sorted(partition_ids)
+        self.failed.update(dict.fromkeys(lost, refusal))
+        self.touched.update(lost)
 
     def open(self, wanted: Sequence[str]) -> list[str]:
         """Those of the wanted partitions that nothing has been said about yet."""

@@ -246,8 +246,7 @@ class ShardRun:
                     self._look_after(leased, result.shard)
         finally:
             # What was switched is known even where the lease or the ensemble was lost on the way.
-            lost = dict.fromkeys(sorted(result.unclear), self._direction.refusals.not_found_out)
-            self._report.failed.update(lost)
+            self._report.lose(result.unclear, self._direction.refusals.not_found_out)
             self._record(prepared, result)
         self._defer(leased, result.refused)
         return sorted(result.changed)

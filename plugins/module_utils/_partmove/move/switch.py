@@ -47,7 +47,7 @@ class SwitchResult:
     changed: set[str] = field(default_factory=set)
     refused: dict[str, Refusal] = field(default_factory=dict)
     unclear: set[str] = field(default_factory=set)
-    """Those whose answer was lost, where an error came before it was found out what became of them."""
+    """Those whose answer did not come, where the run ended before it was found out what became of them."""
     shard: ShardFacts | None = field(default=None, compare=False)
     """The shard path as the last group was judged by it."""
     zxids: dict[str, int] = field(default_factory=dict, compare=False)
@@ -143,12 +143,14 @@ class Switch:
     def _commit(
         self, checks: Sequence[Op], groups: Sequence[tuple[str, Sequence[Op]]], result: SwitchResult
     ) -> list[str]:
+        # A signal may end the run between the request and its answer.
+        result.unclear.update(each for each, _ops in groups)
         written = self._hot.commit(groups, checks)
         result.switched.update(written.committed)
         result.zxids.update(written.zxids)
         collided = written.rejected
+        result.unclear.intersection_update(written.unknown)
         if written.unknown:
-            result.unclear.update(written.unknown)
             collided += self._find_out(written.unknown, result)
             result.unclear.clear()
         # Only now that all outcomes are in the result may this raise.

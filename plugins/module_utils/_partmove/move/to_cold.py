@@ -44,7 +44,7 @@ def move_shard(
     half done then, and running again goes on. Give an empty report to keep what was done until then.
     """
     report = ShardReport(shard_path) if report is None else report
-    ShardRun(world, ToCold(world, options), report).carry_out(partition_ids)
+    ShardRun(world, ToCold(world, options, report), report).carry_out(partition_ids)
     return report
 
 
@@ -78,9 +78,10 @@ class ToCold:
         too_large="Merge the partition into fewer parts and run again",
     )
 
-    def __init__(self, world: World, options: GateOptions) -> None:
+    def __init__(self, world: World, options: GateOptions, report: ShardReport) -> None:
         self._world = world
         self._options = options
+        self._report = report
         self._created: dict[str, PartName] = {}
         """Paths of the copies that this run created."""
 
@@ -149,7 +150,10 @@ class ToCold:
 
     def discard(self, leased: LeasedShard, partition_ids: Collection[str]) -> bool:
         """Remove the copies of the partitions that nobody needs."""
-        return bool(ColdCopies(leased, self._created).remove_unneeded(partition_ids).gone)
+        gone, _behind, removed = ColdCopies(leased, self._created).remove_unneeded(partition_ids)
+        # What this run had made itself is as it was before.
+        self._report.touched.update(each for each, paths in removed.items() if paths - self._created.keys())
+        return bool(gone)
 
     def abandon(self, leased: LeasedShard, moved: Collection[str]) -> None:
         """Remove the copies that this run made, without a look at what cannot be read any more."""

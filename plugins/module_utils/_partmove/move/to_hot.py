@@ -173,8 +173,9 @@ class ToHot:
         own: dict[str, PartName] = {}
         refused.update(self._refuse_stray(look.shard, waited, now, own))
         passed = [each for each in partition_ids if each not in refused]
-        gone, behind = ColdCopies(leased, own).remove_unneeded(passed)
+        gone, behind, removed = ColdCopies(leased, own).remove_unneeded(passed)
         report.copies_removed.update(gone)
+        report.touched.update(removed.keys() - gone)
         rows = [{"shard_path": leased.layout.path, "partition": each} for each in sorted(gone)]
         self._world.journal.record(Event.COPIES_REMOVED, rows)
         kept = {each: behind.get(each, _copies_changed()) for each in passed if each not in gone}

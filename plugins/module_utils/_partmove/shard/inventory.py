@@ -15,7 +15,7 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from ..aligned import aligned
-from ..errors import EnsembleError, NoSuchTable
+from ..errors import AccessDenied, EnsembleError, NoSuchTable
 from ..formats.layout import ReplicaLayout, ShardLayout, is_shard_path
 from ..formats.names import PartName
 from ..formats.table_metadata import parse_table_metadata
@@ -57,43 +57,76 @@ class InventoryRow(NamedTuple):
     """Data of the partition's State znode as it is, empty where there is none."""
 
 
-def find_shard_paths(hot: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES) -> Iterator[str]:
+Denied = Callable[[str, AccessDenied], object]
+"""Is told the path of each znode whose children may not be read, and so what may be below it."""
+
+
+def find_shard_paths(
+    hot: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES, denied: Denied | None = None
+) -> Iterator[str]:
     """Shard paths at and below ``root``, nearest first and sorted within a depth.
 
     Does not look below a shard path, nor at the subtrees in ``without``; holds the paths of one
-    depth of the tree in memory. Raises EnsembleError when there is no such root.
+    depth of the tree in memory. Raises EnsembleError when there is no such root, and AccessDenied for a
+    znode that may not be read, unless ``denied`` is there to be told.
     """
-    return _walk(hot, root, without, _are_shard_paths)
+    return _walk(_Lister(hot, denied), root, without, _are_shard_paths)
 
 
 def find_paths_in_cold(
-    cold: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES
+    cold: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES, denied: Denied | None = None
 ) -> Iterator[str]:
     """Paths at and below ``root`` at which cold registers parts, in the order of `find_shard_paths`.
 
     Cold has nothing of a table but its replicas and their parts. Where it has no such root there are none.
+    Raises AccessDenied as `find_shard_paths` does.
     """
-    if cold.children([root])[0] is None:
+    lister = _Lister(cold, denied)
+    if lister.children([root])[0] is None:
         return iter(())
-    return _walk(cold, root, without, _are_paths_in_cold)
+    return _walk(lister, root, without, _are_paths_in_cold)
 
 
 _Listed = tuple[str, tuple[str, ...]]
 """A path and the names of its children."""
-_AreTables = Callable[[ZnodeReader, Sequence[_Listed]], Sequence[bool]]
+
+
+class _Lister:
+    """Lists children; a znode whose children may not be read is told, and as one without any."""
+
+    def __init__(self, reader: ZnodeReader, denied: Denied | None) -> None:
+        self.reader = reader
+        self._denied = denied
+
+    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
+        """As a ZnodeReader does; raises AccessDenied only where nobody is told."""
+        try:
+            return self.reader.children(paths)
+        except AccessDenied as error:
+            if self._denied is None:
+                raise
+            if len(paths) == 1:
+                self._denied(paths[0], error)
+                return [()]
+        # A batch is refused for one of its paths, and which others may be read is not told.
+        middle = len(paths) // 2
+        return [*self.children(paths[:middle]), *self.children(paths[middle:])]
+
+
+_AreTables = Callable[[_Lister, Sequence[_Listed]], Sequence[bool]]
 """Of each of the paths, whether it is one of those that are looked for."""
 
 
-def _walk(reader: ZnodeReader, root: str, without: Collection[str], are_tables: _AreTables) -> Iterator[str]:
+def _walk(lister: _Lister, root: str, without: Collection[str], are_tables: _AreTables) -> Iterator[str]:
     level = [root]
     while level:
         below: list[str] = []
         for paths in _batches(level):
-            found = [each for each in aligned(paths, reader.children(paths)) if each[1] is not None]
+            found = [each for each in aligned(paths, lister.children(paths)) if each[1] is not None]
             if not found and paths == [root]:
-                raise _no_root(reader, root)
+                raise _no_root(lister.reader, root)
             listed = [(path, names or ()) for path, names in found]
-            for (path, names), is_table in aligned(listed, are_tables(reader, listed)):
+            for (path, names), is_table in aligned(listed, are_tables(lister, listed)):
                 if is_table:
                     yield path
                 else:
@@ -102,11 +135,11 @@ def _walk(reader: ZnodeReader, root: str, without: Collection[str], are_tables: 
         level = sorted(path for path in below if path not in without)
 
 
-def _are_shard_paths(_reader: ZnodeReader, listed: Sequence[_Listed]) -> Sequence[bool]:
+def _are_shard_paths(_lister: _Lister, listed: Sequence[_Listed]) -> Sequence[bool]:
     return [is_shard_path(names) for _path, names in listed]
 
 
-def _are_paths_in_cold(cold: ZnodeReader, listed: Sequence[_Listed]) -> Sequence[bool]:
+def _are_paths_in_cold(cold: _Lister, listed: Sequence[_Listed]) -> Sequence[bool]:
     folders = [f"{path}/replicas" for path, names in listed if "replicas" in names and path != "/"]
     replicas = aligned(folders, cold.children(folders))
     each_replica = [f"{folder}/{name}" for folder, names in replicas for name in names or ()]

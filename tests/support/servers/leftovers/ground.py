@@ -140,14 +140,24 @@ class Scene:
     make: brings about the state of a table all of which is registered in hot.
     kinds: all that an audit says then.
     definition: of the table.
+    left: the kinds that are left after all repairs that a module makes; what is empty is sound then.
+    is_repaired: whether its repair is shown at all.
     """
 
     make: Callable[[Ground], None]
     kinds: Kinds
     definition: Definition = WITHOUT_MERGES
+    left: frozenset[Kind] = frozenset()
+    is_repaired: bool = True
 
     def __str__(self) -> str:
         return self.make.__name__
+
+    @property
+    def worst_first(self) -> list[Kind]:
+        """What an audit says of any partition of any replica."""
+        told = {kind for of_replicas in self.kinds.values() for kind in of_replicas.values()}
+        return sorted(told, key=lambda kind: kind.rank)
 
 
 @dataclass(frozen=True)

@@ -177,11 +177,13 @@ SCENES = (
         took_one_partition_for_another,
         {FIRST_MONTH: both(Kind.FOREIGN), TWELFTH_MONTH: both(Kind.FOREIGN)},
         _BY_MONTH,
+        left=frozenset({Kind.SEVERAL_COLD_PARTS}),
     ),
     Scene(
         took_one_partition_for_another_and_was_adopted,
         {FIRST_MONTH: both(Kind.COLD), TWELFTH_MONTH: both(Kind.COLD_UNMARKED)},
         _BY_MONTH,
+        left=frozenset({Kind.SEVERAL_COLD_PARTS}),
     ),
     Scene(ran_again_after_a_late_insert, _FOREIGN),
     # It wrote State of the other one twice, and nobody can tell that it never was cold.
@@ -192,5 +194,9 @@ SCENES = (
     Scene(marked_a_dropped_partition, {DAY: both(Kind.EMPTY_MARKED_COLD), OTHER: both(Kind.FOREIGN)}),
     Scene(went_on_beside_ours, {DAY: both(Kind.HOT_MARKED_COLD), OTHER: both(Kind.COPIES_LEFT)}),
     Scene(ran_before_the_table_was_made_again, {DAY: both(Kind.FORMER_TABLE), OTHER: both(Kind.DROPPED)}),
-    Scene(met_a_replica_that_had_yet_to_merge, {DAY: both(Kind.UNEVEN), OTHER: both(Kind.COPIES_LEFT)}),
+    Scene(
+        met_a_replica_that_had_yet_to_merge,
+        {DAY: both(Kind.UNEVEN), OTHER: both(Kind.COPIES_LEFT)},
+        left=frozenset({Kind.UNEVEN}),
+    ),
 )

@@ -238,11 +238,21 @@ SCENES = (
     Scene(
         replica_added_while_cold,
         {DAY: {**both(Kind.COLD), "r3": Kind.LACKS_DATA}, OTHER: {**_HOT, "r3": Kind.HOT}},
+        left=frozenset({Kind.LACKS_DATA}),
     ),
     Scene(replica_dropped_while_cold, {DAY: {**both(Kind.COLD), "r3": Kind.ANOTHER_REPLICA}, OTHER: _HOT}),
-    Scene(several_parts_moved, _of_day(Kind.SEVERAL_COLD_PARTS)),
-    # Servers from 19.17 on tell that they have it in detached: then r2 is set_aside.
-    Scene(unreadable_while_cold, {DAY: {"r1": Kind.COLD, "r2": Kind.LACKS_DATA}, OTHER: _HOT}),
+    Scene(
+        several_parts_moved,
+        _of_day(Kind.SEVERAL_COLD_PARTS),
+        left=frozenset({Kind.SEVERAL_COLD_PARTS}),
+    ),
+    # Servers from 19.17 on tell that they have it in detached: then r2 is set_aside. Nothing is left that it
+    # could be repaired from.
+    Scene(
+        unreadable_while_cold,
+        {DAY: {"r1": Kind.COLD, "r2": Kind.LACKS_DATA}, OTHER: _HOT},
+        is_repaired=False,
+    ),
     Scene(
         not_registered_for_one_replica,
         {DAY: {"r1": Kind.REGISTERED_FOR_ANOTHER, "r2": Kind.HOT}, OTHER: _HOT},

@@ -26,6 +26,37 @@ def dropped_after_one_session_with_cold_was_lost(ground: Ground) -> None:
     assert ground.registry.of(ground.table, DAY) == ({}, {"r2": [PART]})
 
 
+def detached_after_the_session_with_cold_was_lost(ground: Ground) -> None:
+    """The folders are in detached under their own names, and cold has what it had."""
+    _without_cold(ground, (0, 1), "DETACH")
+    assert [ground.table.detached(number) for number in (0, 1)] == [[PART], [PART]]
+
+
+def attached_after_the_session_with_cold_was_lost(ground: Ground) -> None:
+    """What one server attaches the other one fetches; its own folder stays in detached."""
+    detached_after_the_session_with_cold_was_lost(ground)
+    _attach(ground, 0)
+    assert [ground.table.detached(number) for number in (0, 1)] == [[], [PART]]
+    assert [len(ground.table.rows(number)) for number in (0, 1)] == [33, 33]
+
+
+def detached_where_one_disk_had_lost_it(ground: Ground) -> None:
+    """The one folder is that of r1, and what is attached on r2 is nothing."""
+    lost_from_one_disk(ground)
+    ground.table.settle()
+    ground.execute(f"ALTER TABLE {{}} DETACH PARTITION {DAY}")
+    _attach(ground, 1)
+    assert [ground.table.detached(number) for number in (0, 1)] == [[PART], []]
+    assert [len(ground.table.rows(number)) for number in (0, 1)] == [30, 30]
+
+
+def attached_where_the_disk_had_it(ground: Ground) -> None:
+    """Then it is there on both."""
+    detached_where_one_disk_had_lost_it(ground)
+    _attach(ground, 0)
+    assert [len(ground.table.rows(number)) for number in (0, 1)] == [33, 33]
+
+
 def lost_from_one_disk(ground: Ground) -> None:
     """While it was cold."""
     ground.move(DAY)
@@ -50,8 +81,17 @@ def stopped(ground: Ground) -> None:
     ground.table.servers[1].stop()
 
 
+def _attach(ground: Ground, server: int) -> None:
+    ground.execute(f"ALTER TABLE {{}} ATTACH PARTITION {DAY}", server)
+    ground.table.settle()
+
+
 def _drop_without_cold(ground: Ground, servers: tuple[int, ...]) -> None:
-    """Drop the partition after some of the servers lost their session with cold."""
+    _without_cold(ground, servers, "DROP")
+
+
+def _without_cold(ground: Ground, servers: tuple[int, ...], verb: str) -> None:
+    """Drop or detach the partition after some of the servers lost their session with cold."""
     with ZooKeeperProxy(ground.hosts[1].split(",")[0]) as proxy:
         for number in servers:
             ground.table.servers[number].restart_patched(ZooKeeperSource(proxy.address))
@@ -59,7 +99,7 @@ def _drop_without_cold(ground: Ground, servers: tuple[int, ...]) -> None:
         ground.move(DAY)
         # ClickHouse gives a session up as soon as its connection breaks.
         proxy.disconnect()
-        ground.execute(f"ALTER TABLE {{}} DROP PARTITION {DAY}")
+        ground.execute(f"ALTER TABLE {{}} {verb} PARTITION {DAY}")
 
 
 _HOT = both(Kind.HOT)
@@ -71,7 +111,16 @@ SCENES = (
         dropped_after_one_session_with_cold_was_lost,
         {DAY: {"r1": Kind.EMPTY, "r2": Kind.GHOST}, OTHER: _HOT},
     ),
-    Scene(lost_from_one_disk, {DAY: {"r1": Kind.COLD, "r2": Kind.LACKS_DATA}, OTHER: _HOT}),
+    Scene(detached_after_the_session_with_cold_was_lost, {DAY: both(Kind.GHOST), OTHER: _HOT}),
+    Scene(attached_after_the_session_with_cold_was_lost, {DAY: both(Kind.GHOST), OTHER: _HOT}),
+    Scene(detached_where_one_disk_had_lost_it, {DAY: {"r1": Kind.EMPTY, "r2": Kind.GHOST}, OTHER: _HOT}),
+    Scene(attached_where_the_disk_had_it, {DAY: {"r1": Kind.HALF_COLD, "r2": Kind.GHOST}, OTHER: _HOT}),
+    Scene(
+        lost_from_one_disk,
+        {DAY: {"r1": Kind.COLD, "r2": Kind.LACKS_DATA}, OTHER: _HOT},
+        left=frozenset({Kind.LACKS_DATA}),
+    ),
     Scene(lost_from_both_disks, {DAY: both(Kind.GHOST), OTHER: _HOT}),
-    Scene(stopped, {DAY: {"r1": Kind.COLD, "r2": Kind.NOT_JUDGED}, OTHER: _SILENT}),
+    # A server that is down keeps everything as it is.
+    Scene(stopped, {DAY: {"r1": Kind.COLD, "r2": Kind.NOT_JUDGED}, OTHER: _SILENT}, is_repaired=False),
 )

@@ -140,3 +140,29 @@ def test_one_ensemble_is_not_taken_for_two() -> None:
 def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(FormatError):
         InspectParts(DEFAULTS | options)
+
+
+def test_what_may_not_be_read_is_named_and_all_else_is_told() -> None:
+    bench = Bench()
+    bench.move()
+    bench.hot.create("/other/x", b"", makepath=True)
+    build_table(bench.hot, "/clickhouse/hers", TableOptions(partitions=(DAY,)))
+    bench.hot_store.denied = {"/other", "/clickhouse/hers/replicas/r1/parts"}
+    result = inspect(bench, shard_paths=None, root="/")
+    assert [(row["shard_path"], row["partition"]) for row in result["partitions"]] == [
+        (PATH, DAY),
+        (PATH, OTHER),
+    ]
+    assert result["unreadable"] == [
+        {
+            "shard_path": "/clickhouse/hers",
+            "reason": "The identity given to hot may not read /clickhouse/hers/replicas/r1/parts",
+            "remedy": "Correct it",
+        },
+        {
+            "shard_path": "/other",
+            "reason": "The identity given to hot may not read /other,"
+            " so nobody knows what tables are below it",
+            "remedy": "Correct it",
+        },
+    ]

@@ -98,6 +98,16 @@ def test_nothing_moved_is_no_change() -> None:
     assert not tally.result(check_mode=False, seconds=0)["changed"]
 
 
+def test_what_was_written_of_a_partition_that_was_not_moved_is_a_change() -> None:
+    tally, switched = MoveTally(1), report("/a", moved=1)
+    switched.fail("m0", LATE)
+    tally.add(switched)
+    tally.add(report("/b", unchanged=1))
+    result = tally.result(check_mode=False, seconds=0)
+    assert result["changed"]
+    assert (result["counts"]["moved"], result["counts"]["failed"]) == (0, 1)
+
+
 def back(path: str, moved: int = 0, removed: int = 0, deferred: int = 0) -> ShardReport:
     """Return the report of a way back, with that many partitions of each kind."""
     return ShardReport(

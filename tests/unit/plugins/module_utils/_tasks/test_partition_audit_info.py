@@ -152,6 +152,71 @@ def test_tables_below_a_root_and_those_that_only_cold_has() -> None:
     assert (result["shard_paths"], result["drifted"], result["complete"]) == (3, True, False)
 
 
+def test_what_may_not_be_read_is_named_and_all_else_is_judged() -> None:
+    bench = Bench()
+    bench.move()
+    for name in ("a", "other", "secret", "z"):
+        bench.hot.create(f"/{name}/x", b"", makepath=True)
+    build_table(bench.hot, "/clickhouse/hers", TableOptions(partitions=(DAY,)))
+    bench.cold.create(f"/gone/replicas/r1/parts/{PART}", MINIMALISTIC, makepath=True)
+    bench.cold.create("/theirs/replicas", b"", makepath=True)
+    # The data of the table can be read, and that of a replica of it cannot.
+    bench.hot_store.denied = {"/other", "/secret", "/clickhouse/hers/replicas"}
+    bench.cold_store.denied = {"/secret", "/theirs/replicas"}
+
+    result = audit(bench, **BELOW)
+
+    assert {kind: count for kind, count in result["kinds"].items() if count} == {
+        "another_replica": 1,
+        "cold": 2,
+        "hot": 2,
+    }
+    below = "so nobody knows what tables are below it. Correct it."
+    assert result["unjudged"] == [
+        {
+            "shard_path": "/clickhouse/hers",
+            "reason": "The identity given to hot may not read /clickhouse/hers/replicas. Correct it.",
+        },
+        {"shard_path": "/other", "reason": f"The identity given to hot may not read /other, {below}"},
+        {"shard_path": "/secret", "reason": f"The identity given to hot may not read /secret, {below}"},
+        {
+            "shard_path": "/theirs/replicas",
+            "reason": f"The identity given to cold may not read /theirs/replicas, {below}",
+        },
+    ]
+    assert (result["shard_paths"], result["complete"], result["drifted"]) == (3, False, True)
+    assert "not audited: /secret: The identity given to hot may not read /secret" in "\n".join(
+        result["summary"]
+    )
+    metrics = parsed(result["metrics"])
+    assert len(metrics["partmove_audit_unjudged"]) == 4
+    assert metrics["partmove_audit_complete"] == {(): 0}
+    assert "partmove_audit_last_complete_timestamp_seconds" not in metrics
+
+
+def test_a_root_that_may_not_be_read_is_never_fine() -> None:
+    bench = Bench()
+    bench.move()
+    bench.hot_store.denied = {"/"}
+    result = audit(bench, **BELOW)
+    # What cold has is found all the same.
+    assert (result["kinds"]["cold"], result["shard_paths"], result["complete"]) == (2, 1, False)
+    assert [each["shard_path"] for each in result["unjudged"]] == ["/"]
+    bench.hot_store.denied, bench.cold_store.denied = set(), {"/"}
+    result = audit(bench, **BELOW)
+    assert (result["kinds"]["cold"], result["shard_paths"], result["complete"]) == (2, 1, False)
+
+
+def test_cold_that_may_not_be_read_leaves_nothing_judged() -> None:
+    bench = Bench()
+    bench.move()
+    bench.cold_store.denied = {bench.part("r2").rpartition("/")[0]}
+    result = audit(bench)
+    assert (result["findings"], result["complete"], result["shard_paths"]) == ([], False, 1)
+    assert not any(result["kinds"].values())
+    assert [each["shard_path"] for each in result["unjudged"]] == [PATH]
+
+
 def test_a_table_that_goes_while_it_is_looked_for_is_passed_by() -> None:
     bench = Bench()
     bench.hot_store.listing = lambda paths: (

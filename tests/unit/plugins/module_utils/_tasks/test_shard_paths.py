@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import SameEnsemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    AccessDenied,
+    SameEnsemble,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.shard_paths import (
+    DeniedZnodes,
     shard_paths_below,
     told_apart,
 )
@@ -39,6 +43,28 @@ def test_two_ensembles_are_told_apart_by_the_first_shard_path_alone() -> None:
     # Nothing is proved by a path that hot does not have, and the others are not looked at.
     assert list(told_apart(bench.hot_store, bench.hot_store, ["/a", PATH])) == ["/a", PATH]
     assert list(told_apart(bench.hot_store, bench.cold_store, [])) == []
+
+
+def test_ensembles_are_told_apart_by_the_first_shard_path_that_may_be_read() -> None:
+    bench = Bench()
+    build_table(bench.hot, "/u", TableOptions(partitions=()))
+    bench.hot_store.denied = {"/u"}
+    passed = told_apart(bench.hot_store, bench.hot_store, ["/u", PATH])
+    assert next(passed) == "/u"
+    with pytest.raises(SameEnsemble, match=f"{PATH} was created by the same transaction in both"):
+        next(passed)
+
+
+def test_whoever_does_not_want_to_be_told_of_what_may_not_be_read_ends_there() -> None:
+    bench = Bench()
+    bench.hot.create("/secret", b"")
+    bench.hot_store.denied = {"/secret"}
+    with pytest.raises(AccessDenied, match="may not read /secret"):
+        list(shard_paths_below(bench.hot_store, "/", "/partmove"))
+    denied = DeniedZnodes()
+    assert list(shard_paths_below(bench.hot_store, "/", "/partmove", denied.tell)) == [PATH]
+    assert [each.path for each in denied.besides([PATH])] == ["/secret"]
+    assert denied.besides(["/secret"]) == denied.besides(["/"]) == []
 
 
 def test_without_cold_there_is_nothing_to_tell_apart() -> None:

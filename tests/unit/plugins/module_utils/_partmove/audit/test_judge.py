@@ -87,6 +87,28 @@ MISSING = [
     one("set aside while hot", Kind.SET_ASIDE, hot=A, detached=A),
     one("set aside twice", Kind.SET_ASIDE, state="COLD", cold=A, detached=f"unexpected_{A}_try1"),
     one("another part was set aside", Kind.NOT_ON_DISK, hot=A, detached=f"ignored_{B} ignored_9{A}"),
+    one("detached by a statement that left cold as it is", Kind.GHOST, state="COLD", cold=A, detached=A),
+    one("detached by a statement while State says hot", Kind.DROPPED, state="HOT", cold=A, detached=A),
+    Case(
+        "detached by a statement, attached elsewhere",
+        partition(
+            replica(cold=A, hot=B, disk=B, detached=A), replica("r2", cold=A, hot=B, disk=B), state="COLD"
+        ),
+        (Kind.GHOST, A),
+        (Kind.GHOST, A),
+    ),
+    Case(
+        "detached by a statement, and nothing is left of it in cold for the other replica",
+        partition(replica(cold=A, detached=A), replica("r2", detached=A), state="COLD"),
+        (Kind.GHOST, A),
+        Kind.EMPTY,
+    ),
+    Case(
+        "moved by hand on one replica, which no statement does",
+        partition(replica(cold=A, detached=A), replica("r2", cold=A, disk=A), state="COLD"),
+        (Kind.SET_ASIDE, A),
+        (Kind.COLD, A),
+    ),
     one("cold, and on no disk", Kind.GHOST, state="COLD", cold=A),
     one("dropped while State says hot", Kind.DROPPED, state="HOT", cold=A),
     one("dropped, and no State", Kind.DROPPED, cold=A),

@@ -114,3 +114,4 @@ def test_one_that_may_have_been_dropped_while_it_was_cold() -> None:
     assert refusal.gate is GateName.REGISTERED
     assert "it was dropped while it was cold, or cold has lost it" in refusal.reason
     assert refusal.remedy.startswith("Give clickhouse")
+    assert "set State to HOT with partition_state" in refusal.remedy

@@ -58,4 +58,18 @@ def test_what_nothing_was_said_of_is_open(report: ShardReport) -> None:
 def test_a_partition_that_fails_was_not_moved() -> None:
     report = ShardReport(PATH, moved={"a": MOVED})
     report.fail("a", REFUSAL)
-    assert report == ShardReport(PATH, failed={"a": REFUSAL})
+    assert report == ShardReport(PATH, failed={"a": REFUSAL}, touched={"a"})
+
+
+def test_what_was_written_of_a_partition_that_was_not_moved_is_a_change() -> None:
+    undone, lost, removed = (ShardReport(PATH) for _each in range(3))
+    undone.moved["a"] = MOVED
+    undone.undo("a", REFUSAL)
+    lost.lose({"a"}, REFUSAL)
+    removed.copies_removed.add("a")
+    assert undone == ShardReport(PATH, deferred={"a": REFUSAL}, touched={"a"})
+    assert lost == ShardReport(PATH, failed={"a": REFUSAL}, touched={"a"})
+    for report in (undone, lost, removed, ShardReport(PATH, moved={"a": MOVED})):
+        assert report.is_changed
+    kept = ShardReport(PATH, unchanged={"a"}, deferred={"b": REFUSAL}, failed={"c": REFUSAL})
+    assert not kept.is_changed

@@ -95,6 +95,63 @@ def test_what_became_of_a_switch_is_not_known() -> None:
     }
 
 
+def test_the_run_that_switched_tells_of_a_change_and_the_next_one_does_not() -> None:
+    """However the first one ends: between them there is no other."""
+    bench, report = Bench(), ShardReport(PATH)
+    store, world = bench.hot_store, bench.world
+    breaking(bench)
+    with pytest.raises(EnsembleUnreachable):
+        move_shard(bench.world, PATH, [DAY], bench.options, report)
+    assert (set(report.failed), report.is_changed) == ({DAY}, True)
+
+    bench.hot_store, bench.world = store, world
+    again = bench.move()
+    assert (again.unchanged, again.is_changed) == ({DAY}, False)
+
+
+def test_a_run_that_is_ended_before_the_answer_to_a_switch_does_not_know_of_it() -> None:
+    """A signal raises what no handler of errors takes for one."""
+
+    class Ended(BaseException):
+        pass
+
+    def end() -> None:
+        raise Ended
+
+    bench, report = Bench(), ShardReport(PATH)
+    bench.after_switch(end)
+    with pytest.raises(Ended):
+        move_shard(bench.world, PATH, [DAY], bench.options, report)
+
+    assert report.failed[DAY].reason.startswith("the answer to its switch was lost")
+    assert (report.moved, report.is_changed) == ({}, True)
+    assert bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[0] == b"COLD"
+
+
+def test_a_switch_that_was_undone_is_a_change() -> None:
+    bench = Bench()
+    bench.after_switch(lambda: bench.servers.insert(DAY))
+    report = bench.move()
+    assert report.deferred[DAY].gate is GateName.LATE_INSERT
+    assert report.is_changed
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["this run", "a killed run"])
+def test_copies_that_an_earlier_run_left_are_a_change_when_removed(killed: bool) -> None:
+    bench = Bench()
+    if killed:
+        mark(bench)
+        for replica in ("r1", "r2"):
+            create_cold(f"replicas/{replica}/parts/{PART}", bench.hot.get(bench.part(replica))[0])(bench)
+        bench.servers.mutate(DAY)
+    else:
+        bench.before_switch(lambda: bench.servers.mutate(DAY))
+    report = bench.move()
+    assert report.deferred[DAY].gate is GateName.MUTATIONS_APPLIED
+    assert PART not in bench.cold.get_children(f"{PATH}/replicas/r1/parts")
+    assert report.is_changed is killed
+
+
 def test_a_journal_that_cannot_be_written_hides_nothing() -> None:
     class Full:
         def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:

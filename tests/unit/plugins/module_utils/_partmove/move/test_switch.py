@@ -20,6 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import LeasedShard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.switch import Switch, SwitchResult
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import ToCold
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import PartitionFacts
@@ -52,7 +53,7 @@ class Switching:
         layout = ShardLayout(PATH)
         self._reader = bench.reader()
         leased = LeasedShard(bench.hot_store, bench.cold_store, self._reader, layout, self.lease)
-        direction = ToCold(bench.world, OPTIONS)
+        direction = ToCold(bench.world, OPTIONS, ShardReport(PATH))
         self._switch = Switch(leased, bench.clock, direction, self.announced.extend)
         self.prepared = self._read()
         self.multis.clear()

@@ -6,8 +6,16 @@
 
 from __future__ import annotations
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.drift import refuse_untold
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
+    AskServers,
+    AssumeActive,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.state import StateSetter
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import find_reheatable
 from support.memory.arrange import create_cold, mark
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.memory import ManualClock
@@ -51,6 +59,25 @@ def test_they_stay_where_a_server_has_the_part() -> None:
 
     assert bench.reheat(DAY).deferred[DAY].gate is GateName.ACTIVE_ON_DISK
     assert bench.cold_ensemble.data(PATH) == before
+
+
+def test_the_remedy_of_one_that_was_dropped_while_cold_and_no_server_is_asked_about() -> None:
+    """Otherwise a run over the whole shard path would defer it for ever."""
+    bench = cold_bench()
+    bench.servers.drop(DAY)
+    assert DAY in find_reheatable(bench.world, PATH)
+    assert bench.reheat(DAY).deferred[DAY] == refuse_untold()
+
+    assert set_state(bench, State.HOT) == ("COLD", "HOT")
+
+    assert DAY not in find_reheatable(bench.world, PATH)
+    assert bench.reheat(DAY).deferred[DAY].gate is GateName.PARTITION_EXISTS
+
+
+def set_state(bench: Bench, state: State) -> tuple[str, str]:
+    """State before and after, where the operator vouches for the servers."""
+    leases, servers = bench.world.leases, AssumeActive()
+    return StateSetter(bench.hot_store, bench.cold_store, leases, servers, ShardLayout(PATH)).set(DAY, state)
 
 
 def test_the_remedy_of_stray_copies_removes_them() -> None:

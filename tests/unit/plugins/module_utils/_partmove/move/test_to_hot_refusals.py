@@ -222,7 +222,9 @@ CASES = [
         lambda bench: bench.servers.drop(DAY),
         "State is COLD and neither ensemble registers a part of it: it was dropped while it was cold, or cold"
         " has lost it, which only the servers can tell",
-        "Give clickhouse, so that they are asked, or run partition_audit_info before a server is restarted",
+        "Give clickhouse, so that they are asked; where that cannot be and system.parts of every replica has"
+        " none of it, set State to HOT with partition_state; where one has it, do not restart its server and"
+        " run partition_audit_info",
     ),
     Case(
         "partition_exists",
@@ -262,6 +264,8 @@ def test_why_a_partition_was_not_brought_back(case: Case) -> None:
 
     expected = ShardReport(PATH)
     getattr(expected, case.word)[DAY] = Refusal(GateName(case.gate), case.reason, case.remedy)
+    if case.word == "failed":
+        expected.touched.add(DAY)
     assert report == expected
     assert bench.cold_ensemble.data(PATH) == cold
     is_hot = bench.hot.exists(bench.part()) is not None

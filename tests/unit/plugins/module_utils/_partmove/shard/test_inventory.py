@@ -12,6 +12,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    AccessDenied,
     EnsembleError,
     FormatError,
     NoSuchTable,
@@ -24,6 +25,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inve
     find_shard_paths,
     read_inventory,
 )
+from support.memory.bench import PATH, Bench
 from support.memory.client import MemoryClient
 from support.memory.memory import START, ManualClock, MemoryEnsemble
 from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
@@ -107,6 +109,30 @@ def test_subtrees_without_tables_and_tables_themselves_are_not_looked_into(pair:
         pair.table(path)
     assert list(find_shard_paths(pair.hot, "/")) == ["/old/x", HITS]
     assert list(find_shard_paths(pair.hot, "/", without={"/old"})) == ["/partmove/x", "/zookeeper/x", HITS]
+
+
+def test_znodes_that_may_not_be_read_are_told_and_passed_by() -> None:
+    bench = Bench()
+    names = [f"/n{number:02}" for number in range(9)]
+    for name in names:
+        bench.hot.create(f"{name}/x", b"", makepath=True)
+        bench.cold.create(f"{name}/replicas/r1/parts", b"", makepath=True)
+    told: list[str] = []
+
+    def denied(path: str, error: AccessDenied) -> None:
+        assert path in error.message
+        told.append(path)
+
+    bench.hot_store.denied = {"/n00", "/n05", "/n08", "/n03/x", "/none"}
+    assert list(find_shard_paths(bench.hot_store, "/", denied=denied)) == [PATH]
+    assert told == ["/n00", "/n05", "/n08", "/n03/x"]
+    with pytest.raises(AccessDenied):
+        list(find_shard_paths(bench.hot_store, "/"))
+
+    told.clear()
+    bench.cold_store.denied = {"/n00", "/n01/replicas", "/n02/replicas/r1", "/n03/replicas/r1/parts"}
+    assert list(find_paths_in_cold(bench.cold_store, "/", denied=denied)) == names[3:]
+    assert sorted(set(told)) == ["/n00", "/n01/replicas", "/n02/replicas/r1"]
 
 
 def test_a_root_that_is_not_there_is_refused(pair: Pair) -> None:
