@@ -94,7 +94,8 @@ def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
 
 def _serve(listener: socket.socket, *ending: TextIO) -> None:
     """Let a fork see to each that connects, until what is ``ending`` ends."""
-    while listener in select.select([listener, *ending], [], [])[0]:
+    awaited: list[socket.socket | TextIO] = [listener, *ending]
+    while listener in select.select(awaited, [], [])[0]:
         client, _address = listener.accept()
         if os.fork() == 0:
             listener.close()
