@@ -159,7 +159,10 @@ def _inventory(layout: Layout, spec: Spec) -> Mapping[str, object]:
         "ansible_package_use": "apt",
     }
     reached = {name: {"ansible_host": address} for name, address in spec.hosts.items()}
-    return {_GROUP: {"hosts": reached, "vars": how}}
+    # Else Ansible starts the Python that it runs with, whatever it is told.
+    python = os.environ.get("STAGING_INTERPRETER", sys.executable)
+    here = {"localhost": {"ansible_connection": "local", "ansible_python_interpreter": python}}
+    return {_GROUP: {"hosts": reached, "vars": how}, "ungrouped": {"hosts": here}}
 
 
 def _ssh_options(layout: Layout) -> tuple[str, ...]:
