@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import shutil
 import uuid
@@ -44,6 +45,17 @@ _SPARK_MINUTES = 3.0
 # How fast the machine is says nothing about the code.
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any_speed")
+
+
+# All that is made while tests are collected stays: to look through it for garbage is a fifth of that work.
+gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Look for garbage from now on, in what tests make alone."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -5,8 +5,8 @@
 """A plugin of pytest for tests of the domain with another Python than the one that runs all of them.
 
 What a Python lacks or does otherwise shows in any case of a test. So Hypothesis tries less, and of the
-interleavings, which take nearly all of the time, a case of each test is left with the oldest Python, which
-lacks most, and none with others: the code that they run is that of the tests beside them.
+interleavings, which take nearly all of the time, the first case of each file is left with the oldest Python,
+which lacks most, and none with others: the code that they run is that of the tests beside them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not _interleaves(item):
             kept[item.nodeid] = item
         elif sys.version_info < _AFTER_OLDEST:
-            kept.setdefault(item.nodeid.partition("[")[0], item)
+            kept.setdefault(str(item.path), item)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept.values()])
     items[:] = kept.values()
 

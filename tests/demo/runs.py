@@ -24,6 +24,7 @@ from demo.screen import Surprise
 from demo.stage import Ensembles, Server
 from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT
 from support.ansible.calls import Call, run_modules
+from support.ansible.warm_interpreter import program
 from support.servers.jvm import SMALL_SPARK_CONF
 
 PLAYBOOK = "olap.partmove.separate"
@@ -160,7 +161,7 @@ class Runs:
             "ANSIBLE_LOCAL_TEMP": str(home / "local"),
             "ANSIBLE_REMOTE_TEMP": str(home / "remote"),
             "ANSIBLE_NOCOLOR": "1",
-            "ANSIBLE_PYTHON_INTERPRETER": sys.executable,
+            "ANSIBLE_PYTHON_INTERPRETER": str(program(_COLLECTIONS)),
             "LC_ALL": "C.UTF-8",
             "TMPDIR": str(self._scratch),
             "XDG_STATE_HOME": str(self._scratch / "state"),

@@ -16,14 +16,19 @@ from demo import demo
 from demo.recording import RECORDING, read, write
 from demo.screen import Screen, Surprise
 from demo.tables import REPLICAS, TABLES
-from support.demo_run import play
+from support.demo_run import play_here
+from support.servers.spark import kept_spark, spark
+
+__all__ = ["kept_spark", "spark"]
 
 PART = re.compile(r"(/.*)/replicas/(.*)/parts/([^/_]+)_[^/]*")
 
 
-@pytest.mark.long(minutes=3)
-def test_the_recorded_demo_holds_what_it_claims(tmp_path: Path) -> None:
-    shown = play(tmp_path, "--recorded")
+@pytest.mark.usefixtures("kept_spark")
+def test_the_recorded_demo_holds_what_it_claims(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = play_here(tmp_path, monkeypatch, capsys)
 
     assert "WITHOUT CLICKHOUSE SERVERS" in shown
     assert shown.count("Not shown: this is the demo without ClickHouse servers") == 3

@@ -22,7 +22,7 @@ from typing import TextIO
 
 from .base import base, index
 from .keeper import remove_cgroups
-from .layout import Layout, Spec
+from .layout import WARM, Layout, Spec
 from .machine import StagingError, cgroup_folders, obstacle, run
 from .network import add_bridge, addresses, gateway, remove_bridge
 
@@ -154,12 +154,15 @@ def _inventory(layout: Layout, spec: Spec) -> Mapping[str, object]:
         "ansible_ssh_private_key_file": str(layout.key),
         "ansible_ssh_common_args": options,
         "ansible_control_path_dir": spec.control_path,
-        "ansible_python_interpreter": "/usr/bin/python3",
+        "ansible_python_interpreter": f"{WARM}/python3",
         # Else a host is asked for all its facts whenever a package is to be there.
         "ansible_package_use": "apt",
     }
     reached = {name: {"ansible_host": address} for name, address in spec.hosts.items()}
-    return {_GROUP: {"hosts": reached, "vars": how}}
+    # Else Ansible starts the Python that it runs with, whatever it is told.
+    python = os.environ.get("STAGING_INTERPRETER", sys.executable)
+    here = {"localhost": {"ansible_connection": "local", "ansible_python_interpreter": python}}
+    return {_GROUP: {"hosts": reached, "vars": how}, "ungrouped": {"hosts": here}}
 
 
 def _ssh_options(layout: Layout) -> tuple[str, ...]:

@@ -24,12 +24,25 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from .layout import Layout, Spec
+import ansible
+
+from support.ansible import warm_interpreter
+
+from .layout import WARM, Layout, Spec
 from .machine import mount_overlay, run
 from .network import remove_bridge
 
 _BYTECODE = Path(__file__).with_name("kept_bytecode.py")
 _PYTHON = "usr/lib/python3/dist-packages"
+# What modules import of Ansible is imported once for all tasks of a host: see the docstring of that file.
+_INTERPRETER = Path(warm_interpreter.__file__)
+_UNIT = f"""\
+[Service]
+ExecStart=/usr/bin/python3 {WARM}/{_INTERPRETER.name} /run/warm-python
+Environment=PYTHONPATH={WARM}/packages
+[Install]
+WantedBy=multi-user.target
+"""
 _SETTINGS = (
     *("--quiet", "--boot", "--register=no", "--keep-unit", "--resolv-conf=off", "--timezone=off"),
     *("--link-journal=no", "--console=pipe"),
@@ -105,7 +118,8 @@ def _boot(layout: Layout, spec: Spec, host: str, port: int) -> None:
     for group in groups:
         group.mkdir(parents=True)
     names = (f"--machine={spec.bridge}-{host}", f"--hostname={host}", f"--network-bridge={spec.bridge}")
-    nspawn = ("systemd-nspawn", *_SETTINGS, *names, "--directory", str(folder / "root"))
+    packages = f"--bind-ro={Path(ansible.__file__).parent}:{WARM}/packages/ansible"
+    nspawn = ("systemd-nspawn", *_SETTINGS, *names, packages, "--directory", str(folder / "root"))
     with layout.console(host).open("wb") as log:
         subprocess.Popen(
             ["sh", "-ec", _IN_GROUPS, "sh", *map(str, groups), "--", *nspawn],
@@ -127,10 +141,18 @@ def _write_files(root: Path, layout: Layout, spec: Spec, host: str, port: int) -
         # Python imports at its start what a file .pth says.
         f"{_PYTHON}/{_BYTECODE.name}": _BYTECODE.read_text(),
         f"{_PYTHON}/{_BYTECODE.stem}.pth": f"import {_BYTECODE.stem}\n",
+        "etc/systemd/system/warm-python.service": _UNIT,
+        f"{WARM[1:]}/{_INTERPRETER.name}": _INTERPRETER.read_text(),
+        f"{WARM[1:]}/python3": warm_interpreter.client_text("/usr/bin/python3", "/run/warm-python"),
     }
-    (root / "var/cache/kept-bytecode").mkdir()
+    for folder in ("var/cache/kept-bytecode", f"{WARM[1:]}/packages"):
+        (root / folder).mkdir(parents=True)
     for name, text in files.items():
         (root / name).write_text(text)
+    (root / WARM[1:] / "python3").chmod(0o755)
+    wanted = root / "etc/systemd/system/multi-user.target.wants"
+    wanted.mkdir(exist_ok=True)
+    (wanted / "warm-python.service").symlink_to("/etc/systemd/system/warm-python.service")
     login = root / "root/.ssh"
     login.mkdir(mode=0o700, exist_ok=True)
     shutil.copy(layout.key.with_suffix(".pub"), login / "authorized_keys")

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+WARM = "/usr/lib/warm-python"
+"""Folder of a host with the interpreter for Ansible, ``python3``."""
+
 
 @dataclass(frozen=True)
 class Spec:

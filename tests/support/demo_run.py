@@ -2,25 +2,87 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the demo as a person does, and checks what it shows with servers and without."""
+"""Runs the demo, and checks what it shows with servers and without."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from datetime import datetime
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
-from support.ansible.calls import COLLECTIONS, ROOT
+import pytest
+
+from demo import demo
+from demo.runs import Runs, Separation
+from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT as TABLES_ROOT
+from partition_classify.job import main as classify
+from support.ansible.calls import COLLECTIONS, ROOT, Call, run_modules
 
 
-def play(folder: Path, *options: str) -> str:
-    """Run the demo, check what it always shows, and return all that it has shown."""
+class RunsHere(Runs):
+    """Does what the playbook separate.yml does, without Ansible, in the Spark of this process."""
+
+    def separate(
+        self, name: str, as_of: datetime, readiness: Mapping[str, Any], *, check: bool = False
+    ) -> Separation:
+        """Classify, and move what the plan says is cold."""
+        files = {
+            "policy": (self._scratch / "policy.yml", POLICY),
+            "connections": (self._scratch / "connections.json", json.dumps(self._connections)),
+        }
+        for path, text in files.values():
+            path.write_text(text)
+        plan = self._scratch / ("checked.jsonl" if check else "plan.jsonl")
+        output = StringIO()
+        with (self._logs / f"{name}.log").open("w") as log, redirect_stdout(output), redirect_stderr(log):
+            status = classify(
+                [
+                    *(f"--{option}={path}" for option, (path, _text) in files.items()),
+                    *(f"--root={TABLES_ROOT}", f"--plan={plan}", f"--as-of={as_of.isoformat()}"),
+                    f"--report={self._logs.resolve() / f'{name}-report'}",
+                ]
+            )
+        assert status == 0, (self._logs / f"{name}.log").read_text()
+        options = {"plan": str(plan), "min_age": f"{COLD_AFTER_SECONDS}s", **readiness}
+        (moved,) = run_modules(Call("part_move", {**self._connections, **options}, check))
+        assert not moved["failed"], moved
+        return Separation(json.loads(output.getvalue()), moved)
+
+
+def play_here(folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    """Run the demo without ClickHouse in this process, check what it always shows, and return all of that.
+
+    What Ansible has to do with it the demo with servers shows.
+    """
+    logs, scratch = folder / "logs", folder / "scratch"
+    scratch.mkdir()
+    patch.setattr(demo, "Runs", RunsHere)
+    patch.setattr(sys, "argv", ["demo.py", "--recorded", "--logs", str(logs)])
+    patch.setattr(tempfile, "tempdir", str(scratch))
+
+    status = demo.main()
+
+    shown = capsys.readouterr()
+    assert (status, shown.err) == (0, ""), shown.out + shown.err
+    _check(shown.out, logs, scratch)
+    return shown.out
+
+
+def play(folder: Path) -> str:
+    """Run the demo as a person does, check what it always shows, and return all that it has shown."""
     logs, scratch = folder / "logs", folder / "scratch"
     scratch.mkdir()
 
     done = subprocess.run(
-        [sys.executable, "-m", "demo.demo", *options, "--logs", str(logs)],
+        [sys.executable, "-m", "demo.demo", "--logs", str(logs)],
         cwd=ROOT,
         env={
             **os.environ,
@@ -33,13 +95,17 @@ def play(folder: Path, *options: str) -> str:
     )
 
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    assert "16 moved, 1 deferred, 0 failed, 0 unchanged" in done.stdout
-    assert "20191213   HOT    r1 2, r2 2  -" in done.stdout
-    assert "20191214   COLD   -           r1 1, r2 1" in done.stdout
-    assert "All of that held" in done.stdout
+    _check(done.stdout, logs, scratch)
+    return done.stdout
+
+
+def _check(shown: str, logs: Path, scratch: Path) -> None:
+    assert "16 moved, 1 deferred, 0 failed, 0 unchanged" in shown
+    assert "20191213   HOT    r1 2, r2 2  -" in shown
+    assert "20191214   COLD   -           r1 1, r2 1" in shown
+    assert "All of that held" in shown
     assert (logs / "3-move.log").exists()
     report = logs / "3-move-report" / "report.html"
-    assert f"\n   {report}\n" in done.stdout
+    assert f"\n   {report}\n" in shown
     assert "jason" in report.read_text(encoding="utf-8")
     assert [path.name for path in scratch.iterdir() if path.name.startswith("partmove")] == []
-    return done.stdout

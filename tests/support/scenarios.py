@@ -15,6 +15,8 @@ import pytest
 
 from staging.hosts import destroy
 from staging.machine import ROOT, STAGING, obstacle
+from support.ansible.calls import COLLECTIONS
+from support.ansible.warm_interpreter import program
 
 SCENARIOS = sorted(path.parent.name for path in ROOT.glob("extensions/molecule/*/molecule.yml"))
 
@@ -57,6 +59,7 @@ def _molecule(name: str) -> subprocess.CompletedProcess[str]:
             "NO_COLOR": "1",
             "LC_ALL": "C.UTF-8",
             "STAGING_OWNER": str(os.getpid()),
+            "STAGING_INTERPRETER": str(program(COLLECTIONS)),
         },
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -4,10 +4,10 @@
 
 """An interpreter for Ansible that has imported what modules import, which takes most of their time.
 
-Ansible starts `program()` with what it has packed. That hands its streams, folder and environment to a
-process that waits, a fork of which runs what was packed; its modules come from there, apart from what was
-imported already. Tests of the packing use the interpreter itself. This file is the program of the process
-that waits as well.
+Ansible starts a client with what it has packed, in a file or on the standard input. That hands its streams,
+folder and environment to a process that waits, a fork of which runs what was packed; its modules come from
+there, apart from what was imported already. Tests of the packing use the interpreter itself. This file is the
+program of the process that waits as well, on this machine and on the hosts of scenarios.
 """
 
 from __future__ import annotations
@@ -27,23 +27,29 @@ import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from types import ModuleType
+from typing import TextIO
 
 # It imports nothing that would take as long as what it is for saves.
 _CLIENT = """\
 #!{python} -IS
 import posix, sys
 
-if len(sys.argv) != 2 or "/AnsiballZ_" not in sys.argv[1]:
+packed = sys.argv[1] if len(sys.argv) == 2 else ""
+if sys.argv[1:] and "/AnsiballZ_" not in packed:
     posix.execv({python!r}, [{python!r}, *sys.argv[1:]])
 
 import _socket
 
 streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
 server = _socket.socket(_socket.AF_UNIX)
-server.connect({address!r})
+try:
+    server.connect({address!r})
+except OSError:
+    posix.execv({python!r}, [{python!r}, *sys.argv[1:]])
 server.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
 environment = [name + b"=" + value for name, value in posix.environ.items()]
-server.sendall(b"\\0".join([sys.argv[1].encode(), posix.getcwdb(), *environment]))
+server.sendall(b"\\0".join([packed.encode(), posix.getcwdb(), *environment]))
 server.shutdown(_socket.SHUT_WR)
 posix._exit(int(server.recv(16) or 1))
 """
@@ -55,7 +61,7 @@ def program(collections: Path) -> Path:
     """Return the path of the interpreter; it can be used until this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="interpreter-"))
     address, client = folder / "socket", folder / "python3"
-    client.write_text(_CLIENT.format(python=sys.executable, address=str(address)))
+    client.write_text(client_text(sys.executable, str(address)))
     client.chmod(0o755)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(address))
@@ -74,6 +80,11 @@ def program(collections: Path) -> Path:
     return client
 
 
+def client_text(python: str, address: str) -> str:
+    """Return the program that Ansible starts instead of ``python``; it is ``python`` where nobody listens."""
+    return _CLIENT.format(python=python, address=address)
+
+
 def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
     assert process.stdin is not None
     process.stdin.close()
@@ -81,9 +92,10 @@ def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _serve(listener: socket.socket) -> None:
-    """Let a fork see to each that connects, until the standard input ends."""
-    while listener in select.select([listener, sys.stdin], [], [])[0]:
+def _serve(listener: socket.socket, *ending: TextIO) -> None:
+    """Let a fork see to each that connects, until what is ``ending`` ends."""
+    awaited: list[socket.socket | TextIO] = [listener, *ending]
+    while listener in select.select(awaited, [], [])[0]:
         client, _address = listener.accept()
         if os.fork() == 0:
             listener.close()
@@ -116,25 +128,62 @@ def _answer(client: socket.socket) -> None:
     os.environ.update(dict(each.split("=", 1) for each in environment))
     tempfile.tempdir = None  # That of the environment.
     sys.argv = [packed]
-    sys.path[0] = str(Path(packed).parent)
-    runpy.run_path(packed, run_name="__main__")
+    if packed:
+        sys.path[0] = str(Path(packed).parent)
+        runpy.run_path(packed, run_name="__main__")
+    else:
+        _run_input()
 
 
-def _import_all(collections: str) -> None:
+def _run_input() -> None:
+    """Run the program on the standard input, as Python itself does."""
+    with open(0, "rb", closefd=False) as stream:
+        source = stream.read()
+    main = ModuleType("__main__")
+    sys.modules["__main__"] = main
+    sys.path[0] = ""
+    exec(compile(source, "<stdin>", "exec"), main.__dict__)
+
+
+def _import_ansible() -> None:
     for name in ("basic", "urls", "_internal._ansiballz._loader"):
         with suppress(ImportError):
             importlib.import_module(f"ansible.module_utils.{name}")
+
+
+def _import_tasks(collections: str) -> None:
     sys.path.insert(1, collections)
     tasks = importlib.import_module("ansible_collections.olap.partmove.plugins.module_utils._tasks")
     for found in pkgutil.iter_modules(tasks.__path__):
         importlib.import_module(f"{tasks.__name__}.{found.name}")
     sys.path.remove(collections)
+
+
+def _serve_host(address: str) -> None:
+    """Listen until the host ends, for root alone. What is of the collection comes packed from Ansible."""
+    _import_ansible()
+    gc.freeze()
+    with socket.socket(socket.AF_UNIX) as listener:
+        os.umask(0o077)
+        listener.bind(address)
+        os.umask(0o022)
+        listener.listen(64)
+        _serve(listener)
+
+
+def _serve_machine(listener: int, collections: str) -> None:
+    """Listen until the standard input ends."""
+    _import_ansible()
+    _import_tasks(collections)
     # Else each fork would look through, and so copy, all of it when it ends.
     gc.freeze()
+    _serve(socket.socket(fileno=listener), sys.stdin)
 
 
 if __name__ == "__main__":
     # Not beside this file.
     sys.path[0] = ""
-    _import_all(sys.argv[2])
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    if sys.argv[1].startswith("/"):
+        _serve_host(sys.argv[1])
+    else:
+        _serve_machine(int(sys.argv[1]), sys.argv[2])

@@ -14,8 +14,11 @@ ARCHIVES = Path(__file__).resolve().parents[3] / "build" / "classes"
 SPARK = "spark.jsa"
 ZOOKEEPER = "zookeeper.jsa"
 
+LITTLE_COMPILED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""The options for Java that have nothing to do with archives, as one text."""
+
 # Where an archive is of no use Java warns on the standard output, which is the program's.
-_QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xlog:disable")
+_QUICK = (*LITTLE_COMPILED.split(), "-Xshare:auto", "-Xlog:disable")
 
 
 def small_jvm(archive: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from support.ansible.calls import run_playbook, write_playbook
 from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role, role_variables
 from support.ansible.role_runs import changed
 from support.files.snapshot_files import GeneratedTree, write_generated
-from support.servers.jvm import SMALL_SPARK_SETTINGS
+from support.servers.jvm import LITTLE_COMPILED, SMALL_SPARK_SETTINGS
 
 __all__ = ["role"]
 
@@ -51,7 +51,8 @@ def test_failure_of_the_job_is_shown_and_no_secret(role: Role) -> None:
 
 def test_archive_of_classes_is_made_once_and_does_no_harm(role: Role, tmp_path: Path) -> None:
     archive = tmp_path / "classes.jsa"
-    options = {"class_archive": str(archive), "spark_conf": SMALL_SPARK_SETTINGS}
+    conf = SMALL_SPARK_SETTINGS | {"spark.driver.extraJavaOptions": LITTLE_COMPILED}
+    options = {"class_archive": str(archive), "spark_conf": conf}
     assert changed(role.run("--check", **options)) == 1
     assert not archive.exists()
     assert changed(role.run(**options)) == 1
