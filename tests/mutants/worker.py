@@ -129,6 +129,9 @@ def _run_here(request: Request, writer: int, output: int) -> None:
             "no:cacheprovider",
             "-p",
             "no:xdist",
+            # The fork ends without closing what it has of its parent, which says nothing of the tests.
+            "-p",
+            "no:unraisableexception",
             "-W",
             "ignore::pytest.PytestAssertRewriteWarning",
         ]
