@@ -66,7 +66,9 @@ def move_several_parts(table: ReplicatedTable, mover: Mover) -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "arrange"), [("late-insert", insert_late), ("rewrite", move_several_parts)], ids=str
+    ("page", "arrange"),
+    [("late-insert", insert_late), ("rewrite", move_several_parts)],
+    ids=["late-insert", "rewrite"],
 )
 def test_parts_are_merged_while_the_partition_is_hot(
     table: ReplicatedTable,
