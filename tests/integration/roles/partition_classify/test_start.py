@@ -127,17 +127,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
-def test_a_disk_of_spark_that_is_too_small_for_the_snapshot(submission: Submission, small_disk: Path) -> None:
-    (snapshot,) = (submission.folder / "hot" / "version-2").glob("snapshot.*")
-    os.truncate(snapshot, 64 << 20)
-    lines, reason = submission.run(f"--conf=spark.local.dir={small_disk}")
-    assert re.match(
-        f"{small_disk}: Spark keeps rows there while it sorts them, and [\\d.]+ kB are free, ", reason
-    )
-    assert "where snapshots of 67.1 MB need 2.1 MB at the least. Make room, or name larger folders" in reason
-    assert lines == [reason]
-
-
 def test_a_disk_of_spark_that_is_full(submission: Submission, small_disk: Path) -> None:
     _lines, reason = submission.run(f"--conf=spark.local.dir={small_disk}")
     assert reason.startswith("A disk that Spark keeps temporary files on is full: ")
