@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .delegating import DelegatingStore
 from .ports import Clock, ZnodeReader, ZnodeStore
-from .znodes import Found, Multi, Outcome, Query, Znode
+from .znodes import Found, Query, Znode
 
 
 class Interrupted(BaseException):
@@ -36,7 +36,10 @@ class Interruption:
 
 
 class InterruptibleStore(DelegatingStore):
-    """A store that can be interrupted before each of its operations."""
+    """A store that can be interrupted before each of its reads.
+
+    Not before a write: whoever is about to write would have to tell that nothing was written.
+    """
 
     def __init__(self, store: ZnodeStore, interruption: Interruption) -> None:
         super().__init__(store)
@@ -66,11 +69,6 @@ class InterruptibleStore(DelegatingStore):
         """A direct connection to each member."""
         self._interruption.check()
         return super().members()
-
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
-        """Send the multis; one outcome each."""
-        self._interruption.check()
-        return super().commit(multis)
 
 
 class InterruptibleClock:

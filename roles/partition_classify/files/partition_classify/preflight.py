@@ -23,8 +23,8 @@ from .zookeeper_files.folders import DataFolder, list_files
 # Spark's own defaults.
 _DRIVER_MEMORY = "1g"
 _LOCAL_DIR = "/tmp"
-# A job that was measured kept 9 bytes on disk of each part that is alone in its partition, and less of others.
-# A part has 1 to 3 znodes of some 250 bytes in a snapshot.
+# A job that was measured kept 9 bytes on disk of each part that is alone in its partition, less of others. A
+# part has 1 to 3 znodes of some 250 bytes in a snapshot.
 _SHARE_OF_SNAPSHOT = 32
 # Java has its code and its threads besides its heap; each task has a Python.
 _JAVA_BESIDES = 500 << 20
