@@ -59,7 +59,8 @@ _READ = 1 << 16
 @cache
 def program(collections: Path) -> Path:
     """Return the path of the interpreter; it can be used until this process ends."""
-    folder = Path(tempfile.mkdtemp(prefix="interpreter-"))
+    # The path of a socket has 107 bytes at most, and TMPDIR may be longer than that.
+    folder = Path(tempfile.mkdtemp(prefix="interpreter-", dir="/tmp"))
     address, client = folder / "socket", folder / "python3"
     client.write_text(client_text(sys.executable, str(address)))
     client.chmod(0o755)
