@@ -190,13 +190,14 @@ class ZooKeeperProxy:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port)
 
     async def _close(self) -> None:
+        # asyncio leaves a connection open that is just being accepted when the server closes.
+        while accepting := asyncio.all_tasks() - self._tasks - {asyncio.current_task()}:
+            await asyncio.wait(accepting)
         if self._server is not None:
             self._server.close()
-        # Among the others are connections that were accepted and not handed over to us yet.
-        while others := asyncio.all_tasks() - {asyncio.current_task()}:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.wait(others)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         # Also those whose task never began, and those that still have something to send.
         for writer in self._writers:
             writer.transport.abort()
@@ -224,9 +225,13 @@ class ZooKeeperProxy:
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
-        task = self._loop.create_task(self._serve(reader, writer))
+        self._begin(self._serve(reader, writer))
+
+    def _begin(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -244,8 +249,8 @@ class ZooKeeperProxy:
         link = _Link(writer, to_server)
         self._links.add(link)
         ways = [
-            asyncio.ensure_future(self._requests(reader, link)),
-            asyncio.ensure_future(self._replies(from_server, link)),
+            self._begin(self._requests(reader, link)),
+            self._begin(self._replies(from_server, link)),
         ]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
