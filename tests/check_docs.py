@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Show that ansible-doc can read every module, inventory plugin, filter and role of the collection."""
+"""Show that ansible-doc can read every module, plugin and role of the collection that has a page."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def documented_files() -> dict[str, set[str]]:
     return {
         "module": _stems(plugins.glob("modules/[a-z]*.py")),
         "inventory": _stems(plugins.glob("inventory/[a-z]*.py")),
+        "lookup": _stems(plugins.glob("lookup/[a-z]*.py")),
         "filter": _stems(plugins.glob("filter/[a-z]*.py")),
         "role": {path.parent.parent.name for path in ROOT.glob("roles/*/meta/argument_specs.yml")},
     }

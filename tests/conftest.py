@@ -10,7 +10,7 @@ import gc
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
@@ -23,7 +23,6 @@ from kazoo.client import KazooClient
 
 from support.servers.clickhouse import (
     ClickHouseCluster,
-    ClickHouseServer,
     ClusterMaker,
     ServerOptions,
     ZooKeeperSource,
@@ -31,7 +30,11 @@ from support.servers.clickhouse import (
     cluster,
 )
 from support.servers.kazoo_client import connected
+from support.servers.modern.library import NoModernEngine, engine_library
+from support.servers.modern.server import ModernShard, ModernShardMaker, modern_shard
 from support.servers.process import ServerError
+from support.servers.reaper import Reaper
+from support.servers.sql_server import SqlServer
 from support.servers.zookeeper import Ensemble, EnsembleOptions, Member
 
 if TYPE_CHECKING:
@@ -45,6 +48,21 @@ _SPARK_MINUTES = 3.0
 # How fast the machine is says nothing about the code.
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any_speed")
+
+
+_REAPER = pytest.StashKey[Reaper]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have Spark ended where this run is killed; what workers start belongs to the run that started them."""
+    if not hasattr(config, "workerinput"):
+        config.stash[_REAPER] = Reaper()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let the run end by itself."""
+    if _REAPER in config.stash:
+        config.stash[_REAPER].dismiss()
 
 
 # All that is made while tests are collected stays: to look through it for garbage is a fifth of that work.
@@ -144,6 +162,44 @@ def start_cluster(clickhouse: str, tmp_path: Path) -> Iterator[ClusterMaker]:
         yield start
 
 
+@pytest.fixture(scope="session")
+def modern_engine() -> None:
+    """Skip the test, with the reason, where servers of a modern ClickHouse cannot be had."""
+    try:
+        engine_library()
+    except NoModernEngine as error:
+        pytest.skip(f"NOT RUN: {error}. See docs/modern-server.md.")
+
+
+@pytest.fixture
+def start_modern(modern_engine: None, tmp_path: Path) -> Iterator[ModernShardMaker]:
+    """Return a function that starts modern servers for this test; see ModernShardMaker."""
+    with ExitStack() as stack:
+
+        def start(
+            zookeeper: ZooKeeperSource,
+            auxiliary: Mapping[str, ZooKeeperSource] | None = None,
+            replicas: int = 2,
+        ) -> ModernShard:
+            folder = tmp_path / f"modern-{uuid.uuid4().hex[:6]}"
+            return stack.enter_context(modern_shard(folder, zookeeper, auxiliary, replicas))
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def modern(
+    modern_engine: None,
+    hot_ensemble: Ensemble,
+    cold_ensemble: Ensemble,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[ModernShard]:
+    """Two modern servers for the tests of one module; the auxiliary ensemble is called `cold`."""
+    hot, cold = ZooKeeperSource(hot_ensemble.connect_string), ZooKeeperSource(cold_ensemble.connect_string)
+    with modern_shard(tmp_path_factory.mktemp("modern"), hot, {"cold": cold}) as shard:
+        yield shard
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, or one worker would be at it when the others have nothing to do.
 
@@ -191,13 +247,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-def _servers(item: pytest.Function) -> list[Member | ClickHouseServer]:
-    servers: list[Member | ClickHouseServer] = []
+def _servers(item: pytest.Function) -> list[Member | SqlServer]:
+    servers: list[Member | SqlServer] = []
     for value in item.funcargs.values():
         if isinstance(value, Ensemble):
             servers += value.members
-        elif isinstance(value, ClickHouseCluster):
+        elif isinstance(value, (ClickHouseCluster, ModernShard)):
             servers += value.servers
-        elif isinstance(value, ClickHouseServer):
+        elif isinstance(value, SqlServer):
             servers.append(value)
     return servers

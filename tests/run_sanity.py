@@ -5,8 +5,8 @@
 """Run every `ansible-test sanity` test on a copy of the tracked files, with no ignored finding.
 
 The ansible-core is that of the Python that runs this. What concerns managed hosts is compiled with every
-Python at hand, and imported with the oldest, the newest and that which runs this. Arguments are handed on:
-with `--test compile`, only that test is run.
+Python at hand, and imported with the oldest and the newest. Arguments are handed on: with `--test compile`,
+only that test is run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from ansible_test._internal.constants import SUPPORTED_PYTHON_VERSIONS
 from ansible_test._internal.host_configs import VirtualPythonConfig
 from ansible_test._internal.python_requirements import get_venv_packages
 
-from compat.pythons import OWN, SUPPORTED, find_pythons
+from compat.pythons import SUPPORTED, find_pythons
+from compat.venvs import folder_of_pip
 
 ROOT = Path(__file__).resolve().parent.parent
 # What ansible-test keeps here belongs to one release of it.
@@ -38,16 +39,13 @@ PROGRAMS = {"shellcheck": "shellcheck", "pwsh": "pslint"}
 # Ansible loads.
 OF_PYLINT = ("plugins/", "roles/")
 
-# ansible-test gets pip for its virtual environments with a script from a server of its own. This
-# stands in for that script and takes the same version of pip from the package index, once for all of them.
+# ansible-test gets pip for its virtual environments, a dozen of them, with a script from a server of its own.
+# This stands in for that script: all of them use one pip of the same version, compiled once for each Python.
 BOOTSTRAP = """\
-import runpy
-import sys
+import sysconfig
 
-sys.path.insert(0, {wheel!r})
-options = [option for option in sys.argv[1:] if option not in ("--no-setuptools", "--no-wheel")]
-sys.argv = ["pip", "install", "--no-compile", "--no-index", "--find-links", {folder!r}, *options]
-runpy.run_module("pip", run_name="__main__")
+with open(sysconfig.get_path("purelib") + "/pip.pth", "w") as file:
+    file.write({folder!r} + "\\n")
 """
 
 
@@ -60,8 +58,9 @@ def main() -> int:
             print(f"sanity: NOT RUN: {test}, because {program} is not installed")
     if sys.argv[1:]:
         return ansible_test(*sys.argv[1:])
-    # Each file is imported anew, which takes long. With Pythons between these, modules themselves are run.
-    importing = dict.fromkeys((pythons[0], OWN, pythons[-1]))
+    # Each file is imported anew, which takes long. With the Pythons between these, that of the tests among
+    # them, modules and plugins themselves are run.
+    importing = dict.fromkeys((pythons[0], pythons[-1]))
     targets = [option for version in importing for option in ("--target-python", version)]
     return (
         ansible_test("--skip-test", "import", "--skip-test", "pylint")
@@ -125,12 +124,8 @@ def provide_pip(python: str) -> None:
     """Put the stand-in for the bootstrap script where ansible-test looks for it first."""
     version = get_venv_packages(VirtualPythonConfig(version=python))["pip"]
     script = HOME / ".ansible" / "test" / "cache" / f"get_pip_{version.replace('.', '_')}.py"
-    wheel = WORK / f"pip-{version}-py3-none-any.whl"
-    if not wheel.exists():
-        download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(WORK)]
-        subprocess.run([*download, f"pip=={version}"], check=True)
     script.parent.mkdir(parents=True, exist_ok=True)
-    script.write_text(BOOTSTRAP.format(wheel=str(wheel), folder=str(WORK)))
+    script.write_text(BOOTSTRAP.format(folder=str(folder_of_pip(version))))
 
 
 if __name__ == "__main__":

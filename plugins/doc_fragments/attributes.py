@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Documentation of what modules promise."""
+"""Documentation of what modules promise, and of the Pythons that they take."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ class ModuleDocFragment:
         description: Target OS/families that can be operated against.
         platforms: posix
         support: full
+    requirements:
+      - Python 3.9 or later on the host that the module runs on
 """
 
     READ_ONLY = r"""

@@ -11,11 +11,11 @@ short_description: Tell what fills a ZooKeeper ensemble, and what of it need not
 version_added: 0.1.0
 description:
   - Reads every znode of the ensemble of a ClickHouse cluster and adds them up by kind, by table, by replica
-    and, what is in no table, by path. Says of some what may be done so that there are fewer, with the reason
-    and the statements.
+    and, what is in no table, by path. For some it tells how to have fewer of them, with the reason and the
+    statements to give.
   - Works with every ClickHouse, whether or not it knows a cold ensemble. Nothing is written.
-  - With O(clickhouse) servers are asked which tables they have, and tables that no server has are told of.
-    That is not judged where one of them does not answer, or where there are servers that were not named.
+  - With O(clickhouse) servers are asked which tables they have, and tables that no server has are reported.
+    Nothing is said about that where one of them does not answer, or where servers were not named.
   - The answer describes a tree that servers go on changing while it is read. To put no load on an ensemble,
     let the role P(olap.partmove.partmove_census#role) read copies of its files instead.
 author:
@@ -50,11 +50,13 @@ options:
     type: str
     default: 7d
   stuck_after:
-    description: How old an entry of a queue, or a mutation that is not finished, has to be to be told of.
+    description:
+      - From which age on an entry of a queue, a mutation that is not finished, or the last change of a table
+        that no server has, is reported.
     type: str
     default: 1d
   unused_after:
-    description: How old a partition without parts has to be to be told of.
+    description: From which age on a partition without parts is reported.
     type: str
     default: 30d
   queue_length:
@@ -120,6 +122,24 @@ as_of:
   returned: success
   type: str
   sample: "2026-11-22T07:00:00.000Z"
+complete:
+  description: Whether all znodes could be read.
+  returned: success
+  type: bool
+denied:
+  description:
+    - What the identity may not read. Neither these znodes nor what is below them is counted. Of a table that
+      they are in nothing is told that they may make untrue.
+  returned: success
+  type: dict
+  contains:
+    znodes:
+      description: How many znodes may not be read.
+      type: int
+    paths:
+      description: Their paths, the first 1000 that were met, sorted.
+      type: list
+      elements: str
 znodes:
   description:
     - How many znodes there are. The ensemble counts its root twice, so that C(zk_znode_count) is one more.
@@ -167,6 +187,9 @@ tables:
     bytes:
       description: Bytes of their paths and data.
       type: int
+    complete:
+      description: Whether all of its znodes could be read.
+      type: bool
     kinds:
       description: Kinds with their numbers of znodes.
       type: dict

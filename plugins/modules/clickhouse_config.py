@@ -11,20 +11,22 @@ short_description: Put the cold ensemble into the configuration of a ClickHouse 
 version_added: 0.1.0
 description:
   - Sees to it that the configuration of a ClickHouse server has C(<cold_zookeeper>) with the given members
-    and settings, or C(<zookeeper>), which is written the same way, or that it does not have it.
-  - Files are never written anew. Bytes are put in or taken out where they must, and everything else stays as
-    it is, with its comments, blank lines, line ends, byte order mark and encoding. The result is read again
-    before it is written, and refused if anything but the element is different, or if a server would not
-    find the element in it.
+    and settings, or that it does not have it. C(<zookeeper>) and the ensembles in C(<auxiliary_zookeepers>)
+    are written the same way.
+  - Files are never written anew. Bytes are inserted or removed where the element is, and all others stay as
+    they are, also comments, blank lines, line ends, byte order mark and encoding. The result is read again
+    before it is written, and refused if anything but the element is different, or if a server would not find
+    the element in it.
   - An element may be in any file that the server merges, in several of them, or be replaced in one. An
     optional reference that has no value yields to a section, as it does in the server. What only a running
-    server can resolve, such as C(from_env), is let be, and a warning tells why members were not compared.
+    server can resolve, such as C(from_env), is left alone, and a warning tells why members were not compared.
   - An element that is there is changed where it is, in the file and in the style it was written in. The
     options O(style), O(substitution) and O(drop_in) only count for one that is not there yet.
   - With O(state=absent), what this module has put in is taken out so that the files are what they were
     before, byte for byte.
 notes:
-  - ClickHouse reads these elements when it starts. This module does not restart it.
+  - ClickHouse reads these elements when it starts, and newer servers C(<auxiliary_zookeepers>) a moment after
+    it has changed. This module does not restart it.
   - Hot and cold with a common address are refused. One member with two names is not seen.
   - A file is replaced as a whole. Where it has other names (hard links), these keep what was there before,
     and a warning tells so.
@@ -53,10 +55,16 @@ options:
     type: path
     default: /etc/clickhouse-server/config.xml
   element:
-    description: Which ensemble the options are about.
+    description: Which ensemble the options are about; in V(auxiliary_zookeepers) the one called O(name).
     type: str
-    choices: [cold_zookeeper, zookeeper]
+    choices: [cold_zookeeper, zookeeper, auxiliary_zookeepers]
     default: cold_zookeeper
+  name:
+    description:
+      - The name of the ensemble in C(<auxiliary_zookeepers>), by which tables refer to it. V(default) is the
+        hot ensemble for a server, and refused.
+      - Needed with O(element=auxiliary_zookeepers), and refused with any other.
+    type: str
   state:
     description: Whether the configuration is to have the element.
     type: str
@@ -103,9 +111,10 @@ options:
     choices:
       auto: V(incl) where every server finds a substitution, and else V(drop_in). Older servers such as
         18.16 find them below C(<yandex>) only, and the file has to be known, so C(<include_from>) has to name
-        it with its whole path.
+        it with its whole path. In C(<auxiliary_zookeepers>) it is always V(drop_in).
       incl: The members under a name of their own in the file of substitutions, which C(<include_from>) names
-        or else is C(/etc/metrika.xml), and in O(path) an element that refers to that name.
+        or else is C(/etc/metrika.xml), and in O(path) an element that refers to that name. Not for
+        C(<auxiliary_zookeepers>).
       inline: The element with its members in O(path).
       drop_in: The element with its members in a file of its own in C(config.d).
     default: auto
@@ -115,7 +124,7 @@ options:
     type: str
   drop_in:
     description: The name of the file in C(config.d), with O(style=drop_in). By default that of O(element)
-      with C(.xml).
+      with C(.xml), or V(auxiliary_zookeepers_NAME.xml).
     type: str
   check_members:
     description:
@@ -165,6 +174,13 @@ EXAMPLES = r"""
     nodes:
       - host: hot1.example.org
 
+- name: Let tables of any ClickHouse be in a second ensemble, as cold:/path
+  olap.partmove.clickhouse_config:
+    element: auxiliary_zookeepers
+    name: cold
+    nodes:
+      - host: cold1.example.org
+
 - name: Take the cold ensemble out again
   olap.partmove.clickhouse_config:
     state: absent
@@ -177,6 +193,10 @@ msg:
   type: str
 element:
   description: Which element it is about.
+  returned: success
+  type: str
+name:
+  description: The name of the auxiliary ensemble; empty for other elements.
   returned: success
   type: str
 state:
@@ -244,9 +264,10 @@ def main() -> None:
             "path": {"type": "path", "default": "/etc/clickhouse-server/config.xml"},
             "element": {
                 "type": "str",
-                "choices": ["cold_zookeeper", "zookeeper"],
+                "choices": ["cold_zookeeper", "zookeeper", "auxiliary_zookeepers"],
                 "default": "cold_zookeeper",
             },
+            "name": {"type": "str"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "nodes": {
                 "type": "list",
@@ -268,7 +289,7 @@ def main() -> None:
             "member_timeout": {"type": "float", "default": 5.0},
             "backup": {"type": "bool", "default": False},
         },
-        required_if=[("state", "present", ["nodes"])],
+        required_if=[("state", "present", ["nodes"]), ("element", "auxiliary_zookeepers", ["name"])],
         supports_check_mode=True,
     )
     run(module, _task)

@@ -13,7 +13,7 @@ description:
   - Reads the journal that M(olap.partmove.part_move), M(olap.partmove.part_repair) and
     M(olap.partmove.part_restore) write, on the host that the module runs on, and answers with events and with
     the runs that they belong to.
-  - It tells what runs wrote down. What is so now tell M(olap.partmove.part_info) and
+  - It tells what runs wrote down. To see how things are now, use M(olap.partmove.part_info) and
     M(olap.partmove.partition_audit_info).
   - A file with an event or a version that is not known is refused, with the line.
 notes:

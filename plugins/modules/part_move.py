@@ -14,7 +14,8 @@ description:
     ZooKeeper ensemble, after it was copied to the cold one and every member of that ensemble was seen to
     have the copy. No data of a table is touched.
   - With O(state=hot) it goes the other way, for instance before a downgrade of ClickHouse, or when old data
-    is to change again. What cold alone registers is registered in hot again, where any server finds it.
+    is to change again. Parts that are registered in cold only are registered in hot again, where any server
+    finds them.
   - The copies stay in cold for ten minutes then, as a server that is starting may still look for them. A
     later run removes them. One that comes too early defers the partition by the gate C(copies_needed).
   - A partition goes over at one instant for all replicas of its shard path, or not at all. Whatever ends a
@@ -41,6 +42,8 @@ extends_documentation_fragment:
   - olap.partmove.ensembles.lock
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
+  - olap.partmove.load
+  - olap.partmove.load.parts
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
 attributes:
@@ -407,6 +410,8 @@ def main() -> None:
             "clickhouse": argspec.clickhouse(),
             "journal": {"type": "path"},
             "lock_wait": argspec.LOCK_WAIT,
+            **argspec.LOAD,
+            **argspec.PARTS_PER_SECOND,
             "workers": {"type": "int", "default": 0},
             "max_listed": {"type": "int", "default": 1000},
             "progress_file": {"type": "path"},

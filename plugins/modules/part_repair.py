@@ -11,7 +11,7 @@ short_description: Repair one kind of drift in the registration of a table's par
 version_added: 0.1.0
 description:
   - Repairs the partitions of a shard path that M(olap.partmove.partition_audit_info) says to be of one kind.
-    Give the kinds one after the other, the worst first, in check mode before for real.
+    Repair one kind after the other, the worst first, and try each in check mode before.
   - It works under the lock of the shard path, asks the servers of all replicas, and leaves a partition as it
     is, with the reason, while one of them is silent.
   - Every znode that is deleted or changed is first written to a file in O(backup), from which
@@ -32,6 +32,8 @@ extends_documentation_fragment:
   - olap.partmove.ensembles.lock
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
+  - olap.partmove.load
+  - olap.partmove.load.parts
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
 attributes:
@@ -219,6 +221,8 @@ def main() -> None:
             "cold": argspec.ensemble(),
             "coordination_root": argspec.COORDINATION_ROOT,
             "lock_wait": argspec.LOCK_WAIT,
+            **argspec.LOAD,
+            **argspec.PARTS_PER_SECOND,
             "clickhouse": {**argspec.clickhouse(), "required": True},
             "shard_path": {"type": "str", "required": True},
             "kind": {"type": "str", "choices": KINDS, "required": True},

@@ -10,10 +10,10 @@ module: part_restore
 short_description: Put back what a repair deleted or changed
 version_added: 0.1.0
 description:
-  - Creates the znodes that are missing, and sets back those that have other data, as a file has them that
-    M(olap.partmove.part_repair) wrote before it deleted or changed them.
+  - Takes a file that M(olap.partmove.part_repair) wrote before it deleted or changed znodes. Creates those
+    that are missing now, and gives those that have other data the data of the file.
   - It works under the lock of the shard path, and refuses a table that was made again since.
-  - Audit the shard path afterwards. What is put back is what was not sound before.
+  - Audit the shard path afterwards. What is put back was not sound before the repair.
 notes:
   - Znodes that the repair created stay.
 author:

@@ -16,7 +16,7 @@ description:
   - Nothing is written. The module succeeds whatever it finds, and fails when an ensemble does not answer. A
     server that does not answer makes the partitions of its replica V(not_judged), and RV(complete) false. So
     does a znode that may not be read, which is listed in RV(unjudged).
-  - Drift is told only where two looks see it, as servers go on inserting, merging and dropping meanwhile.
+  - Drift is reported only where two looks see it, as servers go on inserting, merging and dropping meanwhile.
 notes:
   - The kinds are listed in C(docs/audit.md). The playbook C(olap.partmove.audit) runs this module for people
     and for monitoring.
@@ -26,6 +26,7 @@ extends_documentation_fragment:
   - olap.partmove.ensembles.read_only
   - olap.partmove.ensembles
   - olap.partmove.clickhouse_server.replicas
+  - olap.partmove.load
   - olap.partmove.attributes
   - olap.partmove.attributes.read_only
   - olap.partmove.attributes.action_group
@@ -213,6 +214,7 @@ def main() -> None:
             "root": {"type": "str"},
             "details": {"type": "str", "choices": ["findings", "all"], "default": "findings"},
             "compare_content": {"type": "bool", "default": False},
+            **argspec.LOAD,
         },
         mutually_exclusive=[("shard_paths", "root")],
         required_one_of=[("shard_paths", "root")],

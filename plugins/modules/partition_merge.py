@@ -14,8 +14,9 @@ description:
     C(OPTIMIZE TABLE … PARTITION ID '…' FINAL). Of the tables that share their servers one partition is
     merged at a time.
   - A partition is merged when each replica has the same one part of it. Only then the next one is begun.
-  - Only what is in hot alone is merged. An C(OPTIMIZE) of a cold part would take its rows out of the table.
-    So the statement is given under the lock of the shard path, which keeps moves from coming in between.
+  - Only what is registered in hot only is merged. An C(OPTIMIZE) of a cold part would take its rows out of
+    the table. So the statement is given under the lock of the shard path, which keeps moves from coming in
+    between.
   - While a server is too busy no merge is begun. When that lasts, the module ends what was begun, and fails
     with the reason. A run that was stopped can be started again; what is merged is passed by.
 options:

@@ -4,8 +4,9 @@
 
 """Measures the classification of more rows than fit into memory, on one machine and on a cluster.
 
-Prints what it finds: the time, and the most memory and disk that the processes of Spark took. ``ROWS`` in the
-environment is how many parts there are, 50 million if it is not set; of ten each a partition is made.
+Prints what it finds: the time by the clock and of processors, and the most memory and disk that the processes
+of Spark took. ``ROWS`` in the environment is how many parts there are, 5 million if it is not set; of ten
+each a partition is made. A tenth of it is how many parts one partition has, whose names all matter.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from pathlib import Path
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_header
 from benchmark.classification import OPTIONS_OF_THE_ROLE
-from benchmark.made_up_job import NOW, ROWS_OF_A_PARTITION
+from benchmark.made_up_job import MANY, NOW, ONE, ROWS_OF_A_PARTITION
 from benchmark.process_watch import ProcessWatch
 from build_package import build
 from support.servers.spark_cluster import HOST, LOCAL_FOLDER, standalone_cluster
 
-ROWS = 50_000_000
+ROWS = 5_000_000
 HEAP_MB = 1024
 """Of the driver, and of each executor."""
 MOST_MB = {
@@ -53,6 +54,7 @@ class ScaleRun:
     rows: int
     peak_mb: Mapping[str, float]
     disk_mb: float
+    cpu_seconds: float
 
 
 def main() -> None:
@@ -65,22 +67,28 @@ def main() -> None:
     print(f"{rows:,} parts, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}", flush=True)
     with tempfile.TemporaryDirectory(prefix="partmove-scale-") as name:
         runs = [on_one_machine(Path(name), rows), on_a_cluster(Path(name), rows)]
-    require_one_plan(runs)
-    print("Both wrote the same plan, and none needed more memory than it may.")
+        require_one_plan(runs)
+        require_little_memory(of_one_partition(Path(name), rows // 10))
+    print("The first two wrote the same plan, and none needed more memory than it may.")
 
 
 def on_one_machine(
     folder: Path, rows: int, settings: Mapping[str, str] | None = None, threads: int = 2
 ) -> ScaleRun:
     """Run it with so many threads in one Java process."""
-    return _measure(f"local[{threads}]", folder, folder / "local", rows, settings or {})
+    return _measure(f"local[{threads}]", folder, folder / "local", (MANY, rows), settings or {})
+
+
+def of_one_partition(folder: Path, rows: int, settings: Mapping[str, str] | None = None) -> ScaleRun:
+    """Run it with two threads, for one partition whose parts all keep their names: one task has them all."""
+    return _measure("local[2]", folder, folder / "local", (ONE, rows), settings or {})
 
 
 def on_a_cluster(folder: Path, rows: int, settings: Mapping[str, str] | None = None) -> ScaleRun:
     """Run it on two workers with one core each."""
     cluster = folder / "cluster"
     with standalone_cluster(cluster, cores=1, workers=2) as url:
-        return _measure(url, folder, cluster / LOCAL_FOLDER, rows, settings or {})
+        return _measure(url, folder, cluster / LOCAL_FOLDER, (MANY, rows), settings or {})
 
 
 def require_one_plan(runs: list[ScaleRun]) -> None:
@@ -92,12 +100,25 @@ def require_one_plan(runs: list[ScaleRun]) -> None:
     if len({each.rows_digest for each in runs}) != 1:
         raise RuntimeError(f"the plans of the same rows differ: {runs}")
     for run in runs:
-        for kind, peak in run.peak_mb.items():
-            if peak > MOST_MB[kind]:
-                raise RuntimeError(f"{run.master}: {kind} had {peak:.0f} MB, and {MOST_MB[kind]} is the most")
+        require_little_memory(run)
 
 
-def _measure(master: str, folder: Path, local: Path, rows: int, settings: Mapping[str, str]) -> ScaleRun:
+def require_little_memory(run: ScaleRun) -> None:
+    """Refuse a run that needed too much memory.
+
+    Raises:
+        RuntimeError: it did.
+    """
+    for kind, peak in run.peak_mb.items():
+        if peak > MOST_MB[kind]:
+            raise RuntimeError(f"{run.master}: {kind} had {peak:.0f} MB, and {MOST_MB[kind]} is the most")
+
+
+def _measure(
+    master: str, folder: Path, local: Path, made_up: tuple[str, int], settings: Mapping[str, str]
+) -> ScaleRun:
+    """Run it for so many rows of a shape."""
+    shape, rows = made_up
     (folder / "policy.yml").write_text(_POLICY)
     (folder / "connections.json").write_text('{"hot": {}}')
     build(folder / "package.zip")
@@ -115,7 +136,7 @@ def _measure(master: str, folder: Path, local: Path, rows: int, settings: Mappin
     }
     command = [str(Path(sys.executable).with_name("spark-submit")), "--master", master]
     command += [f"--conf={name}={value}" for name, value in conf.items()]
-    command += ["--py-files", str(folder / "package.zip"), str(_JOB), str(rows), f"--plan={plan}"]
+    command += ["--py-files", str(folder / "package.zip"), str(_JOB), shape, str(rows), f"--plan={plan}"]
     command += [f"--policy={folder}/policy.yml", f"--connections={folder}/connections.json", "--root=/"]
     command += [f"--as-of={datetime.fromtimestamp(NOW / 1000, UTC).isoformat()}"]
     environment = {"SPARK_SUBMIT_OPTS": OPTIONS_OF_THE_ROLE, **os.environ}
@@ -125,18 +146,31 @@ def _measure(master: str, folder: Path, local: Path, rows: int, settings: Mappin
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     seconds = time.perf_counter() - begin
     if done.returncode:
-        raise RuntimeError(f"exit status {done.returncode} of {' '.join(command)}:\n{done.stderr}")
+        # spark-submit hands on as output what the job says.
+        said = f"{done.stderr}\n{done.stdout}"
+        raise RuntimeError(f"exit status {done.returncode} of {' '.join(command)}:\n{said}")
     header = read_header(plan)
-    if header is None or header.rows != -(-rows // ROWS_OF_A_PARTITION):
+    if header is None or header.rows != (-(-rows // ROWS_OF_A_PARTITION) if shape == MANY else 1):
         raise RuntimeError(f"{header} is not what {rows} parts make: {json.loads(done.stdout)}")
-    run = ScaleRun(master, seconds, header.rows_digest, header.rows, dict(watch.peak_mb), watch.disk_mb)
+    run = ScaleRun(
+        master,
+        seconds,
+        header.rows_digest,
+        header.rows,
+        dict(watch.peak_mb),
+        watch.disk_mb,
+        sum(watch.cpu_seconds.values()),
+    )
     _print_run(run, plan.stat().st_size)
     return run
 
 
 def _print_run(run: ScaleRun, plan_bytes: int) -> None:
     where = run.master if run.master.startswith("local") else "two workers with one core each"
-    print(f"\n{where}: {run.seconds:.0f} s, {run.rows:,} partitions, a plan of {plan_bytes / 1e6:,.0f} MB")
+    print(
+        f"\n{where}: {run.seconds:.0f} s, {run.cpu_seconds:.0f} s of processors, {run.rows:,} partitions,"
+        f" a plan of {plan_bytes / 1e6:,.1f} MB"
+    )
     for kind, peak in sorted(run.peak_mb.items()):
         print(f"  {kind:<16}{peak:>8,.0f} MB at most")
     print(f"  local disk      {run.disk_mb:>8,.0f} MB at most")

@@ -4,7 +4,7 @@
 
 """The classification job with rows that are made up, however many, in place of those of an ensemble.
 
-Started by spark-submit, with the number of rows in front of the arguments of the job.
+Started by spark-submit, with the shape of the rows and their number in front of the arguments of the job.
 """
 
 from __future__ import annotations
@@ -37,6 +37,13 @@ _OF_THE_GIANT = 5
 _OTHER_TABLES = 4_999
 _ROWS_OF_A_TASK = 500_000
 _OLDEST_DAYS = 90
+_ENSEMBLES = 2
+
+
+MANY = "many"
+"""Partitions of ten parts each, a fifth of them of one table."""
+ONE = "one"
+"""One partition whose State is COLD: each part is in hot and in cold, so that all keep their names."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,7 @@ class MadeUp:
     """A source in the place of ensembles: the same rows for the same number, on any machine."""
 
     rows: int
+    shape: str = MANY
 
     @property
     def description(self) -> str:
@@ -52,9 +60,9 @@ class MadeUp:
 
     def inventory(self, spark: SparkSession) -> DataFrame:
         """The inventory, with the columns of GROUP_SCHEMA; tasks make the rows of parts, and add them up."""
-        partitions = -(-self.rows // ROWS_OF_A_PARTITION)
-        numbers = spark.range(0, partitions, 1, 1 + self.rows // _ROWS_OF_A_TASK)
-        return numbers.mapInArrow(partial(_made_up, self.rows), GROUP_SCHEMA)
+        of_a_number, make = (ROWS_OF_A_PARTITION, _made_up) if self.shape == MANY else (_ENSEMBLES, _of_one)
+        numbers = spark.range(0, -(-self.rows // of_a_number), 1, 1 + self.rows // _ROWS_OF_A_TASK)
+        return numbers.mapInArrow(partial(make, self.rows), GROUP_SCHEMA)
 
     def origin(self, paths: Sequence[str]) -> list[OriginZnode]:
         """As if all had been created by the first transaction."""
@@ -70,6 +78,20 @@ def _made_up(rows: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Record
     numbers = (number for batch in batches for number in batch.column(0).to_pylist())
     parts = (row for number in numbers for row in _parts_of(number, rows))
     return record_batches(part_groups(parts), GROUP_SCHEMA)
+
+
+def _of_one(_rows: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The parts of these numbers, each in both ensembles."""
+    numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+    rows = (
+        InventoryRow(
+            "/clickhouse/tables/01/hits", "clickhouse-01.example.org", f"202501_{number}_{number}_0",
+            "202501", NOW - 90 * DAY, 120, 1, ensemble, "COLD",
+        )
+        for number in numbers
+        for ensemble in ("hot", "cold")
+    )  # fmt: skip
+    return record_batches(part_groups(rows, has_all=False), GROUP_SCHEMA)
 
 
 def _parts_of(partition: int, rows: int) -> Iterator[InventoryRow]:
@@ -89,8 +111,8 @@ def _parts_of(partition: int, rows: int) -> Iterator[InventoryRow]:
 
 def main() -> int:
     """Run the job; the exit status is that of the job."""
-    rows, *arguments = sys.argv[1:]
-    with patch.object(job, "source_of", lambda _arguments: MadeUp(int(rows))):
+    shape, rows, *arguments = sys.argv[1:]
+    with patch.object(job, "source_of", lambda _arguments: MadeUp(int(rows), shape)):
         return job.main(arguments)
 
 

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,6 +95,8 @@ class Pair:
             "root": None,
             "details": "findings",
             "compare_content": content,
+            "max_latency": 1.0,
+            "give_up_after": "10m",
             "on_disk": [name for each in table.options.partitions for name in table.part_names(each)],
         }
         before = self._packets()
@@ -125,6 +127,21 @@ class Pair:
             before = self._packets()
             measured = DailyRun(**_measured("measured_daily", arguments, folder))
             return replace(measured, requests=self._packets() - before)
+
+    def planned(self, partitions: Sequence[tuple[str, str]]) -> Callable[[], DailyRun]:
+        """Plan to move partitions of many shard paths, sorted; return what does so, in a new process.
+
+        That raises RuntimeError where not all of them are moved.
+        """
+        arguments = self._plan_arguments(partitions)
+
+        def move() -> DailyRun:
+            run = DailyRun(**_measured("measured_daily", arguments, self.hot.folder.parent))
+            if run.moved != len(partitions):
+                raise RuntimeError(f"{run.moved} of {len(partitions)} partitions were moved")
+            return run
+
+        return move
 
     def _packets(self) -> int:
         """How many requests the members of both ensembles got so far."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The memory and the disk that the processes of Spark take while a job runs."""
+"""The memory, the disk and the time of processors that the processes of Spark take while a job runs."""
 
 from __future__ import annotations
 
@@ -38,6 +38,15 @@ class ProcessWatch:
         """Kind of process → the most memory (RSS) that one of them had, in MiB."""
         self.disk_mb = 0.0
         """The most that the files in the folder had, in MiB."""
+        self._ticks: dict[tuple[str, str], int] = {}
+
+    @property
+    def cpu_seconds(self) -> dict[str, float]:
+        """Kind of process → the time of processors that all of them took, but for their last half second."""
+        found: dict[str, float] = defaultdict(float)
+        for (kind, _process), ticks in self._ticks.items():
+            found[kind] += ticks / os.sysconf("SC_CLK_TCK")
+        return dict(found)
 
     def __enter__(self) -> Self:
         """Start looking."""
@@ -65,6 +74,9 @@ class ProcessWatch:
         peaks = [int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:")]
         if kind is not None:
             self.peak_mb[kind] = max(self.peak_mb[kind], *peaks, 0.0)
+            # Numbers are given again: the 22nd field is when it was started.
+            fields = process.joinpath("stat").read_text().rpartition(")")[2].split()
+            self._ticks[kind, f"{process.name} {fields[19]}"] = int(fields[11]) + int(fields[12])
 
 
 def _below(pid: int) -> Iterator[int]:

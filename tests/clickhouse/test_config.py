@@ -26,7 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.z
 from support.files.configs import ENCODED
 from support.servers.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
 
-COLD = "cold_zookeeper"
+COLD, AUXILIARY = "cold_zookeeper", "auxiliary_zookeepers/cold"
 NODES = (Node("c1"), Node("c2", "2281", secure=True))
 SETTINGS = {"session_timeout_ms": "20000", "root": "/cold", "identity": "u:<&>é"}
 
@@ -42,10 +42,10 @@ def server(clickhouse: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     server.close()
 
 
-def preprocessed(server: ClickHouseServer) -> Mapping[str, list[str]]:
-    """The leaves of <cold_zookeeper>, by name, as the server has put its configuration together."""
+def preprocessed(server: ClickHouseServer, element: str = COLD) -> Mapping[str, list[str]]:
+    """The leaves of the element, by name, as the server has put its configuration together."""
     path = server.data_dir / "preprocessed_configs" / "config.xml"
-    found = etree.fromstring(path.read_bytes()).findall(COLD)
+    found = etree.fromstring(path.read_bytes()).findall(element)
     leaves: dict[str, list[str]] = {}
     for each in (leaf for element in found for leaf in element.iter("*") if len(leaf) == 0):
         leaves.setdefault(str(each.tag), []).append(each.text or "")
@@ -63,41 +63,43 @@ def configure(server: ClickHouseServer, encoded: str, root: str = "yandex") -> C
     return ConfigFiles(str(path))
 
 
-def started_with(server: ClickHouseServer) -> Mapping[str, list[str]]:
+def started_with(server: ClickHouseServer, element: str = COLD) -> Mapping[str, list[str]]:
     """Start the server, look at what it found, and stop it."""
     (server.data_dir / "preprocessed_configs" / "config.xml").unlink(missing_ok=True)
     server.start()
     try:
-        return preprocessed(server)
+        return preprocessed(server, element)
     finally:
         server.stop()
 
 
 @pytest.mark.parametrize(
-    ("style", "encoded"),
+    ("element", "style", "encoded"),
     [
-        ("incl", "as written"),
-        ("incl", "UTF-16"),
-        ("inline", "CRLF"),
-        ("inline", "Cyrillic"),
-        ("drop_in", "Latin-1"),
+        (COLD, "incl", "as written"),
+        (COLD, "incl", "UTF-16"),
+        (COLD, "inline", "CRLF"),
+        (COLD, "inline", "Cyrillic"),
+        (COLD, "drop_in", "Latin-1"),
+        (AUXILIARY, "inline", "as written"),
+        (AUXILIARY, "drop_in", "CRLF"),
     ],
 )
-def test_server_finds_the_nodes(style: str, encoded: str, server: ClickHouseServer) -> None:
+def test_server_finds_the_nodes(element: str, style: str, encoded: str, server: ClickHouseServer) -> None:
     files = configure(server, encoded)
     before = contents(server)
-    how = Style(style, "cold-zookeeper-servers", f"{COLD}.xml")
+    how = Style(style, "cold-zookeeper-servers", "ensemble.xml")
 
-    outcome = ensure_present(files, COLD, ElementContent(NODES, SETTINGS), how)
+    outcome = ensure_present(files, element, ElementContent(NODES, SETTINGS), how)
     replace_files(outcome.edits, files.main, backup=False)
 
-    assert started_with(server) == {
+    assert started_with(server, element) == {
         "host": ["c1", "c2"],
         "port": ["2181", "2281"],
         "secure": ["1"],
         **{name: [value] for name, value in SETTINGS.items()},
     }
-    replace_files(ensure_absent(files, COLD, how).edits, files.main, backup=False)
+    replace_files(ensure_absent(files, element, how).edits, files.main, backup=False)
     assert contents(server) == before
 
 

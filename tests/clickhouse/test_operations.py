@@ -250,7 +250,7 @@ def test_what_cannot_be_repaired_is_told_with_the_way_out(
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
-        ({}, "missing required arguments: partmove_repair_backup, partmove_repair_kind"),
+        ({}, "partmove_repair_kind and partmove_repair_backup are not given."),
         ({"backup": "/tmp", "kind": "cold"}, "value of partmove_repair_kind must be one of"),
         (
             {"backup": "/none", "kind": "ghost", "root": "/"},

@@ -6,8 +6,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +21,10 @@ ROOT = Path(__file__).resolve().parents[2]
 # Its bounds hold, and what it has besides is not installed.
 CONSTRAINTS = ROOT / "requirements.txt"
 
+# The Python that has a pip of its own.
+_PYTHON = ROOT / ".venv" / "bin" / "python"
+# One that runs with all Pythons here.
+_PIP = "24.2"
 # What modules need on a managed host, and what the tests of the domain need besides.
 _OF_HOSTS = ("kazoo", "lxml", "hypothesis", "pytest", "pytest-timeout")
 
@@ -46,11 +53,13 @@ class Venv(NamedTuple):
             return
         if self.folder.exists():
             shutil.rmtree(self.folder)
-        subprocess.run([str(self.base), "-m", "venv", str(self.folder)], check=True)
+        subprocess.run([str(self.base), "-m", "venv", "--without-pip", str(self.folder)], check=True)
+        environment = {**os.environ, "PYTHONPATH": str(folder_of_pip(_PIP))}
         install = [str(self.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         # What is used of it is compiled when it is first imported; most never is.
         install.append("--no-compile")
-        subprocess.run([*install, "--constraint", str(CONSTRAINTS), *self.packages], check=True)
+        install += ["--constraint", str(CONSTRAINTS), *self.packages]
+        subprocess.run(install, env=environment, check=True)
         self._stamp.write_text(self._recipe)
 
     @property
@@ -60,6 +69,24 @@ class Venv(NamedTuple):
     @property
     def _recipe(self) -> str:
         return "\n".join((str(self.base), *self.packages, CONSTRAINTS.read_text()))
+
+
+def folder_of_pip(version: str) -> Path:
+    """Return a folder, for PYTHONPATH, with a pip; it is made now if it is not there.
+
+    All virtual environments use it: each would compile one of its own, which takes longer than to install.
+    """
+    folder = ROOT / "build" / "pip" / version
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as name:
+            install = [str(_PYTHON), "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
+            made = Path(name, "pip")
+            subprocess.run([*install, f"--target={made}", f"pip=={version}"], check=True)
+            # Another process may have made it meanwhile.
+            with suppress(OSError):
+                made.rename(folder)
+    return folder
 
 
 def host_venvs() -> dict[str, Venv]:

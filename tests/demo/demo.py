@@ -33,12 +33,7 @@ from support.servers.process import ServerError
 def main() -> int:
     """Play; return the exit status."""
     parser = argparse.ArgumentParser(prog="demo.py", description="Show hot and cold partitions.")
-    parser.add_argument(
-        "--recorded",
-        action="store_true",
-        default=os.environ.get("DEMO_RECORDED") == "1",
-        help="do without ClickHouse, with znodes that were recorded; DEMO_RECORDED=1 says the same",
-    )
+    add_recorded(parser)
     parser.add_argument(
         "--logs",
         type=Path,
@@ -47,11 +42,21 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     try:
-        perform(Screen(), arguments.logs, recorded=arguments.recorded or not _has_clickhouse())
+        perform(Screen(), arguments.logs, recorded=arguments.recorded)
     except (Surprise, ServerError, PatchedServerError) as error:
         print(f"\nThe demo failed: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def add_recorded(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says whether to do without ClickHouse."""
+    parser.add_argument(
+        "--recorded",
+        action="store_true",
+        default=os.environ.get("DEMO_RECORDED") == "1",
+        help="do without ClickHouse, with znodes that were recorded; DEMO_RECORDED=1 says the same",
+    )
 
 
 def perform(screen: Screen, logs: Path, *, recorded: bool) -> None:
@@ -68,7 +73,7 @@ def perform(screen: Screen, logs: Path, *, recorded: bool) -> None:
     with (
         _scratch_folder(logs) as folder,
         running_ensembles(folder) as ensembles,
-        _stage(folder, ensembles, recorded=recorded) as stage,
+        stage_on(folder, ensembles, recorded=recorded) as stage,
     ):
         Play(screen, ensembles, stage, Runs(ensembles, folder, logs)).play()
     screen.step("The end")
@@ -99,8 +104,9 @@ def _scratch_folder(logs: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _stage(folder: Path, ensembles: Ensembles, *, recorded: bool) -> Iterator[Stage]:
-    if recorded:
+def stage_on(folder: Path, ensembles: Ensembles, *, recorded: bool) -> Iterator[Stage]:
+    """Give the stage with ClickHouse servers, or the recorded one where there are none or it is wanted."""
+    if recorded or not _has_clickhouse():
         with recording.recorded_stage(ensembles, recording.read()) as stage:
             yield stage
     else:

@@ -51,6 +51,14 @@ class Separation:
         return {row.partition: row.reason for row in rows if row.shard_path == shard_path}
 
 
+def connections_of(ensembles: Ensembles) -> Mapping[str, Any]:
+    """Return how to connect to the ensembles, as modules and roles are told."""
+    return {
+        name: {"hosts": [member.address for member in ensemble.members]}
+        for name, ensemble in (("hot", ensembles.hot), ("cold", ensembles.cold))
+    }
+
+
 class Runs:
     """Runs Ansible for one pair of ensembles.
 
@@ -59,10 +67,7 @@ class Runs:
     """
 
     def __init__(self, ensembles: Ensembles, scratch: Path, logs: Path) -> None:
-        self._connections = {
-            name: {"hosts": [member.address for member in ensemble.members]}
-            for name, ensemble in (("hot", ensembles.hot), ("cold", ensembles.cold))
-        }
+        self._connections = connections_of(ensembles)
         self._scratch = scratch
         self._logs = logs
 

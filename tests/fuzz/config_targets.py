@@ -31,6 +31,7 @@ _CONFIGS = [
     <zookeeper incl="zookeeper-servers" optional="true" />
     <cold_zookeeper>{_NODES}<root>/a</root></cold_zookeeper>
     <a incl="b"><![CDATA[x]]>&amp;</a>
+    <auxiliary_zookeepers><cold incl="x" optional="1"/><other>{_NODES}</other></auxiliary_zookeepers>
 </yandex>
 """.encode()
     for encoding in ("utf-8", "cp1252")
@@ -68,10 +69,10 @@ def _edit(path: str) -> Callable[[bytes], None]:
 
     def read(data: bytes) -> None:
         before = MemoryConfig({MAIN: written("debian.xml").encode(), path: data})
-        for element in ("cold_zookeeper", "zookeeper"):
+        for element in ("cold_zookeeper", "zookeeper", "auxiliary_zookeepers/cold"):
             change = ensure_present(before, element, ElementContent((Node("c1"), Node("c2"))), style)
             for edit in change.edits:
-                shown(edit, element, change.substitution)
+                shown(edit, element.partition("/")[0], change.substitution)
             after = before.after(change)
             after.after(ensure_absent(after, element, style))
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmark.bench_classification import require_one_plan
+from benchmark.bench_effect import measure, picture, tables_for
 from benchmark.classification import LIVE, SNAPSHOT, Classification, running_server, snapshot_of
 from benchmark.pair import REPLICAS, Pair, running_pair
 from support.files.snapshot_files import GeneratedTree
@@ -111,3 +112,18 @@ def test_different_plans_of_one_tree_are_refused() -> None:
     runs = [Classification(SNAPSHOT, 1, 1.0, "a"), Classification(LIVE, 1, 1.0, "b")]
     with pytest.raises(RuntimeError, match="the plans of one tree differ"):
         require_one_plan(runs)
+
+
+def test_the_effect_of_a_move_is_measured() -> None:
+    with running_pair(cold_members=1) as pair:
+        tables = tables_for(pair, 160, partitions=20)
+        effect = measure(pair, tables, pace=50, seconds=0.5)
+
+    assert effect.parts == len(tables) * 18 * len(REPLICAS)
+    # Each partition that is cold has a State, and each shard path what runs remember.
+    assert 0 < effect.before.znodes - effect.after.znodes < effect.parts
+    assert effect.before.heap_mb > 0
+    assert effect.after.snapshot_mb < effect.before.snapshot_mb
+    for latency in (*effect.unloaded, effect.moving):
+        assert 0 < latency.median <= latency.p99 <= latency.worst
+    assert picture(effect).count("<rect") == 3 + 4 * 2 + 3 * 3

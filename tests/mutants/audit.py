@@ -56,18 +56,18 @@ MUTANTS = (
         ("audit/test_reader.py::test_what_another_hot_ensemble_has_there_is_not_ours",),
     ),
     Mutant(
+        "a table that servers have in cold is a dropped table's",
+        _READER,
+        "if is_shard_path(self._cold.children([layout.path])[0] or ()):",
+        "if False:",
+        ("audit/test_reader.py::test_a_whole_table_in_cold_is_no_leftover",),
+    ),
+    Mutant(
         "what another ensemble has counts as cold",
         "audit/judge.py",
         "if partition.is_cold and not partition.cold_is_known else []",
         "if False else []",
         ("repair/test_by_registration.py::test_a_copy_of_the_cold_ensemble_counts_as_another_one",),
-    ),
-    Mutant(
-        "what may not be read is passed by in silence",
-        "shard/inventory.py",
-        "self._denied(paths[0], error)",
-        "pass",
-        ("shard/test_inventory.py::test_znodes_that_may_not_be_read_are_told_and_passed_by",),
     ),
     Mutant(
         "what a statement detached is put back",

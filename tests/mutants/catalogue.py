@@ -9,6 +9,7 @@ from __future__ import annotations
 from mutants import (
     audit,
     binding,
+    denied,
     formats,
     gates_partition,
     gates_servers,
@@ -32,6 +33,7 @@ from mutants import (
     shard_fence,
     state,
     tree,
+    twin,
 )
 from mutants.mutant import Mutant
 
@@ -50,6 +52,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *move_switch.MUTANTS,
     *move_aftermath.MUTANTS,
     *state.MUTANTS,
+    *twin.MUTANTS,
     *shard_fence.MUTANTS,
     *shard_facts.MUTANTS,
     *gates_shard.MUTANTS,
@@ -58,6 +61,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *ledger.MUTANTS,
     *ledger_guard.MUTANTS,
     *audit.MUTANTS,
+    *denied.MUTANTS,
     *health.MUTANTS,
     *tree.MUTANTS,
     *formats.MUTANTS,

@@ -14,8 +14,8 @@ MUTANTS = (
     Mutant(
         "a server with any part of a partition has all of them",
         _SERVERS,
-        "found += [part.znode.path for part in expected if part.name.text not in names]",
-        "found += [part.znode.path for part in expected if not names]",
+        "return [part.znode.path for part in expected if part.name.text not in names]",
+        "return [part.znode.path for part in expected if not names]",
         ("move/test_aftermath.py::test_what_was_replaced_since_does_not_come_back",),
     ),
     Mutant(
@@ -56,8 +56,8 @@ MUTANTS = (
     Mutant(
         "a server that does not answer has the parts",
         _SERVERS,
-        "                return dict.fromkeys(ids, server_silent(error))\n",
-        "                server_silent(error)\n                continue\n",
+        "            return dict.fromkeys(ids, server_silent(error))\n",
+        "            server_silent(error)\n            return {}\n",
         (
             (
                 "gates/test_servers.py::test_a_server_that_does_not_answer_stops_every_partition[-Sta"
@@ -68,16 +68,15 @@ MUTANTS = (
     Mutant(
         "one server stands for all",
         _SERVERS,
-        "        for replica in shard.replicas:\n            try:",
-        "        for replica in shard.replicas[:1]:\n            try:",
+        "return side_by_side(ask, shard.replicas, self._at_once)",
+        "return [ask(shard.replicas[0])] * len(shard.replicas)",
         ("gates/test_servers.py::test_every_replica_is_asked_by_its_address",),
     ),
     Mutant(
         "what is detached on one server only is looked for",
         _SERVERS,
-        "        for replica in shard.replicas:\n            with _naming(replica):\n                names",
-        "        for replica in shard.replicas[:1]:\n            with _naming(replica):\n"
-        "                names",
+        "answers = side_by_side(ask, shard.replicas, self._at_once)",
+        "answers = [ask(shard.replicas[0])] * len(shard.replicas)",
         ("gates/test_servers.py::test_what_is_detached_is_told_of_the_replicas_that_can_tell",),
     ),
     Mutant(
@@ -95,9 +94,8 @@ MUTANTS = (
     Mutant(
         "what is on one server only is all that is active",
         _SERVERS,
-        "        for replica in shard.replicas:\n            with _naming(replica):\n                active",
-        "        for replica in shard.replicas[:1]:\n            with _naming(replica):\n"
-        "                active",
+        "in aligned(shard.replicas, self._active_parts(shard, partition_ids)):",
+        "in [*aligned(shard.replicas, self._active_parts(shard, partition_ids))][:1]:",
         ("gates/test_servers.py::test_what_is_active_is_told_by_partition_and_replica",),
     ),
     Mutant(

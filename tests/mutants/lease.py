@@ -68,7 +68,7 @@ MUTANTS = (
         _LEASE,
         "cold_epoch = self._raise_epoch(self._cold, epoch_path)",
         "known = self._cold.read([epoch_path])[0]\n"
-        "        cold_epoch = self._raise_epoch(self._cold, epoch_path) if known is None "
+        "            cold_epoch = self._raise_epoch(self._cold, epoch_path) if known is None "
         "else known.stat.version",
         ("lease/test_lease.py::test_a_lease_locks_hot_and_raises_both_epochs",),
     ),

@@ -75,6 +75,22 @@ MUTANTS = (
         ("move/test_aftermath.py::test_a_lease_that_is_lost_while_switches_are_undone",),
     ),
     Mutant(
+        "a run may pause between a copy that was verified and its switch",
+        _RUN,
+        "        changed = self._switch(leased, prepared) if prepared else []\n",
+        "        self._world.pace.wait(0, self._world.clock)\n"
+        "        changed = self._switch(leased, prepared) if prepared else []\n",
+        ("move/test_run_pace.py::test_no_copy_waits_for_its_switch",),
+    ),
+    Mutant(
+        "a run may pause between a switch and the look at what became of it",
+        _RUN,
+        "                if result.shard is not None:\n",
+        "                self._world.pace.wait(0, self._world.clock)\n"
+        "                if result.shard is not None:\n",
+        ("move/test_run_pace.py::test_no_switch_waits_to_be_looked_at_again",),
+    ),
+    Mutant(
         "copies stay where the table cannot be read any more",
         _RUN,
         "            self._direction.abandon(leased, self._report.moved)\n",

@@ -59,8 +59,8 @@ MUTANTS = (
         "a repair is told after it was done",
         _RUN,
         "    world.journal.record(Event.REPAIRING, (_repairing(row, world.backup) for row in rows))\n"
-        "    report.left.update(REMEDIES[kind](case))\n",
-        "    report.left.update(REMEDIES[kind](case))\n"
+        "    report.left.update(_remedied(case))\n",
+        "    report.left.update(_remedied(case))\n"
         "    world.journal.record(Event.REPAIRING, (_repairing(row, world.backup) for row in rows))\n",
         ("repair/test_run.py::test_a_repair_is_in_the_journal_before_and_after",),
     ),

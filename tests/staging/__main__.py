@@ -16,7 +16,7 @@ from . import steady
 from .base import base
 from .carried import pack
 from .hosts import create, destroy, publish
-from .machine import StagingError, obstacle
+from .machine import StagingError
 
 
 def main() -> int:
@@ -33,8 +33,6 @@ def main() -> int:
 def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="staging", description=__doc__)
     commands = parser.add_subparsers(required=True)
-    check = commands.add_parser("check", help="say whether hosts can be booted here, and if so prepare")
-    check.set_defaults(run=lambda _options: _check())
     prepare = commands.add_parser("prepare", help="build the tree and the packages, if they are not there")
     prepare.set_defaults(run=lambda _options: print(base()))
     boot = commands.add_parser("create", help="boot hosts, and print the path of their inventory")
@@ -65,18 +63,6 @@ def _arguments() -> argparse.ArgumentParser:
     end.add_argument("folder", type=Path)
     end.set_defaults(run=lambda options: destroy(options.folder))
     return parser
-
-
-def _check() -> None:
-    reason = obstacle()
-    if reason is None:
-        print(
-            "staging: hosts can be booted on this machine; their base is built if it is missing",
-            flush=True,
-        )
-        base()
-    else:
-        print(f"staging: NOT RUN: the scenarios of extensions/molecule, because {reason}")
 
 
 if __name__ == "__main__":

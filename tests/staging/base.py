@@ -23,8 +23,18 @@ SUITE = "bookworm"
 # installed on each host otherwise.
 _INSTALLED = (
     *("ca-certificates", "dbus", "iproute2", "openssh-server", "openssl", "procps", "sudo"),
-    *("systemd", "systemd-sysv", "python3", "python3-apt", "python3-lxml", "default-jre"),
+    *("systemd", "systemd-sysv", "python3", "python3-apt", "python3-lxml", "default-jre-headless"),
 )
+# The package zookeeper asks for a whole JRE. What that has besides, for windows and sounds, is more than a
+# hundred packages that no host needs.
+_WHOLE_JRE = """\
+Package: default-jre
+Version: 99
+Architecture: all
+Depends: default-jre-headless
+Maintainer: nobody <nobody@localhost>
+Description: stands in for the JRE with windows and sounds
+"""
 # What roles install from the repository on the bridge. What these depend on is in the tree: that is most of
 # what there is to unpack, and each host would do so.
 _OFFERED = ("zookeeper", "zookeeperd", "clickhouse-server", "clickhouse-client")
@@ -71,10 +81,21 @@ def _build(folder: Path) -> None:
     packages.mkdir()
     include = f"--include={','.join(_INSTALLED)}"
     run("debootstrap", "--variant=minbase", include, SUITE, str(tree), MIRROR)
+    _stand_in_for_whole_jre(tree)
     _download(tree, packages)
     (unfinished / "Packages").write_text(index(unfinished, "packages"))
     _finish(tree)
     unfinished.rename(folder)
+
+
+def _stand_in_for_whole_jre(tree: Path) -> None:
+    made = tree / "tmp" / "default-jre"
+    (made / "DEBIAN").mkdir(parents=True)
+    (made / "DEBIAN" / "control").write_text(_WHOLE_JRE)
+    run("chroot", str(tree), "dpkg-deb", "--build", "/tmp/default-jre", "/tmp/default-jre.deb")
+    run("chroot", str(tree), "dpkg", "--install", "/tmp/default-jre.deb")
+    shutil.rmtree(made)
+    made.with_suffix(".deb").unlink()
 
 
 def _download(tree: Path, packages: Path) -> None:

@@ -10,8 +10,10 @@ import http.client
 import json
 import re
 import ssl
+import time
+import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -46,14 +48,37 @@ class QueryRefused(PartMoveError):
         self.text = text
 
 
+_Connection = http.client.HTTPConnection
+
+_CLOSED = (ConnectionError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+"""What a connection raises that the server has closed; it says nothing of the server."""
+
+
+_IDLE_SECONDS = 30.0
+"""After which a connection is not used again: what is between may have forgotten it, and tell nobody."""
+
+
 class ClickHouseClient:
-    """Asks one server. Every query has a connection of its own: servers end idle ones within seconds."""
+    """Asks one server, from any number of threads.
+
+    A connection that a query is through with is kept for the next one. Servers close idle ones within
+    seconds, so a query for rows goes over a new connection where the kept one turns out to be closed. A
+    statement that does something might be done twice then, so it has a connection of its own.
+    """
 
     def __init__(self, host: str, port: int, options: ClickHouseOptions) -> None:
         self._host = host
         self._port = port
         self._options = options
+        self._context: ssl.SSLContext | None = None
+        self._idle: list[tuple[float, _Connection]] = []
+        """Connections that are not in use, and until when they may be used again."""
+        weakref.finalize(self, _close_all, self._idle)
         self.label = f"ClickHouse at {f'[{host}]' if ':' in host else host}:{port}"
+
+    def __reduce__(self) -> tuple[type[ClickHouseClient], tuple[str, int, ClickHouseOptions]]:
+        """A copy, in another process, has connections of its own."""
+        return ClickHouseClient, (self._host, self._port, self._options)
 
     def rows(self, sql: str) -> list[list[Any]]:
         """Run a SELECT and return its rows; most versions give numbers of 64 bits as text.
@@ -61,7 +86,7 @@ class ClickHouseClient:
         Raises PartMoveError: the server cannot be reached or refuses the user; QueryRefused: it refuses
         the query.
         """
-        status, body = self._post(f"{sql} FORMAT JSONCompact")
+        status, body = self._read(f"{sql} FORMAT JSONCompact")
         if status != http.client.OK:
             raise self._refused(status, body.decode(errors="replace"))
         try:
@@ -72,7 +97,12 @@ class ClickHouseClient:
 
     def execute(self, sql: str, **settings: int) -> None:
         """Run a statement that has no rows, with these settings; otherwise as `rows`."""
-        status, body = self._post(sql, settings)
+        try:
+            with closing(self._connection()) as connection:
+                response = self._request(connection, sql, settings)
+                status, body = response.status, response.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._unreachable(error) from error
         if status != http.client.OK:
             raise self._refused(status, body.decode(errors="replace"))
 
@@ -99,26 +129,59 @@ class ClickHouseClient:
             raise self._not_understood(line)
         return row
 
-    def _post(self, sql: str, settings: Mapping[str, int] | None = None) -> tuple[int, bytes]:
+    def _read(self, sql: str) -> tuple[int, bytes]:
+        """Status and body of the answer to a query that may be sent twice."""
         try:
-            with closing(self._connection()) as connection:
-                response = self._request(connection, sql, settings)
-                return response.status, response.read()
+            kept = self._kept()
+            if kept is not None:
+                with suppress(*_CLOSED):
+                    return self._exchange(kept, sql)
+            return self._exchange(self._connection(), sql)
         except (OSError, http.client.HTTPException) as error:
             raise self._unreachable(error) from error
 
+    def _kept(self) -> _Connection | None:
+        """One that may be used again, None where there is none; those that are too old are closed."""
+        while True:
+            try:
+                until, connection = self._idle.pop()
+            except IndexError:
+                return None
+            if time.monotonic() < until:
+                return connection
+            connection.close()
+
+    def _exchange(self, connection: _Connection, sql: str) -> tuple[int, bytes]:
+        """Ask over the connection, and keep it unless the server wants it closed."""
+        try:
+            response = self._request(connection, sql)
+            answer = response.status, response.read()
+        except BaseException:
+            connection.close()
+            raise
+        # Without a socket it is closed already, as the answer said.
+        if connection.sock is not None:
+            self._idle.append((time.monotonic() + _IDLE_SECONDS, connection))
+        return answer
+
     def _request(
-        self, connection: http.client.HTTPConnection, sql: str, settings: Mapping[str, int] | None = None
+        self, connection: _Connection, sql: str, settings: Mapping[str, int] | None = None
     ) -> http.client.HTTPResponse:
         # Without waiting for the end the status would be sent before the query can fail.
         given = urlencode({"wait_end_of_query": 1, **(settings or {})})
         connection.request("POST", f"/?{given}", sql.encode(), self._headers())
         return connection.getresponse()
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _connection(self) -> _Connection:
+        timeout = self._options.timeout
+        if not self._options.secure:
+            return _Connection(self._host, self._port, timeout=timeout)
+        if self._context is None:
+            self._context = self._tls()
+        return http.client.HTTPSConnection(self._host, self._port, timeout=timeout, context=self._context)
+
+    def _tls(self) -> ssl.SSLContext:
         options = self._options
-        if not options.secure:
-            return http.client.HTTPConnection(self._host, self._port, timeout=options.timeout)
         context = ssl.create_default_context()
         if options.ca:
             try:
@@ -131,7 +194,7 @@ class ClickHouseClient:
         if not options.verify:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        return http.client.HTTPSConnection(self._host, self._port, timeout=options.timeout, context=context)
+        return context
 
     def _headers(self) -> dict[str, Any]:
         """The user in headers, as bytes: http.client encodes text as Latin-1 and ClickHouse expects UTF-8."""
@@ -173,6 +236,11 @@ class ClickHouseClient:
                 remedy="Check the user, its password, and the networks it may connect from",
             )
         return QueryRefused(self.label, code, text)
+
+
+def _close_all(idle: list[tuple[float, _Connection]]) -> None:
+    while idle:
+        idle.pop()[1].close()
 
 
 def literal(text: str) -> str:

@@ -10,11 +10,10 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from .._partmove.audit.evidence import DiskParts
-from .._partmove.formats.znode_text import ZnodeText
 from .._partmove.tree.ports import ActivePart
 from .client import ClickHouseClient, literal
 from .options import ClickHouseOptions
-from .replica_table import Rows, ask_replica
+from .replica_table import ReplicaClients, Rows, ask_replica
 
 
 class _Abilities(NamedTuple):
@@ -35,7 +34,7 @@ class HttpReplicaProbe:
     """Implements ReplicaProbe and Disks over the HTTP interface."""
 
     def __init__(self, options: ClickHouseOptions) -> None:
-        self._options = options
+        self._clients = ReplicaClients(options)
         self._abilities: dict[str, _Abilities] = {}
 
     def active_parts(
@@ -47,10 +46,8 @@ class HttpReplicaProbe:
         asked, has not exactly one such replica, or its session with ZooKeeper is gone.
         """
         client = self._client(shard_path, replica, host)
-        only = ""
-        if partitions and len(partitions) <= _FEW:
-            only = f" AND partition_id IN ({', '.join(literal(each) for each in sorted(partitions))})"
-        rows = ask_replica(client, shard_path, replica, {_PARTS: self._parts_of(client) + only}).rows
+        selected = self._parts_of(client) + _only(partitions)
+        rows = ask_replica(client, shard_path, replica, {_PARTS: selected}).rows
         found: dict[str, list[ActivePart]] = {each: [] for each in partitions}
         for partition_id, name, count, digest in rows[_PARTS]:
             if partition_id in found:
@@ -89,11 +86,7 @@ class HttpReplicaProbe:
         return {_DETACHED: "name, '', '', '' FROM system.detached_parts WHERE 1"}
 
     def _client(self, shard_path: str, replica: str, host: str) -> ClickHouseClient:
-        given = self._options.endpoint_of(replica)
-        if given is None:
-            text = ZnodeText(host.encode(), f"{shard_path}/replicas/{replica}/host")
-            given = text.field("host: "), self._options.port
-        return ClickHouseClient(*given, self._options)
+        return self._clients.of(shard_path, replica, host)
 
     def _abilities_of(self, client: ClickHouseClient) -> _Abilities:
         known = self._abilities.get(client.label)
@@ -108,6 +101,15 @@ class HttpReplicaProbe:
             )
             self._abilities[client.label] = known
         return known
+
+
+def _only(partitions: Collection[str]) -> str:
+    """The condition that keeps rows of other partitions away, most of them where these are many."""
+    if not partitions:
+        return ""
+    if len(partitions) > _FEW:
+        return f" AND partition_id BETWEEN {literal(min(partitions))} AND {literal(max(partitions))}"
+    return f" AND partition_id IN ({', '.join(literal(each) for each in sorted(partitions))})"
 
 
 def _names(rows: Rows) -> frozenset[str] | None:

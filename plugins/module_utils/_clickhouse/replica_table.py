@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
+from .._partmove.formats.znode_text import ZnodeText
 from .client import ClickHouseClient, literal
+from .options import ClickHouseOptions
 
 Rows = Mapping[str, list[list[str]]]
 """What the rows are about → rows of four texts, sorted."""
@@ -22,6 +24,23 @@ class ReplicaTable(NamedTuple):
     database: str
     name: str
     rows: Rows
+
+
+class ReplicaClients:
+    """What asks the servers of replicas; a server has one for all threads, which keeps its connections."""
+
+    def __init__(self, options: ClickHouseOptions) -> None:
+        self._options = options
+        self._known: dict[tuple[str, int], ClickHouseClient] = {}
+
+    def of(self, shard_path: str, replica: str, host: str) -> ClickHouseClient:
+        """The one for a replica; ``host`` is the data of its ``host`` znode. Raises FormatError."""
+        given = self._options.endpoint_of(replica)
+        if given is None:
+            text = ZnodeText(host.encode(), f"{shard_path}/replicas/{replica}/host")
+            given = text.field("host: "), self._options.port
+        # Of threads that come first at once, one may make another in vain.
+        return self._known.setdefault(given, ClickHouseClient(*given, self._options))
 
 
 def ask_replica(

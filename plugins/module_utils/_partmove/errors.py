@@ -44,12 +44,20 @@ class AccessDenied(EnsembleError):
     """The identity given may not do this to the znode."""
 
 
+class SessionRefused(AccessDenied):
+    """The identity given is refused, or none was given where one is asked for: no znode may be read."""
+
+
 class SameEnsemble(EnsembleError):
     """Hot and cold turned out to be one ensemble."""
 
 
 class BoundElsewhere(PartMoveError):
     """Other runs go about the shard path in another way: by other locks, or with another ensemble."""
+
+
+class PausedTooLong(PartMoveError):
+    """An ensemble was in trouble for longer than the run may wait; what was done until then holds."""
 
 
 class LeaseLost(PartMoveError):

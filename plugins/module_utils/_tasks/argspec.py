@@ -11,6 +11,12 @@ from typing import Any
 COORDINATION_ROOT: dict[str, Any] = {"type": "str", "default": "/partmove"}
 LOCK_WAIT: dict[str, Any] = {"type": "str", "default": "45s"}
 
+LOAD: dict[str, Any] = {
+    "max_latency": {"type": "float", "default": 1.0},
+    "give_up_after": {"type": "str", "default": "10m"},
+}
+PARTS_PER_SECOND: dict[str, Any] = {"max_parts_per_second": {"type": "int", "default": 0}}
+
 
 def ensemble(*, required: bool = True) -> dict[str, Any]:
     """The option that says where an ensemble is and how to speak with it."""

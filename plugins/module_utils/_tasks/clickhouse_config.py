@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,18 +14,21 @@ from typing import Any
 from .._clickhouse.config.diff import shown
 from .._clickhouse.config.draft import FileEdit
 from .._clickhouse.config.edit import (
-    DEFAULT_SUBSTITUTIONS,
     ConfigChange,
     Style,
     ensure_absent,
     ensure_present,
 )
 from .._clickhouse.config.local_files import ConfigFiles, check_replaceable, hard_links, replace_files
+from .._clickhouse.config.names import AUXILIARY_ELEMENT, DEFAULT_SUBSTITUTIONS
 from .._clickhouse.config.xml_document import LXML_IMPORT_ERROR
 from .._clickhouse.config.zookeeper_element import ElementContent
 from .._partmove.errors import PartMoveError
 from .._zookeeper.handshake import Member, check_members
 from .resources import Resources
+
+_ENSEMBLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_NAME_OF_HOT = "default"
 
 
 class EditConfig:
@@ -35,10 +39,14 @@ class EditConfig:
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
         self._params = params
-        self._element: str = params["element"]
+        tag: str = params["element"]
+        self._element = _place(tag, params["name"] or "")
         self._wanted = ElementContent.of(params) if params["state"] == "present" else None
-        name = params["substitution"] or DEFAULT_SUBSTITUTIONS[self._element]
-        self._style = Style(params["style"], name, params["drop_in"] or f"{self._element}.xml")
+        name = params["substitution"] or DEFAULT_SUBSTITUTIONS[tag]
+        self._tag = tag
+        self._style = Style(
+            params["style"], name, params["drop_in"] or f"{self._element.replace('/', '_')}.xml"
+        )
         self._change: ConfigChange | None = None
         self._backups: list[str] = []
         self._modified = 0.0
@@ -50,10 +58,11 @@ class EditConfig:
         if change is None:
             return {"changed": False}
         substitution = change.substitution or self._style.substitution
-        versions = [shown(edit, self._element, substitution) for edit in change.edits]
+        versions = [shown(edit, self._tag, substitution) for edit in change.edits]
         return {
             "changed": bool(change.edits),
-            "element": self._element,
+            "element": self._tag,
+            "name": self._params["name"] or "",
             "state": self._params["state"],
             "style": change.style,
             "config_path": change.path,
@@ -98,6 +107,23 @@ class EditConfig:
         root = wanted.settings.get("root", "")
         members = [Member(node.host, int(node.port), secure=node.secure) for node in wanted.nodes]
         check_members(members, root, self._params["member_timeout"])
+
+
+def _place(element: str, name: str) -> str:
+    """Where the ensemble is below the root; raises PartMoveError for a name that it cannot have."""
+    if element != AUXILIARY_ELEMENT:
+        if not name:
+            return element
+        raise PartMoveError(
+            f"name is {name!r}, and <{element}> has no name",
+            remedy=f"Leave name out, or give element as {AUXILIARY_ELEMENT}",
+        )
+    if not _ENSEMBLE_NAME.fullmatch(name) or name == _NAME_OF_HOT:
+        raise PartMoveError(
+            f"name is {name!r}, which is no name for an auxiliary ensemble",
+            remedy="Use letters, digits, '_' and '-', a letter first; default is the ensemble of <zookeeper>",
+        )
+    return f"{element}/{name}"
 
 
 def _paths_of_element(change: ConfigChange) -> list[str]:

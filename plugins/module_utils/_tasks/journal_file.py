@@ -149,13 +149,14 @@ def unwritable(path: Path, error: OSError) -> PartMoveError:
 def told_run(
     journal: Journal,
     module: str,
-    ensembles: tuple[ZnodeStore, ZnodeStore],
+    ensembles: tuple[ZnodeStore, ZnodeStore | None],
     work: Mapping[str, object],
     counts: Callable[[], Mapping[str, int]],
 ) -> Iterator[None]:
     """Let the journal have the begin of a run and, however it ends, its end.
 
-    ensembles: hot and cold. work: further fields of `Event.STARTED`. counts: what the run has done by then.
+    ensembles: hot and cold; None where only servers speak with cold. work: further fields of `Event.STARTED`.
+    counts: what the run has done by then.
     """
     hot, cold = ensembles
     begin = {
@@ -165,7 +166,7 @@ def told_run(
         "host": socket.gethostname(),
         "process": os.getpid(),
         "hot": f"{','.join(hot.addresses)}{hot.chroot}",
-        "cold": f"{','.join(cold.addresses)}{cold.chroot}",
+        "cold": "" if cold is None else f"{','.join(cold.addresses)}{cold.chroot}",
     }
     journal.record(Event.STARTED, [{**begin, **work}])
     error = ""

@@ -32,8 +32,10 @@ from .._partmove.plan.file import Plan, PlanRow, read_plan, rows_from_list
 from .._partmove.plan.origin import check_origin
 from .._partmove.shard.inventory import check_tables
 from .._partmove.text import parse_duration
+from .._partmove.tree.pace import Pace
 from .._partmove.tree.ports import Clock, Journal, ZnodeReader, ZnodeStore
 from .journal_file import told_run
+from .pacing import PaceOptions
 from .part_move_result import MoveTally
 from .resources import LockOptions, Resources, SystemClock, server_check
 from .workers import work_in_order, workers_for
@@ -48,6 +50,7 @@ class MovePartitions:
         self._params = params
         self._options = _move_options(params)
         self._locks = LockOptions.of(params)
+        self._pace = PaceOptions.of(params)
         self._servers = server_check(params)
         self._to_cold = State.named(params["state"]) is State.COLD
         self._work = _Work(params)
@@ -78,9 +81,10 @@ class MovePartitions:
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
         progress = resources.open_progress()
+        pace = resources.open_pace(self._pace, progress.announce)
         workers = workers_for(self._params["workers"], self._work.sizes())
         ending = threading.Event()
-        worlds = Worlds(hot, cold, partial(self._world, journal), ending if workers > 1 else None)
+        worlds = Worlds(hot, cold, partial(self._world, journal, pace), ending if workers > 1 else None)
 
         def take(done: _Done) -> None:
             self._take(journal, done)
@@ -96,9 +100,9 @@ class MovePartitions:
                 ending=ending,
             )
 
-    def _world(self, journal: Journal, hot: ZnodeStore, cold: ZnodeStore, clock: Clock) -> World:
+    def _world(self, journal: Journal, pace: Pace, hot: ZnodeStore, cold: ZnodeStore, clock: Clock) -> World:
         keeper = self._locks.keeper("part_move", hot, cold, clock)
-        return World(hot, cold, clock, journal, keeper, self._readiness(hot, cold), self._servers)
+        return World(hot, cold, clock, journal, keeper, self._readiness(hot, cold), self._servers, pace)
 
     def _check(self, hot: ZnodeStore, cold: ZnodeStore, shard_paths: Sequence[str]) -> None:
         """Refuse what would go wrong later, before anything is written."""
@@ -219,8 +223,11 @@ class _Work:
             yield shard_path, None
         for shard_path, counts in self._counts.items():
             if counts[self._state]:
-                rows = self._read(shard_path)
-                yield shard_path, [row.partition for row in rows if row.state is self._state]
+                # Not in a variable here, which would keep all that the plan says while they are worked on.
+                yield shard_path, self._wanted(shard_path)
+
+    def _wanted(self, shard_path: str) -> list[str]:
+        return [row.partition for row in self._read(shard_path) if row.state is self._state]
 
     def other_rows(self) -> Iterator[PlanRow]:
         """The rows that want another state."""

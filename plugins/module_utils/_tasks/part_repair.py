@@ -26,6 +26,7 @@ from .._partmove.tree.ports import Journal, ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .backup_file import BackupFile
 from .journal_file import told_run
+from .pacing import PaceOptions
 from .registrations_file import read_registrations
 from .resources import LockOptions, Resources, probe_of
 
@@ -43,6 +44,7 @@ class RepairParts:
         given = params["partitions"]
         self._only = None if given is None else [_partition_id(each) for each in given]
         self._locks = LockOptions.of(params)
+        self._pace = PaceOptions.of(params)
         self._options = self._read_options()
         self._done: list[str] = []
         self._backup: BackupFile | None = None
@@ -102,6 +104,8 @@ class RepairParts:
             AskServers(probe),
             probe,
             "" if self._backup is None else self._backup.planned,
+            # Nobody is told: the module has no lines of progress.
+            resources.open_pace(self._pace, lambda _line: None),
         )
         work = {"work": f"{self._kind.value} of {self._layout.path}", "shard_paths": 1}
         with told_run(journal, "part_repair", (hot, cold), work, self._counts):

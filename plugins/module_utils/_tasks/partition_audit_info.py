@@ -16,7 +16,8 @@ from .._partmove.audit.report import AuditReport
 from .._partmove.errors import NoSuchTable
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.tree.ports import ZnodeReader
-from .resources import Resources, coordination_root, probe_of
+from .pacing import PaceOptions
+from .resources import SERVERS_AT_ONCE, Resources, coordination_root, probe_of
 from .shard_paths import DeniedZnodes, cold_paths_below, shard_paths_below, told_apart
 
 
@@ -33,6 +34,7 @@ class AuditPartitions:
         self._root: str | None = params["root"]
         self._shard_paths = sorted({ShardLayout(path).path for path in params["shard_paths"] or ()})
         self._coordination_root = coordination_root(params)
+        self._pace = PaceOptions.of(params)
         self._with_sound = params["details"] == "all"
         self._compare_all: bool = params["compare_content"]
         self._disks = disks or probe_of(params["clickhouse"])
@@ -47,10 +49,15 @@ class AuditPartitions:
         return result if self._is_whole else {**result, "complete": False, "metrics": ""}
 
     def run(self, resources: Resources) -> None:
-        """Audit one shard path after the other."""
+        """Audit one shard path after the other; while the ensembles are slow it waits between them."""
         hot, cold = resources.open_pair()
-        reader = EvidenceReader(hot, cold, self._disks, resources.clock, self._coordination_root)
+        # Nobody is told: the module has no lines of progress.
+        pace = resources.open_pace(self._pace, lambda _line: None, members=False)
+        reader = EvidenceReader(
+            hot, cold, self._disks, resources.clock, self._coordination_root, at_once=SERVERS_AT_ONCE
+        )
         for shard_path in told_apart(hot, cold, self._paths(hot, cold)):
+            pace.wait(0, resources.clock)
             self._audit(reader, shard_path)
         self._is_whole, self._now = True, resources.clock.now()
 

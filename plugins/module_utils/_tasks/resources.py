@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -26,11 +27,17 @@ from .._partmove.lease.two_ensembles import check_distinct
 from .._partmove.repair.backup import BackupHeader
 from .._partmove.text import parse_duration
 from .._partmove.tree.overlay import OverlayStore
+from .._partmove.tree.pace import RunPace
 from .._partmove.tree.ports import Clock, Journal, ZnodeStore
 from .._zookeeper.settings import options_of
 from .._zookeeper.store import connect
+from .._zookeeper.watch import EnsembleWatch
 from .backup_file import BackupFile
 from .journal_file import FileJournal, NullJournal, open_journal
+from .pacing import PaceOptions, Watch
+
+SERVERS_AT_ONCE = 8
+"""Servers of one shard path that are asked at the same time."""
 
 _SECONDS_BETWEEN_LINES = 2.0
 
@@ -53,6 +60,7 @@ class ProgressFile:
     def __init__(self, path: str | None, clock: Clock, stack: ExitStack) -> None:
         self._clock = clock
         self._told = clock.now()
+        self._turn = threading.Lock()
         self._file: TextIO | None = None
         if path is not None:
             stream = Path(path).open("a", encoding="utf-8")  # noqa: SIM115 - the stack closes it
@@ -60,11 +68,16 @@ class ProgressFile:
 
     def tell(self, line: str) -> None:
         """Append the line, unless the last one is too recent to be read."""
-        if self._file is None or self._clock.now() - self._told < _SECONDS_BETWEEN_LINES:
-            return
-        self._told = self._clock.now()
-        self._file.write(f"{line}\n")
-        self._file.flush()
+        if self._clock.now() - self._told >= _SECONDS_BETWEEN_LINES:
+            self.announce(line)
+
+    def announce(self, line: str) -> None:
+        """Append the line in any case."""
+        with self._turn:
+            if self._file is not None:
+                self._told = self._clock.now()
+                self._file.write(f"{line}\n")
+                self._file.flush()
 
 
 class Resources:
@@ -100,6 +113,25 @@ class Resources:
         """The file that the action plugin of the module looks at; nothing is written where there is none."""
         return ProgressFile(self._params["progress_file"], self.clock, self._stack)
 
+    def open_pace(
+        self, options: PaceOptions, tell: Callable[[str], object], *, members: bool = True
+    ) -> RunPace:
+        """How fast to work with hot and cold, both watched; ``tell`` gets a line where the run has to wait.
+
+        members: whether to go by what the members say of themselves, too. Raises EnsembleError and its kin.
+        """
+        watches: list[Watch] = []
+        for name in ("hot", "cold") if options.max_latency else ():
+            watch = self.open_watch(name, options.max_latency, members=members)
+            watches.append(watch)
+        return options.pace(watches, tell, check_mode=self.check_mode)
+
+    def open_watch(self, name: str, allowed: float, *, members: bool) -> Watch:
+        """Watch the ensemble that the option ``name`` describes, as `EnsembleWatch` does."""
+        watch = EnsembleWatch(options_of(name, self._params[name]), allowed, members=members)
+        self._stack.callback(watch.close)
+        return watch
+
     def open_backup(self, folder: str, header: BackupHeader) -> BackupFile | None:
         """Where a repair keeps what it deletes or changes; None in check mode, which does neither."""
         if self.check_mode:
@@ -127,7 +159,7 @@ def server_check(params: Mapping[str, Any]) -> ServerCheck:
     if params["assume_active"]:
         return AssumeActive()
     if params["clickhouse"] is not None:
-        return AskServers(probe_of(params["clickhouse"]))
+        return AskServers(probe_of(params["clickhouse"]), SERVERS_AT_ONCE)
     return NoServers()
 
 
@@ -152,8 +184,8 @@ class LockOptions(NamedTuple):
         """From the options ``coordination_root`` and ``lock_wait``; raises FormatError."""
         return cls(coordination_root(params), parse_duration(params["lock_wait"], "lock_wait"))
 
-    def keeper(self, module: str, hot: ZnodeStore, cold: ZnodeStore, clock: Clock) -> LeaseKeeper:
-        """What takes the locks of shard paths, in the name of the module."""
+    def keeper(self, module: str, hot: ZnodeStore, cold: ZnodeStore | None, clock: Clock) -> LeaseKeeper:
+        """What takes the locks of shard paths, for the module; None where no run writes to cold."""
         owner = f"{module} on {socket.gethostname()}, process {os.getpid()}"
         return LeaseKeeper(hot, cold, clock, owner=owner, root=self.root, wait_seconds=self.wait_seconds)
 

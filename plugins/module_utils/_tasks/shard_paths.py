@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from .._partmove.errors import AccessDenied
 from .._partmove.lease.two_ensembles import check_unlike
-from .._partmove.shard.inventory import Denied, find_paths_in_cold, find_shard_paths
+from .._partmove.shard.inventory import find_paths_in_cold, find_shard_paths
+from .._partmove.tree.permitted import Denied
 from .._partmove.tree.ports import ZnodeReader, ZnodeStore
 
 

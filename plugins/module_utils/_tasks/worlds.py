@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 
 from .._partmove.move.run import World
 from .._partmove.tree.interruption import InterruptibleClock, InterruptibleStore, Interruption
@@ -31,15 +31,21 @@ class Worlds:
         self._cold = cold
         self._make = make
         self._ending = ending
-        self._free: deque[World] = deque()
+        self._free: SimpleQueue[World] = SimpleQueue()
 
     @contextmanager
     def one(self) -> Iterator[World]:
         """A world that nobody else has; in check mode one that knows of no other shard path."""
-        world = self._free.pop() if self._free else self._new()
+        world = self._given_back() or self._new()
         yield world
         if not isinstance(self._hot, OverlayStore):
-            self._free.append(world)
+            self._free.put(world)
+
+    def _given_back(self) -> World | None:
+        try:
+            return self._free.get_nowait()
+        except Empty:
+            return None
 
     def _new(self) -> World:
         hot, cold, clock = _apart(self._hot), _apart(self._cold), SystemClock()

@@ -28,6 +28,7 @@ try:
         WriterNotClosedException,
     )
     from kazoo.handlers.threading import SequentialThreadingHandler
+    from kazoo.handlers.utils import create_tcp_connection
     from kazoo.hosts import collect_hosts
     from kazoo.protocol.states import KeeperState
     from kazoo.retry import KazooRetry
@@ -89,20 +90,6 @@ def make_client(options: EnsembleOptions, log: ConnectionLog) -> Any:
         PartMoveError: a Python package is missing.
     """
     _require_packages(options)
-    tls = options.tls
-    settings = (
-        {}
-        if tls is None
-        else {
-            "use_ssl": True,
-            "ca": tls.ca or None,
-            "certfile": tls.cert or None,
-            "keyfile": tls.key or None,
-            "keyfile_password": tls.key_password or None,
-            "verify_certs": tls.verify,
-            "check_hostname": tls.check_hostname,
-        }
-    )
     return KazooClient(
         hosts=",".join(options.hosts),
         timeout=options.session_timeout,
@@ -113,7 +100,18 @@ def make_client(options: EnsembleOptions, log: ConnectionLog) -> Any:
         sasl_options=_sasl_options(options),
         connection_retry=KazooRetry(max_tries=-1, delay=_RECONNECT_DELAY, max_delay=_RECONNECT_MAX_DELAY),
         logger=log,
-        **settings,
+        **_tls_settings(options),
+    )
+
+
+def connect_to(options: EnsembleOptions, host: str, seconds: float) -> Any:
+    """Open a connection to one of the hosts, TLS included, on which nothing was said yet.
+
+    Raises OSError: not within so many seconds.
+    """
+    ((name, port),) = collect_hosts(host)[0]
+    return create_tcp_connection(
+        socket, (name, port), hostname=name, timeout=seconds, **_tls_settings(options)
     )
 
 
@@ -150,6 +148,22 @@ def queue_request(client: Any, request: object) -> Any:
             return result
     result.set_exception(ConnectionClosedError())
     return result
+
+
+def _tls_settings(options: EnsembleOptions) -> dict[str, Any]:
+    """What kazoo has to know of TLS."""
+    tls = options.tls
+    if tls is None:
+        return {}
+    return {
+        "use_ssl": True,
+        "ca": tls.ca or None,
+        "certfile": tls.cert or None,
+        "keyfile": tls.key or None,
+        "keyfile_password": tls.key_password or None,
+        "verify_certs": tls.verify,
+        "check_hostname": tls.check_hostname,
+    }
 
 
 def _handler(connect_timeout: float) -> Any:

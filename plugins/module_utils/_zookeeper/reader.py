@@ -13,9 +13,9 @@ from typing import Any, NoReturn, TypeVar
 
 from .._partmove.errors import AccessDenied, EnsembleError
 from .._partmove.tree.batches import MAX_BYTES
+from .._partmove.tree.pace import Rate
 from .._partmove.tree.znodes import Found, Query, Znode
 from .options import EnsembleOptions
-from .pace import Pace
 from .session import LOST, Session
 from .wire import (
     BAD_ARGUMENTS,
@@ -66,7 +66,7 @@ class Reader:
         """Connect; see `Session` for the errors."""
         self._options = options
         self._session = Session(options, label)
-        self._pace = Pace(options.reads_per_second)
+        self._rate = Rate(options.reads_per_second)
         self._sizes = {DATA.type: AnswerSize(8 * 1024), CHILDREN.type: AnswerSize(64 * 1024)}
         try:
             self._multi_read = self._has_multi_read()
@@ -153,7 +153,7 @@ class Reader:
 
     def _paced(self, request: ReadRequest) -> ReadRequest:
         """The request, when it may be sent."""
-        self._pace.wait(request.paths)
+        self._rate.wait(request.paths)
         return request
 
     def _has_multi_read(self) -> bool:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from .._partmove.errors import AccessDenied, EnsembleError, EnsembleUnreachable
+from .._partmove.errors import EnsembleError, EnsembleUnreachable, SessionRefused
 from .client import ConnectionLog, make_client, queue_request, stop_client
 from .options import EnsembleOptions
 from .wire import (
@@ -181,7 +181,7 @@ class Session:
         )
 
     def _refused(self, reason: str) -> EnsembleError:
-        return AccessDenied(
+        return SessionRefused(
             f"The session with {self.label} was refused" + (f": {reason}" if reason else ""),
             remedy=f"Check auth_scheme ({self._options.auth_scheme or 'none'}) and its credential",
         )

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 from .._partmove.errors import EnsembleError
@@ -42,6 +43,7 @@ class ZooKeeperStore(Reader):
         super().__init__(options, options.label)
         self._encoder = MultiEncoder(options.chroot, authenticated=bool(options.auth_scheme))
         self._members: tuple[Reader, ...] | None = None
+        self._connecting = threading.Lock()
 
     @property
     def chroot(self) -> str:
@@ -88,9 +90,11 @@ class ZooKeeperStore(Reader):
             EnsembleUnreachable: a member does not answer.
             EnsembleError: the hosts given are not exactly the members.
         """
-        if self._members is None:
-            self._members = connect_members(self, self._options)
-        return self._members
+        # Of threads that ask at once, one would leave connections behind that nobody closes.
+        with self._connecting:
+            if self._members is None:
+                self._members = connect_members(self, self._options)
+            return self._members
 
     def close(self) -> None:
         """End the sessions with the members and with the ensemble."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
+from kazoo.security import make_digest_acl
 
 from partition_classify.census import census_of
 from support.ansible.calls import Call, run_modules
@@ -95,6 +96,33 @@ def test_as_many_as_the_server_counts_in_files_and_by_a_session(
         assert names == {"/kafka", "/clickhouse/tables/01/former", "/ünïcode"}
         assert [each["name"] for each in by_session["unknown"]] == ([] if restarted else ["new_thing"])
         assert {each["shard_path"] for each in by_session["tables"]} == {LEGACY, PLAIN}
+
+
+def test_what_an_acl_keeps_from_it_is_named_and_the_rest_counted(connect: Connect, tmp_path: Path) -> None:
+    with Ensemble(tmp_path / "server") as ensemble:
+        client = connect(ensemble.connect_string)
+        fill(client)
+        whole = live(ensemble)
+        assert (whole["complete"], whole["denied"]) == (True, {"znodes": 0, "paths": []})
+        secrets = [
+            "/kafka",
+            "/ünïcode",
+            f"{LEGACY}/replicas/r1/parts/20190101_0_0_0",
+            f"{PLAIN}/block_numbers",
+        ]
+        for path in secrets:
+            client.set_acls(path, [make_digest_acl("alice", "wonder", all=True)])
+        found = live(ensemble)
+        by_files = from_files(ensemble, tmp_path / "copy")
+    assert found["complete"] is False
+    assert found["denied"] == {"znodes": 4, "paths": sorted(secrets)}
+    # What is below them: two of /kafka, two of the part, and each partition.
+    assert found["znodes"] == whole["znodes"] - 4 - 2 - 2 - 20
+    assert {each["shard_path"]: each["complete"] for each in found["tables"]} == {LEGACY: False, PLAIN: False}
+    assert {each["kind"] for each in found["advice"]} == {"legacy_headers"}
+    assert found["summary"][1].startswith("not complete: 4 znodes may not be read, ")
+    assert {name: by_files[name] for name in COUNTED} == {name: whole[name] for name in COUNTED}
+    assert by_files["complete"] is True
 
 
 def test_a_chroot_is_the_root_of_a_census(connect: Connect, tmp_path: Path) -> None:

@@ -84,6 +84,17 @@ def test_signal_ends_the_run_with_what_it_did(
     assert (again["changed"], again["counts"]["unchanged"]) == (False, 1)
 
 
+def test_a_shard_path_does_not_wait_for_the_one_before_it(pair: Pair, table: Table, second: Table) -> None:
+    hold_lock(pair.hot, pair, table)
+    wanted = [*partitions_of(table, FIRST), *partitions_of(second, FIRST)]
+    with running({**pair.options, **ASSUMED, "partitions": wanted, "lock_wait": "10m"}) as process:
+        wait_for(lambda: is_done_with(pair, second))
+        process.send_signal(signal.SIGTERM)
+        result = answer_of(process)
+    assert [each["shard_path"] for each in result["moved"]] == [second.path]
+    assert result["counts"]["not_reached"] == 1
+
+
 def test_signal_ends_the_way_back_too(pair: Pair, table: Table, second: Table) -> None:
     """What it did not get to counts as far as it is known."""
     partitions = [*partitions_of(table), *partitions_of(second)]

@@ -79,7 +79,19 @@ def large(name: str = NAME) -> ReportFigures:
         merges=_merges(name, merge),
         forecast=forecast_of(znodes, THIS_MONTH, hot),
         comparison=_comparison(name),
+        rules=_rules(name, hot),
     )
+
+
+def _rules(name: str, hot: HotFigures) -> list[dict[str, Any]]:
+    """A policy of which one rule is misspelt; the summary of the job has the same."""
+    used: dict[str, Any] = {"unused_pins": [], "reads_known": None}
+    return [
+        {"rule": "rules[0]", "table": f"{name}_[0-9]", "partitions": 0, **used},
+        {"rule": "rules[1]", "table": f"{name}_*", "partitions": hot.moved.partitions, **used}
+        | {"unused_pins": ["201901"], "reads_known": hot.moved.partitions // 2},
+        {"rule": "defaults", "table": None, "partitions": hot.today.partitions // 2, **used},
+    ]
 
 
 def _comparison(name: str) -> dict[str, Any]:

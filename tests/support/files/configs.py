@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.config.e
 FOLDER = Path(__file__).with_name("configs")
 MAIN = "/etc/clickhouse-server/config.xml"
 METRIKA = "/etc/metrika.xml"
+CONFIG_D = "/etc/clickhouse-server/config.d"
 WRITTEN = sorted(path.name for path in FOLDER.glob("*.xml"))
 """Names of files as they were found, or as they are often seen."""
 

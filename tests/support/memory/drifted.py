@@ -22,6 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run
     repair_shard,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.saving import SavingStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.pace import Pace, Unhurried
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
@@ -44,6 +45,7 @@ class Drifted:
         self.saved: list[SavedZnode] = []
         self.done: list[str] = []
         self.announced: list[list[str]] = []
+        self.pace: Pace = Unhurried()
 
     def kinds(self, partition: str = DAY) -> dict[str, Kind]:
         """What the partition is for each replica."""
@@ -83,6 +85,7 @@ class Drifted:
             AskServers(SimulatedProbe(self.bench.servers)),
             self.disks,
             "/backups/one",
+            self.pace,
         )
 
     def header(self, kind: Kind) -> BackupHeader:

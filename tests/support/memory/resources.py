@@ -16,10 +16,22 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources imp
 from support.memory.bench import Bench
 
 
+class MemoryWatch:
+    """Implements Watch: says what it is told to say."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+        """What to say next, one after the other; then nothing."""
+
+    def problem(self) -> str:
+        """The next problem."""
+        return self.problems.pop(0) if self.problems else ""
+
+
 class MemoryResources(Resources):
     """Opens the ensembles of a bench, or other ``stores``.
 
-    ``opened`` has the names of those that were asked for, in order.
+    ``opened`` has the names of those that were asked for, in order. ``watches`` look at hot and cold.
     """
 
     def __init__(self, bench: Bench, params: Mapping[str, Any], *, check_mode: bool = False) -> None:
@@ -28,6 +40,9 @@ class MemoryResources(Resources):
         self.opened: list[str] = []
         self.reads_per_second = 0.0
         """What was asked for last."""
+        self.watches = {name: MemoryWatch() for name in self.stores}
+        self.watched: list[tuple[str, bool]] = []
+        """Which were asked for, and whether by what members say as well."""
 
     def close(self) -> None:
         """Close what the task opened, as the end of a module does."""
@@ -39,3 +54,8 @@ class MemoryResources(Resources):
         self.reads_per_second = reads_per_second
         store = self.stores[name]
         return OverlayStore(store, self.clock) if self.check_mode else store
+
+    def open_watch(self, name: str, allowed: float, *, members: bool) -> MemoryWatch:
+        """The watch on an ensemble of the bench."""
+        self.watched.append((name, members))
+        return self.watches[name]

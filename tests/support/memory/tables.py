@@ -97,6 +97,11 @@ def build_table(client: KazooClient, path: str, options: TableOptions | None = N
     return table
 
 
+def activate(table: Table, replica: str) -> None:
+    """Let the replica seem to run, as long as the session of the table's client lasts."""
+    table.client.create(f"{table.path}/replicas/{replica}/is_active", b"pid: 1, random: 1", ephemeral=True)
+
+
 def register(client: KazooClient, table: Table, replica: str, partitions: Iterable[str]) -> None:
     """Register the parts of the partitions for one replica in the ensemble of `client`."""
     client.ensure_path(table.parts_path(replica))
@@ -174,7 +179,7 @@ def _build_replica(table: Table, replica: str, metadata: bytes, columns: bytes) 
         ],
     )
     if table.options.active:
-        table.client.create(f"{path}/is_active", b"pid: 1, random: 1", ephemeral=True)
+        activate(table, replica)
 
 
 def _part(path: str, table: Table) -> Iterator[tuple[str, bytes]]:

@@ -6,16 +6,13 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import shutil
-import urllib.parse
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from clickhouse.patched_server.compile import patched_library
 from support.servers.clickhouse_config import (
@@ -27,6 +24,7 @@ from support.servers.clickhouse_config import (
 )
 from support.servers.ports import ReservedPorts
 from support.servers.process import ServerError, ServerProcess
+from support.servers.sql_server import QueryError, SqlServer
 
 __all__ = [
     "ClickHouseCluster",
@@ -39,14 +37,7 @@ __all__ = [
     "cluster",
 ]
 
-START_SECONDS = 300.0
-QUERY_SECONDS = 300.0
-
 _SEARCH_PATH = "/usr/sbin:/usr/bin:/usr/local/bin"
-
-
-class QueryError(RuntimeError):
-    """ClickHouse refused a query; the text is its own, with its code."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +62,7 @@ class ServerOptions:
     cold: ZooKeeperSource | None = None
 
 
-class ClickHouseServer:
+class ClickHouseServer(SqlServer):
     """One server with its own configuration, ports, data folder and log."""
 
     def __init__(
@@ -83,54 +74,21 @@ class ClickHouseServer:
             ServerError: clickhouse-server is not installed.
             PatchedServerError: the patch cannot be compiled here.
         """
-        self.name = name
-        self.folder = folder
-        self._zookeeper = zookeeper
         self.options = options or ServerOptions()
-        self._reserved = ReservedPorts()
-        take = self._reserved.take
+        reserved = ReservedPorts()
+        take = reserved.take
         self.ports = ServerPorts(http=take(), tcp=take(), interserver=take())
-        self.write_config(zookeeper)
-        command = (clickhouse_program(self.options.program), f"--config-file={self.config_path}")
-        self.process = ServerProcess(
+        command = (clickhouse_program(self.options.program), f"--config-file={folder / 'config.xml'}")
+        process = ServerProcess(
             f"ClickHouse server {name}", command, folder / "clickhouse-server.log", self._environment()
         )
-
-    def __enter__(self) -> Self:
-        """Start the server."""
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop the server and give its ports back."""
-        self.close()
+        super().__init__(name, folder, process, reserved, self.ports.http)
+        self.write_config(zookeeper)
 
     @property
     def config_path(self) -> Path:
         """The config.xml, which a test may change before `restart`."""
         return self.folder / "config.xml"
-
-    @property
-    def data_dir(self) -> Path:
-        """The folder that holds data/<database>/<table>."""
-        return self.folder / "data"
-
-    @property
-    def http_port(self) -> int:
-        """The port of the HTTP interface on 127.0.0.1."""
-        return self.ports.http
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self.process.pid
-
-    @property
-    def running(self) -> bool:
-        """Whether the process exists."""
-        return self.process.running
 
     def write_config(self, zookeeper: ZooKeeperSource, extra_xml: str | None = None) -> None:
         """Write config.xml and users.xml again; a running server reads most of it at its next start."""
@@ -143,31 +101,6 @@ class ClickHouseServer:
         text = config_xml(self.folder, self.ports, zookeeper, self.options.macros, merge_tree, extra)
         self.config_path.write_text(text)
         (self.folder / "users.xml").write_text(users_xml())
-
-    def start(self) -> None:
-        """Start the server and wait until it answers.
-
-        Raises:
-            ServerError: it did not; the text holds the end of its log.
-        """
-        self.process.start(self.ping, START_SECONDS)
-
-    def stop(self) -> None:
-        """End the server in an orderly way."""
-        self.process.stop()
-
-    def kill(self) -> None:
-        """End the server at once."""
-        self.process.kill()
-
-    def restart(self) -> None:
-        """Stop and start; the data and the ports stay.
-
-        Raises:
-            ServerError: it did not come back; the text holds the end of its log.
-        """
-        self.stop()
-        self.start()
 
     def become(self, *, patched: bool, cold: ZooKeeperSource | None = None) -> None:
         """Stop, and be a patched or a stock server from the next start on; the data and the ports stay.
@@ -200,78 +133,9 @@ class ClickHouseServer:
         self.become(patched=False, cold=cold)
         self.start()
 
-    def close(self) -> None:
-        """End the server and give its ports back; the data stays in `folder`."""
-        self.kill()
-        self._reserved.release()
-
-    def pause(self) -> None:
-        """Freeze the server."""
-        self.process.pause()
-
-    def resume(self) -> None:
-        """Let a paused server go on."""
-        self.process.resume()
-
-    def log_tail(self, lines: int = 40) -> str:
-        """Return the last lines of the server's log."""
-        return self.process.log_tail(lines)
-
-    def ping(self) -> bool:
-        """Whether the HTTP interface answers now."""
-        try:
-            return self._request("GET", "/ping", b"", 10.0)[0] == http.client.OK
-        except (OSError, http.client.HTTPException):
-            return False
-
-    def execute(self, sql: str, **settings: int | str) -> str:
-        """Run one statement and return the server's answer as text ("" for most statements).
-
-        Raises:
-            QueryError: the server refused the statement.
-            OSError: the server does not answer.
-        """
-        target = "/?" + urllib.parse.urlencode(settings)
-        status, body = self._request("POST", target, sql.encode(), QUERY_SECONDS)
-        if status != http.client.OK:
-            raise QueryError(f"{self.name}: {body.strip()} [{sql}]")
-        return body
-
-    def query(self, sql: str, **settings: int | str) -> list[tuple[Any, ...]]:
-        """Run a SELECT (or SHOW) and return its rows; numbers are int or float, all else is text.
-
-        Raises:
-            QueryError: the server refused the statement.
-            OSError: the server does not answer.
-        """
-        as_numbers = {"output_format_json_quote_64bit_integers": 0, **settings}
-        return [
-            tuple(row) for row in json.loads(self.execute(f"{sql} FORMAT JSONCompact", **as_numbers))["data"]
-        ]
-
-    def value(self, sql: str, **settings: int | str) -> Any:
-        """Return the only value of a SELECT.
-
-        Raises:
-            QueryError: the server refused the statement, or answered with more or less than one value.
-        """
-        rows = self.query(sql, **settings)
-        if len(rows) != 1 or len(rows[0]) != 1:
-            raise QueryError(f"{self.name}: one value was expected, {rows!r} came [{sql}]")
-        return rows[0][0]
-
     def _environment(self) -> dict[str, str]:
         preload = {"LD_PRELOAD": str(patched_library())} if self.options.patched else {}
         return {**self.options.env, **preload}
-
-    def _request(self, method: str, target: str, body: bytes, seconds: float) -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=seconds)
-        try:
-            connection.request(method, target, body)
-            response = connection.getresponse()
-            return response.status, response.read().decode("utf-8", "surrogateescape")
-        finally:
-            connection.close()
 
 
 class ClickHouseCluster:

@@ -65,12 +65,14 @@ class ZooKeeperSource:
     root: a chroot; the znode must exist before the server starts.
     identity: "user:password" of digest authentication; ClickHouse then gives its znodes an ACL.
     session_ms: the session timeout.
+    sessions_path: where servers of modern releases note their sessions.
     """
 
     connect: str
     root: str | None = None
     identity: str | None = None
     session_ms: int = 30_000
+    sessions_path: str | None = None
 
     def xml(self, element: str = "zookeeper") -> str:
         """Return the element as text."""
@@ -84,6 +86,8 @@ class ZooKeeperSource:
             lines.append(f"        <root>{escape(self.root)}</root>")
         if self.identity is not None:
             lines.append(f"        <identity>{escape(self.identity)}</identity>")
+        if self.sessions_path is not None:
+            lines.append(f"        <sessions_path>{escape(self.sessions_path)}</sessions_path>")
         lines.append(f"    </{element}>")
         return "\n".join(lines)
 

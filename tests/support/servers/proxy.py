@@ -105,7 +105,7 @@ class _Link:
 class ZooKeeperProxy:
     """Forwards the ZooKeeper client protocol from `address` to `target`; not four-letter commands or TLS.
 
-    It passes everything on until `cut`, `pause`, `drop_replies` or a trap says otherwise;
+    It passes everything on until `cut`, `pause`, `slow`, `drop_replies` or a trap says otherwise;
     `restore` leads back to that state from every other.
     """
 
@@ -127,6 +127,7 @@ class ZooKeeperProxy:
         self._accepting = True
         self._replying = True
         self._hidden = b""
+        self._seconds = 0.0
 
     def __enter__(self) -> Self:
         """Start to listen."""
@@ -161,12 +162,17 @@ class ZooKeeperProxy:
         """Hold back everything in both directions; connections stay open."""
         self._run(self._set(passing=False))
 
+    def slow(self, seconds: float) -> None:
+        """Let each reply of a connection take so long, one after the other."""
+        self._seconds = seconds
+
     def drop_replies(self) -> None:
         """Forward requests and swallow all that the server answers; follow it with `cut` or `restore`."""
         self._run(self._set(replying=False))
 
     def restore(self) -> None:
         """Pass everything on again; a connection whose replies were swallowed is dropped."""
+        self._seconds = 0.0
         self._run(self._set(passing=True, accepting=True, replying=True, disconnect=not self._replying))
 
     def hide(self, path: str) -> None:
@@ -283,6 +289,7 @@ class ZooKeeperProxy:
     async def _replies(self, reader: asyncio.StreamReader, link: _Link) -> None:
         async for frame in _frames(reader):
             await self._passing.wait()
+            await asyncio.sleep(self._seconds)
             trap = link.awaiting
             if trap is not None and frame[:_INT] == link.awaited_xid:
                 trap.spring()

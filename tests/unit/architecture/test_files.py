@@ -16,7 +16,7 @@ from support.source import DOMAIN, PLUGINS, ROOT, UTILS, Breach, domain_files, p
 
 TESTS = ROOT / "tests" / "unit" / "plugins" / "module_utils" / "_partmove"
 
-NO_TASK = {"_spark_submit"}
+NO_TASK = {"_needed_variables", "_spark_submit"}
 """Modules without a task of their own, as the action plugin of the name does all."""
 
 MOST_LINES = 300

@@ -58,6 +58,7 @@ LAYERS = {
     "modules": Layer(PLUGINS / "modules", "*.py", ("ansible.module_utils",), absolute=(TASKS,)),
     "action": Layer(PLUGINS / "action", "*.py", ("ansible",)),
     "inventory": Layer(PLUGINS / "inventory", "*.py", ("ansible",), absolute=(TASKS,)),
+    "lookup": Layer(PLUGINS / "lookup", "*.py", ("ansible",)),
     "filter": Layer(PLUGINS / "filter", "*.py", ("ansible.errors",), absolute=(DOMAIN,)),
     "doc_fragments": Layer(PLUGINS / "doc_fragments", "*.py", ()),
     "Spark job": Layer(

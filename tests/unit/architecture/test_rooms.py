@@ -29,7 +29,7 @@ from support.source import (
 )
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "aligned"),
+    ("errors", "aligned", "side_by_side"),
     ("text", "rollout"),
     ("records", "envelope"),
     ("journal",),
@@ -37,7 +37,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("binding",),
     ("shard", "lease"),
     ("gates", "census"),
-    ("move", "ledger", "plan"),
+    ("move", "twin", "ledger", "plan"),
     ("health", "audit"),
     ("repair",),
 )
@@ -53,6 +53,7 @@ MAY_COMMIT = (
     "_partmove/tree",
     "_partmove/lease",
     "_partmove/move",
+    "_partmove/twin",
     "_partmove/ledger",
     "_partmove/repair",
     "_zookeeper",

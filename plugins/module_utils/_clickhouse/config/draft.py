@@ -13,6 +13,7 @@ from ..._partmove.errors import FormatError
 from .files import Config
 from .sections import Document, Piece
 from .xml_document import Splice, XmlFile
+from .xml_scan import Element
 
 
 class FileEdit(NamedTuple):
@@ -61,8 +62,16 @@ class Draft:
         key = (file.path, element.start)
         if key not in self._removed:
             self._removed.add(key)
-            at = [each.start for each in piece.file.named(element.tag)].index(element.start)
-            self.put(file, file.removal(file.root.named(element.tag)[at]), element.tag)
+            self.put(file, file.removal(_same_in(file, piece)), below_root(element).tag)
+        return self.now(file)
+
+    def remove_parent(self, piece: Piece, mark: bytes) -> XmlFile:
+        """Take out what the element was in, where that has the mark and no other element; as `remove`."""
+        file, parent = self.editable(piece.file), piece.element.parent
+        if parent is not None and parent.parent is not None:
+            left = _same_in(file, Piece(piece.file, parent))
+            if not left.children and mark in file.text[left.open_end : left.close_start]:
+                self.put(file, file.removal(left), parent.tag)
         return self.now(file)
 
     def delete(self, file: XmlFile) -> None:
@@ -82,3 +91,21 @@ class Draft:
     def config(self) -> Config:
         """The configuration with the present versions."""
         return self.before.after(self._now)
+
+
+def below_root(element: Element) -> Element:
+    """The child of the root that the element is, or is in."""
+    while element.parent is not None and element.parent.parent is not None:
+        element = element.parent
+    return element
+
+
+def _same_in(now: XmlFile, piece: Piece) -> Element:
+    """The element in another version of its file, where as many of its name come before it."""
+    parent = piece.element.parent
+    if parent is None or parent.parent is None:
+        ours, theirs = piece.file.named(piece.element.tag), now.named(piece.element.tag)
+    else:
+        ours = parent.named(piece.element.tag)
+        theirs = _same_in(now, Piece(piece.file, parent)).named(piece.element.tag)
+    return theirs[[each.start for each in ours].index(piece.element.start)]

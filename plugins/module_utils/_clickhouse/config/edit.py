@@ -2,7 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Puts <cold_zookeeper> or <zookeeper> into a configuration, or takes it out: bytes in, bytes out."""
+"""Puts an ensemble into a configuration, or takes it out: bytes in, bytes out.
+
+An element is named as it is written below the root, such as ``zookeeper``, or with the one that
+it is in, such as ``auxiliary_zookeepers/cold``.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +16,17 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from ..._partmove.errors import FormatError, PartMoveError, SameEnsemble
-from .draft import Draft, FileEdit
+from ..._partmove.errors import FormatError, PartMoveError
+from .checks import check_apart, check_found
+from .draft import Draft, FileEdit, below_root
 from .files import ROOTS, Config, ConfigSource, only
+from .names import OTHER, tagged
 from .removal import MARK, new_file, take_out, take_out_leftover
 from .sections import Piece
 from .xml_document import XmlFile
-from .zookeeper_element import ElementContent, Node, edits, rendered
+from .zookeeper_element import SUBSTITUTIONS, ElementContent, Node, edits, rendered
 
-COLD_ELEMENT, HOT_ELEMENT = "cold_zookeeper", "zookeeper"
 AUTO, INCL, INLINE, DROP_IN = "auto", "incl", "inline", "drop_in"
-DEFAULT_SUBSTITUTIONS = {COLD_ELEMENT: "cold-zookeeper-servers", HOT_ELEMENT: "zookeeper-servers"}
-_OTHER = {COLD_ELEMENT: HOT_ELEMENT, HOT_ELEMENT: COLD_ELEMENT}
 _XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.xml")
 
@@ -89,11 +92,11 @@ def ensure_present(source: ConfigSource, element: str, wanted: ElementContent, s
     member in common.
     """
     config = Config(source)
-    unknown = _check_apart(config, element, wanted)
+    unknown = check_apart(config, element, wanted)
     draft = Draft(config)
     change = _ensure(draft, element, wanted, style)
     if draft.edits():
-        _check_found(draft, element, wanted)
+        check_found(draft, element, wanted)
     return change._replace(
         edits=draft.edits(), nodes=wanted.nodes, read=tuple(config.paths()), unknown=tuple(unknown)
     )
@@ -130,7 +133,7 @@ def _ensure(draft: Draft, element: str, wanted: ElementContent, style: Style) ->
         _correct(draft, pieces[0], wanted)
     elif not said.says(wanted):
         raise FormatError(
-            f"<{element}> is there {len(pieces)} times: in {' and in '.join(map(str, pieces))}",
+            f"{tagged(element)} is there {len(pieces)} times: in {' and in '.join(map(str, pieces))}",
             remedy="Leave the one that counts and run again",
         )
     return _told(config, said.pieces[0])
@@ -142,6 +145,9 @@ def _told(config: Config, piece: Piece) -> ConfigChange:
     name = element.attributes.get("incl", "")
     if name:
         return ConfigChange((), INCL, file.path, name, config.include_from().path)
+    if file is config.substitutions():
+        # What it is in refers to all of them.
+        return ConfigChange((), INCL, config.main.path, below_root(element).tag, file.path)
     return ConfigChange((), INLINE if file is config.main else DROP_IN, file.path)
 
 
@@ -164,7 +170,7 @@ def _correct(draft: Draft, piece: Piece, wanted: ElementContent) -> None:
         )
     if "incl" not in element.attributes:
         xml = draft.editable(file)
-        draft.put(xml, edits(xml, element, wanted), element.tag)
+        draft.put(xml, edits(xml, element, wanted), below_root(element).tag)
         return
     if element.children:
         raise FormatError(
@@ -183,8 +189,13 @@ def _include(draft: Draft, reference: Piece, wanted: ElementContent) -> ConfigCh
 def _add(draft: Draft, element: str, wanted: ElementContent, style: Style) -> ConfigChange:
     config = draft.before
     name = style.name
+    if "/" in element and name == INCL:
+        raise FormatError(
+            f"{tagged(element)} is not there yet, and is not written as a reference",
+            remedy="Use the style drop_in or inline; a reference that is there is kept",
+        )
     if name == AUTO:
-        name = INCL if config.takes_substitutions() else DROP_IN
+        name = INCL if config.takes_substitutions() and "/" not in element else DROP_IN
     if name == INCL:
         main = _main_with_substitutions(draft)
         path = _write_substitution(draft, style.substitution, wanted, references=0)
@@ -192,8 +203,27 @@ def _add(draft: Draft, element: str, wanted: ElementContent, style: Style) -> Co
         _put_beside_kin(draft, main, [f"{open_tag}{MARK}</{element}>".encode()], element)
         return ConfigChange((), INCL, main.path, style.substitution, path)
     file = draft.editable(config.main) if name == INLINE else _drop_in(config, style)
-    _put_beside_kin(draft, file, rendered(f"<{element}>", element, wanted, file.unit()), element)
+    if "/" in element:
+        _put_into_parent(draft, file, element, wanted)
+    else:
+        _put_beside_kin(draft, file, rendered(f"<{element}>", element, wanted, file.unit()), element)
     return ConfigChange((), name, file.path)
+
+
+def _put_into_parent(draft: Draft, file: XmlFile, element: str, wanted: ElementContent) -> None:
+    """Put a new element into the one that it belongs in, which is made where the file has none."""
+    tag, _slash, name = element.partition("/")
+    lines = rendered(f"<{name}>", name, wanted, file.unit())
+    parents = [each for each in file.named(tag) if not each.attributes.keys() & {*SUBSTITUTIONS, "remove"}]
+    if not parents:
+        inner = [file.unit() + line for line in (MARK.encode(), *lines)]
+        _put_beside_kin(draft, file, [f"<{tag}>".encode(), *inner, f"</{tag}>".encode()], tag)
+    elif not parents[0].children:
+        raise FormatError(
+            f"<{tag}> in {Piece(file, parents[0])} is empty", remedy="Remove it, or use the style drop_in"
+        )
+    else:
+        draft.put(file, file.insertion(lines, parents[0]), tag)
 
 
 def _main_with_substitutions(draft: Draft) -> XmlFile:
@@ -252,33 +282,5 @@ def _drop_in(config: Config, style: Style) -> XmlFile:
 def _put_beside_kin(draft: Draft, file: XmlFile, lines: Sequence[bytes], element: str) -> None:
     """Put a new child of the root into the file, beside its kin if they are there."""
     now = draft.now(file)
-    kin = now.root.named(_OTHER[element])
+    kin = now.root.named(OTHER[element])
     draft.put(now, now.insertion(lines, now.root, kin[0] if kin else None), element)
-
-
-def _check_apart(config: Config, element: str, wanted: ElementContent) -> list[str]:
-    """Refuse members that the other ensemble has as well; return why that could not be told altogether."""
-    other = _OTHER[element]
-    sections = config.sections(other)
-    addresses = {node.address for section in sections for node in section.nodes()}
-    common = {node.address for node in wanted.nodes} & addresses
-    if common:
-        raise SameEnsemble(
-            f"{min(common)} is to be in <{element}> and is in <{other}> already",
-            remedy="Hot and cold must be two ensembles: name the members of the right one",
-        )
-    problems = [problem for section in sections for problem in section.problems()]
-    return [
-        f"Not every member of <{other}> was compared with those of <{element}>: {each}." for each in problems
-    ]
-
-
-def _check_found(draft: Draft, element: str, wanted: ElementContent) -> None:
-    """Refuse an edit after which a server would not find what is wanted."""
-    sections = draft.config().sections(element)
-    if not (sections and sections[0].says(wanted)):
-        places = " and ".join(map(str, draft.before.pieces(element)))
-        raise FormatError(
-            f"The server would not find in <{element}> what is wanted, because of what is in {places}",
-            remedy="Take that out and run again",
-        )

@@ -85,14 +85,39 @@ class Config:
         known = {file.path: file for file in self.merged if isinstance(file, XmlFile)}
         return Config(self._source, {**self._known, **known, **edited})
 
-    def sections(self, tag: str) -> list[Said]:
-        """The elements of that name that the server has below the root; the first one counts."""
-        found = (resolved(said, self.meaning_of) for said in merged(tag, self.merged))
-        return [said for said in found if said is not None]
+    def sections(self, element: str) -> list[Said]:
+        """What the server has below the root as ``element``, or as ``parent/element``; the first one counts.
 
-    def pieces(self, tag: str) -> list[Piece]:
-        """The elements of that name below the roots of the files, as they are written."""
-        return [Piece(file, element) for file in self.merged for element in file.named(tag)]
+        Raises FormatError when it is not known what the parent has.
+        """
+        tag, _slash, name = element.partition("/")
+        found = (resolved(said, self.meaning_of) for said in merged(tag, self.merged))
+        known = [said for said in found if said is not None]
+        if not name:
+            return known
+        # The server looks for it in the first one alone.
+        for said in known[:1]:
+            if said.problem:
+                raise FormatError(
+                    f"What is in <{tag}> is not known: {said.problem}", remedy="Edit it by hand"
+                )
+        return [child for said in known[:1] for child in said.named(name)]
+
+    def pieces(self, element: str) -> list[Piece]:
+        """The same below the roots of the files, as it is written."""
+        tag, _slash, name = element.partition("/")
+        found = [Piece(file, each) for file in self.merged for each in file.named(tag)]
+        if not name:
+            return found
+        parents = dict.fromkeys(
+            each for piece in found for each in (piece, self._meaning_of_incl(piece)) if each
+        )
+        return [Piece(file, child) for file, parent in parents for child in parent.named(name)]
+
+    def _meaning_of_incl(self, piece: Piece) -> Piece | None:
+        """The substitution that an element refers to."""
+        name = piece.element.attributes.get("incl", "")
+        return self.meaning_of(name).found if name else None
 
     def include_from(self) -> IncludeFrom:
         """The file that ``incl`` takes its values from."""

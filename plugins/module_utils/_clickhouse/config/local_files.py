@@ -1,6 +1,7 @@
 # Copyright: olap.partmove contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
+
 """Files that are read as they are, and replaced as a whole or not at all."""
 
 from __future__ import annotations

@@ -57,8 +57,9 @@ def take_out_leftover(draft: Draft, name: str) -> None:
 
 
 def _remove(draft: Draft, piece: Piece) -> None:
-    """Take an element out of its file, and the file away if it was made for that element."""
-    left = draft.remove(piece)
+    """Take an element out of its file, and what it was in and the file away if they were made for it."""
+    draft.remove(piece)
+    left = draft.remove_parent(piece, MARK.encode())
     if left.data == new_file(left.path, left.root_tag).data:
         draft.delete(left)
 

@@ -101,6 +101,11 @@ class Said:
         """Its children with that name."""
         return [child for child in self.children if child.tag == tag]
 
+    def content(self) -> tuple[object, ...]:
+        """All that it says, wherever that is written, for comparing."""
+        children = tuple(child.content() for child in self.children)
+        return self.tag, tuple(sorted(self.attributes.items())), self.text.strip(), children
+
     def child_text(self, tag: str, default: str = "") -> str:
         """The text of the first child with that name."""
         found = self.named(tag)

@@ -19,10 +19,11 @@ from ..aligned import aligned
 from ..binding.binding import Binding, read_binding_of_any_cold
 from ..binding.marker import parse_marker
 from ..errors import NoSuchTable, PartMoveError
-from ..formats.layout import ShardLayout
+from ..formats.layout import ShardLayout, is_shard_path
 from ..formats.table_metadata import parse_table_metadata
 from ..lease.lease import path_of_lock
 from ..move.needed import seconds_needed_where
+from ..side_by_side import side_by_side
 from ..tree.ports import Clock, ZnodeReader, ZnodeStore
 from ..tree.znodes import Znode
 from .evidence import DiskParts, Disks, Owner, PartitionEvidence, ReplicaEvidence
@@ -69,13 +70,23 @@ class _Found(NamedTuple):
 class EvidenceReader:
     """Reads shard paths of one pair of ensembles."""
 
-    def __init__(self, hot: ZnodeStore, cold: ZnodeReader, disks: Disks, clock: Clock, root: str) -> None:
-        """``root`` is the coordination root."""
+    def __init__(
+        self,
+        hot: ZnodeStore,
+        cold: ZnodeReader,
+        disks: Disks,
+        clock: Clock,
+        root: str,
+        *,
+        at_once: int = 1,
+    ) -> None:
+        """``root`` is the coordination root; ``at_once`` servers are asked at the same time."""
         self._hot = hot
         self._cold = cold
         self._disks = disks
         self._clock = clock
         self._root = root
+        self._at_once = at_once
 
     def read(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:
         """The evidence of a shard path; content of parts is compared for the partitions named.
@@ -126,10 +137,13 @@ class EvidenceReader:
     def read_left_in_cold(self, shard_path: str) -> ShardEvidence | None:
         """What cold has of a table that hot has not; None where it has nothing, or has it for another hot.
 
+        A whole table is nobody's leftover: servers that have the ensemble as an auxiliary one made it there.
         Raises as `read` does, but for NoSuchTable.
         """
         layout = ShardLayout(shard_path)
         self._cold.sync(layout.path)
+        if is_shard_path(self._cold.children([layout.path])[0] or ()):
+            return None
         cold = listed_names(self._cold, layout, None)
         if not (cold.unreadable or any(cold.parts.values())) or self._is_of_another_hot(layout):
             return None
@@ -156,10 +170,10 @@ class EvidenceReader:
     def _replicas(self, layout: ShardLayout, version: int) -> dict[str, _Replica]:
         layouts = [layout.replica(name) for name in self._hot.children([layout.replicas])[0] or ()]
         found = iter(self._hot.read([path for each in layouts for path in (each.host, each.is_active)]))
+        znodes = [(each, next(found), next(found)) for each in layouts]
+        disks = side_by_side(lambda asked: self._disk(layout, asked[0].name, asked[1]), znodes, self._at_once)
         replicas: dict[str, _Replica] = {}
-        for each in layouts:
-            host, is_active = next(found), next(found)
-            disk, silence = self._disk(layout, each.name, host)
+        for (each, _host, is_active), (disk, silence) in aligned(znodes, disks):
             active, _odd = taken_apart(() if disk is None else disk.active, version, f"{each.path}, disk")
             replicas[each.name] = _Replica(is_active is not None, disk, active, silence)
         return replicas

@@ -20,6 +20,7 @@ DDL_PATH = "/clickhouse/task_queue/ddl"
 _ZOOKEEPER = "/zookeeper"
 _MOST_PLACES = 10_000
 _MOST_UNKNOWN = 1_000
+_MOST_DENIED = 1_000
 # No path begins with it.
 _NOWHERE = "\0"
 # ephemeralOwner of containers, and the upper byte of it where a znode expires.
@@ -65,6 +66,12 @@ class Census:
         """How many ephemeral znodes there are, in tables and elsewhere."""
         self.newest = 0
         """When the latest change was made that a znode tells of, in milliseconds since 1970."""
+        self.denied = 0
+        """How many znodes may not be read; neither they nor what is below them are counted."""
+        self.denied_paths: list[str] = []
+        """The first 1,000 of them."""
+        self.is_ddl_whole = True
+        """Whether the queue of distributed DDL could be read, with all below it."""
         self.ddl_path = places.ddl_path
         self._folders = _parents([*shard_paths, places.ddl_path])
         self._kept = {places.coordination_root: Kind.COORDINATION, _ZOOKEEPER: Kind.ZOOKEEPER}
@@ -103,6 +110,17 @@ class Census:
             self._table.take([], seen)
         else:
             self._table.take(path[len(self._prefix) :].split("/"), seen)
+
+    def deny(self, path: str) -> None:
+        """Take note of a znode that may not be read: of what it is in nothing is known as a whole."""
+        self.denied += 1
+        if len(self.denied_paths) < _MOST_DENIED:
+            self.denied_paths.append(path)
+        for above in (path, *_above(path)):
+            if above in self.tables:
+                self.tables[above].is_whole = False
+            elif above == self.ddl_path:
+                self.is_ddl_whole = False
 
     def _go_to(self, path: str) -> None:
         if self._table is not None:

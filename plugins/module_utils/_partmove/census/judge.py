@@ -32,7 +32,8 @@ class Limits(NamedTuple):
     inactive_after: int = 7 * 86_400
     """How long a replica without a session wrote nothing."""
     stuck_after: int = 86_400
-    """The age of an entry of a queue, and of a mutation that is not finished."""
+    """The age of an entry of a queue, of a mutation that is not finished, and of the last change of a table
+    that no server has."""
     unused_after: int = 30 * 86_400
     """The age of a partition without parts."""
     queue_length: int = 1_000
@@ -68,8 +69,13 @@ class _TableJudge:
         self._running = [each for each in self._replicas if each.has_session]
 
     def advice(self) -> Iterator[Advice]:
-        """All that there is of the table; of one that no server has nothing but that."""
+        """All that there is of the table; of one that no server has nothing but that.
+
+        Of one that could not be read as a whole only what the rest cannot make untrue.
+        """
         yield from self._legacy_headers()
+        if not self._table.is_whole:
+            return
         if self._is_on_no_server():
             yield self._about_table(AdviceKind.TABLE_ON_NO_SERVER)
             return
@@ -104,11 +110,15 @@ class _TableJudge:
         return not replica.has_session and self._is_older(replica.last_change, seconds)
 
     def _is_on_no_server(self) -> bool:
-        """Whether all servers have said that they do not have the table, whose replicas have no session."""
+        """Whether all servers have said that they do not have the table, whose replicas have no session.
+
+        One that is being made has its znodes before a server tells of it.
+        """
         servers = self._servers
         if servers is None or servers.unjudged or self._running:
             return False
-        return not servers.has_table(self._table.shard_path)
+        is_old = self._is_older(self._table.last_change, self._limits.stuck_after)
+        return is_old and not servers.has_table(self._table.shard_path)
 
     def _about_table(self, kind: AdviceKind) -> Advice:
         replicas = few(each.name for each in self._replicas)
@@ -244,6 +254,8 @@ class _TableJudge:
 
 
 def _judge_ddl(census: Census, limits: Limits, now: int) -> Iterator[Advice]:
+    if not census.is_ddl_whole:
+        return
     created: Mapping[str, int] = {name: task.created for name, task in census.tasks.items()}
     too_many = sorted(created)[: max(0, len(created) - limits.ddl_tasks)]
     too_old = [name for name, time in created.items() if now - time > _DDL_SECONDS * _MILLISECONDS]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from ..formats.layout import KNOWN_TABLE_CHILDREN
+from ..formats.layout import KNOWN_TABLE_CHILDREN, TABLE_CHILDREN_WITHOUT_MOVES
 from ..formats.state import STATE
 
 
@@ -69,6 +69,7 @@ _MEANS = {
 CHILDREN_OF_A_PART = frozenset({"columns", "checksums"})
 """The znodes below a part with a legacy header."""
 
+_TABLE_CHILDREN = KNOWN_TABLE_CHILDREN | TABLE_CHILDREN_WITHOUT_MOVES
 _ANY_DEPTH = 1_000
 _BELOW = {
     "alter_partition_version": (Kind.TABLE, _ANY_DEPTH),
@@ -77,6 +78,7 @@ _BELOW = {
     "blocks": (Kind.BLOCK, 2),
     "deduplication_hashes": (Kind.BLOCK, 2),
     "leader_election": (Kind.TABLE, 2),
+    "lightweight_updates": (Kind.TABLE, _ANY_DEPTH),
     "log": (Kind.LOG, 2),
     "mutations": (Kind.MUTATION, 2),
     "nonincrement_block_numbers": (Kind.BLOCK_NUMBER, 3),
@@ -102,7 +104,7 @@ def kind_in_table(names: list[str]) -> Kind:
     if first.startswith(_ZERO_COPY_PREFIX):
         return Kind.ZERO_COPY
     if depth == 1:
-        return Kind.TABLE if first in KNOWN_TABLE_CHILDREN else Kind.UNKNOWN
+        return Kind.TABLE if first in _TABLE_CHILDREN else Kind.UNKNOWN
     if first == "block_numbers" and depth == 3 and names[2] == STATE:
         return Kind.STATE
     kind, deepest = _BELOW.get(first, (Kind.UNKNOWN, 0))
@@ -121,6 +123,6 @@ def label_of_unknown(names: list[str]) -> str:
     """
     if names[0] == "replicas":
         return "/".join(["replicas", "*", *names[2:3], *(["*", *names[4:5]] if len(names) > 4 else [])])
-    if len(names) > 2 and names[0] in KNOWN_TABLE_CHILDREN:
+    if len(names) > 2 and names[0] in _TABLE_CHILDREN:
         return f"{names[0]}/*/{names[2]}"
     return names[0]

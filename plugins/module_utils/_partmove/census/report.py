@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..text import few
 from .advice import Advice
 from .census import Census
 from .counts import Counts
@@ -38,6 +39,8 @@ def result_of(
     tables = sorted(census.tables.values(), key=lambda table: (-table.total.znodes, table.shard_path))
     result: dict[str, Any] = {
         "as_of": told_time(now),
+        "complete": not census.denied,
+        "denied": {"znodes": census.denied, "paths": sorted(census.denied_paths)},
         **_figures(total),
         "ephemerals": census.ephemerals,
         "kinds": kinds,
@@ -58,6 +61,7 @@ def summary(result: Mapping[str, Any]) -> Iterator[str]:
         f"{znodes:,} znodes with {size(result['bytes'])} of paths and data, {len(tables):,} tables,"
         f" {result['ephemerals']:,} ephemeral znodes; as of {result['as_of']}"
     )
+    yield from _denied_line(result)
     yield from _servers_line(result["servers"])
     for each in result["kinds"]:
         yield f"{_column(each, znodes)}  {each['kind']}: {each['means']}"
@@ -82,6 +86,17 @@ def size(count: int) -> str:
     while number >= 1000 and unit != "TB":
         number, unit = number / 1000, next(units)
     return f"{count} B" if unit == "B" else f"{number:.1f} {unit}"
+
+
+def _denied_line(result: Mapping[str, Any]) -> Iterator[str]:
+    denied = result["denied"]
+    if not result["complete"]:
+        partial = sum(1 for table in result["tables"] if not table["complete"])
+        yield (
+            f"not complete: {denied['znodes']:,} znodes may not be read, and neither they nor what is below"
+            f" them is counted: {few(denied['paths'])}. {partial:,} tables are not judged for that reason."
+            " Give an identity that may read them."
+        )
 
 
 def _servers_line(servers: Mapping[str, Any] | None) -> Iterator[str]:
@@ -140,6 +155,7 @@ def _table(table: TableCensus) -> dict[str, Any]:
     return {
         "shard_path": table.shard_path,
         **_figures(table.total),
+        "complete": table.is_whole,
         "kinds": _by_kind(table.kinds),
         "replicas": [_replica(each) for each in replicas],
     }

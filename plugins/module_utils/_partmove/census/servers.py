@@ -31,24 +31,23 @@ class Servers:
         """Take the answers, which are of a moment after that of the census."""
         self.asked = len(answers)
         self._on: dict[tuple[str, str], list[str]] = {}
+        self._with_table: dict[str, set[str]] = {}
         for answer in answers:
-            for replica in answer.replicas:
-                self._on.setdefault(replica, []).append(answer.label)
-        self._paths = {path for path, _replica in self._on}
-        knows_none = bool(tables) and self._paths.isdisjoint(tables)
-        self.unjudged = _why_not_judged(answers, self._unnamed(tables), knows_none=knows_none)
+            for path, replica in answer.replicas:
+                self._on.setdefault((path, replica), []).append(answer.label)
+                self._with_table.setdefault(path, set()).add(answer.label)
+        knows_none = bool(tables) and self._with_table.keys().isdisjoint(tables)
+        partial = [path for path, table in sorted(tables.items()) if not table.is_whole]
+        self.unjudged = _why_not_judged(answers, self._unnamed(tables), partial, knows_none=knows_none)
         """Why it is not known what no server has, in sentences without the last full stop; else empty."""
 
     def has_table(self, shard_path: str) -> bool:
         """Whether a server that answered has a replica of the table."""
-        return shard_path in self._paths
+        return shard_path in self._with_table
 
     def told_of_table(self, shard_path: str) -> str:
         """A sentence that says which servers have the table."""
-        found = {
-            label for (path, _replica), labels in self._on.items() if path == shard_path for label in labels
-        }
-        return self._told(sorted(found), "the table")
+        return self._told(sorted(self._with_table.get(shard_path, ())), "the table")
 
     def told_of_replica(self, shard_path: str, replica: str) -> str:
         """A sentence that says which servers have the replica."""
@@ -71,7 +70,9 @@ class Servers:
         ]
 
 
-def _why_not_judged(answers: Sequence[ServerAnswer], unnamed: Sequence[str], *, knows_none: bool) -> str:
+def _why_not_judged(
+    answers: Sequence[ServerAnswer], unnamed: Sequence[str], partial: Sequence[str], *, knows_none: bool
+) -> str:
     silent = [answer.problem for answer in answers if answer.problem]
     if silent:
         of = f"{len(silent)} of {len(answers)} servers did not answer"
@@ -81,6 +82,11 @@ def _why_not_judged(answers: Sequence[ServerAnswer], unnamed: Sequence[str], *, 
             f"{len(unnamed)} replicas with a session are on no server that was asked, such as {unnamed[0]}:"
             " there are servers that were not named, or the table was made or dropped meanwhile. Name all"
             " servers, and take the census again"
+        )
+    if partial:
+        return (
+            f"{len(partial)} tables have znodes that may not be read, such as {partial[0]}: replicas with a"
+            " session, of servers that were not named, may be among them. Give an identity that may read them"
         )
     if knows_none:
         return (

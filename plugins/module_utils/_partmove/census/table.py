@@ -123,6 +123,10 @@ class TableCensus:
         """Mutation → when it was made, in milliseconds since 1970."""
         self.partitions: dict[str, int] = {}
         """Partition without a part → when it had its first insert, in milliseconds since 1970."""
+        self.is_whole = True
+        """Whether all of its znodes could be read."""
+        self.last_own_change = 0
+        """When a znode that does not belong to one replica was last written, in milliseconds since 1970."""
         self._format_version: int | None = None
         self._beginnings: set[str] = set()
         self._unknown = unknown
@@ -136,6 +140,11 @@ class TableCensus:
     def total(self) -> Counts:
         """All of its znodes."""
         return total_of(self.kinds.values())
+
+    @property
+    def last_change(self) -> int:
+        """When something of it was last written, in milliseconds since 1970."""
+        return max([self.last_own_change, *(each.last_change for each in self.replicas.values())])
 
     def take(self, names: list[str], seen: Seen) -> None:
         """Count a znode; ``names`` are those below the shard path, none for the shard path itself."""
@@ -152,6 +161,7 @@ class TableCensus:
             counts = self.own[kind]
             counts.znodes += 1
             counts.bytes += seen.size
+            self.last_own_change = max(self.last_own_change, seen.mtime)
             self._learn(kind, names, seen)
         if kind is Kind.UNKNOWN:
             self._unknown.add(label_of_unknown(names), seen.size)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ..aligned import aligned
+from ..errors import AccessDenied
 from ..shard.inventory import NO_TABLES, find_shard_paths
+from ..tree.permitted import Permitted
 from ..tree.ports import ZnodeReader
 from ..tree.znodes import Znode
 from .census import Census, Places
@@ -22,16 +24,25 @@ def take_census(reader: ZnodeReader, places: Places) -> Census:
     """Read every znode of the ensemble, table by table, and count it.
 
     What is created or deleted meanwhile may be counted or not; a table that is created meanwhile is counted
-    as something else. In memory are, besides the census, the children of one znode, and of what is in no
-    table the paths of one depth. Raises as `ZnodeReader.read` does.
+    as something else. Znodes that may not be read are told to the census, which is without them and all
+    below them. In memory are, besides the census, the children of one znode, and of what is in no table the
+    paths of one depth. Raises as `ZnodeReader.read` does, AccessDenied only for the root.
     """
     without = {*NO_TABLES, places.coordination_root, places.ddl_path}
-    census = Census(tuple(find_shard_paths(reader, _ROOT, without=without)), places)
+    shard_paths = find_shard_paths(reader, _ROOT, without=without, denied=_only_below_the_root)
+    census = Census(tuple(shard_paths), places)
+    permitted = Permitted(reader, lambda path, _error: census.deny(path))
     for top in (_ROOT, *census.tables):
-        for znode in _walk(reader, top, without=census.tables.keys() - {top}):
+        for znode in _walk(permitted, top, without=census.tables.keys() - {top}):
             stat = znode.stat
             census.take(znode.path, znode.data, (stat.ctime, stat.mtime), stat.ephemeral_owner)
     return census
+
+
+def _only_below_the_root(path: str, error: AccessDenied) -> None:
+    """Implements Denied: the walk meets these again, and a census of nothing is none."""
+    if path == _ROOT:
+        raise error
 
 
 def _walk(reader: ZnodeReader, top: str, without: Collection[str]) -> Iterator[Znode]:

@@ -57,6 +57,17 @@ class GateName(str, Enum):
     QUIET_TABLE = "quiet_table"
     FITS_ONE_MULTI = "fits_one_multi"
 
+    # Between a table and its cold twin.
+    TWIN_READY = "twin_ready"
+    TWIN_ALIKE = "twin_alike"
+    TWIN_AT_REST = "twin_at_rest"
+    TWIN_EVEN = "twin_even"
+    TWIN_APART = "twin_apart"
+    PARTS_DISTINCT = "parts_distinct"
+    ROOM_FOR_CLONES = "room_for_clones"
+    CLONES_EQUAL = "clones_equal"
+    TWIN_KNOWN = "twin_known"
+
     # After the switch.
     LATE_INSERT = "late_insert"
     COPIES_KEPT = "copies_kept"

@@ -170,7 +170,7 @@ PARTITION_GATES: tuple[PartitionGate, ...] = (
     ),
     PartitionGate(
         GateName.NO_STRAY_COPIES,
-        "A part that only the cold ensemble knows would be expected on disk at the next start.",
+        "A part that is registered in cold only would be expected on disk at the next start.",
         "part_move with the state hot and clickhouse removes what no server has any more",
         _stray_copies,
     ),

@@ -6,14 +6,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
+from ..aligned import aligned
 from ..errors import PartMoveError
 from ..formats.names import is_covered, parse_part_name
 from ..formats.payload import hash_is, parse_payload
 from ..shard.facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts
+from ..side_by_side import side_by_side
 from ..tree.ports import ActivePart, ReplicaProbe
 from .gate import Refusal
 from .names import GateName
@@ -92,23 +94,23 @@ class NoServers:
 
 
 class AskServers:
-    """Asks the server of each replica by SQL."""
+    """Asks the server of each replica by SQL, ``at_once`` of them at the same time."""
 
     asks = True
 
-    def __init__(self, probe: ReplicaProbe) -> None:
+    def __init__(self, probe: ReplicaProbe, at_once: int = 1) -> None:
         self._probe = probe
+        self._at_once = at_once
 
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """Partitions with other active parts, other hashes, or parts without rows."""
         found: dict[str, Refusal] = {}
         ids = [partition.partition_id for partition in partitions]
-        for replica in shard.replicas:
-            try:
-                with _naming(replica):
-                    active = self._probe.active_parts(shard.layout.path, replica.name, _host(replica), ids)
-            except PartMoveError as error:
-                return dict.fromkeys(ids, server_silent(error))
+        try:
+            answers = self._active_parts(shard, ids)
+        except PartMoveError as error:
+            return dict.fromkeys(ids, server_silent(error))
+        for replica, active in aligned(shard.replicas, answers):
             for partition in partitions:
                 # A replica that was added since has nothing registered of it.
                 registered = partition.hot.get(replica.name, ())
@@ -121,28 +123,25 @@ class AskServers:
 
     def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
         """Paths of parts that are not among the active ones of their replica."""
-        found: list[str] = []
-        for replica in shard.replicas:
+
+        def ask(replica: ReplicaFacts) -> list[str]:
             expected = [part for part in parts if part.replica == replica.name]
             if not expected:
-                continue
+                return []
             ids = sorted({part.name.partition_id for part in expected})
             try:
                 active = self._probe.active_parts(shard.layout.path, replica.name, _host(replica), ids)
             except PartMoveError:
-                continue
+                return []
             names = {part.name for partition in active.values() for part in partition}
-            found += [part.znode.path for part in expected if part.name.text not in names]
-        return found
+            return [part.znode.path for part in expected if part.name.text not in names]
+
+        return [path for paths in side_by_side(ask, shard.replicas, self._at_once) for path in paths]
 
     def active(self, shard: ShardFacts, partition_ids: Sequence[str]) -> ActiveNames:
         """Raises PartMoveError when a server does not answer."""
         found: dict[str, dict[str, tuple[str, ...]]] = {}
-        for replica in shard.replicas:
-            with _naming(replica):
-                active = self._probe.active_parts(
-                    shard.layout.path, replica.name, _host(replica), partition_ids
-                )
+        for replica, active in aligned(shard.replicas, self._active_parts(shard, partition_ids)):
             for each, parts in active.items():
                 if parts:
                     found.setdefault(each, {})[replica.name] = tuple(part.name for part in parts)
@@ -150,13 +149,28 @@ class AskServers:
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
         """Raises PartMoveError when a server does not answer."""
-        found: dict[str, frozenset[str]] = {}
-        for replica in shard.replicas:
+
+        def ask(replica: ReplicaFacts) -> frozenset[str] | None:
             with _naming(replica):
-                names = self._probe.detached_parts(shard.layout.path, replica.name, _host(replica))
-            if names is not None:
-                found[replica.name] = names
-        return found
+                return self._probe.detached_parts(shard.layout.path, replica.name, _host(replica))
+
+        answers = side_by_side(ask, shard.replicas, self._at_once)
+        return {
+            replica.name: names for replica, names in aligned(shard.replicas, answers) if names is not None
+        }
+
+    def _active_parts(
+        self, shard: ShardFacts, partition_ids: Collection[str]
+    ) -> list[Mapping[str, tuple[ActivePart, ...]]]:
+        """What each replica has active of the partitions, in the order of the replicas."""
+
+        def ask(replica: ReplicaFacts) -> Mapping[str, tuple[ActivePart, ...]]:
+            with _naming(replica):
+                return self._probe.active_parts(
+                    shard.layout.path, replica.name, _host(replica), partition_ids
+                )
+
+        return side_by_side(ask, shard.replicas, self._at_once)
 
 
 def _host(replica: ReplicaFacts) -> str:

@@ -39,6 +39,10 @@ class Event(str, Enum):
     COPIES_REMOVED = "copies_removed"
     DEFERRED = "deferred"
     FAILED = "failed"
+    ATTACHING = "attaching"
+    ATTACH_UNDONE = "attach_undone"
+    TWIN_DROPPING = "twin_dropping"
+    TWIN_MOVED = "twin_moved"
     REPAIRING = "repairing"
     WRITING = "writing"
     REPAIRED = "repaired"
@@ -88,6 +92,7 @@ _SWITCHED = {
     "bytes": Field(COUNT, "how many bytes of data these had"),
     "zxid": Field(COUNT, "the transaction of hot that did it, `mZxid` of State right after; 0 if not known"),
 }
+_WAY = Field(TEXT, "`COLD` for the way to the twin, `HOT` for the way back")
 _REFUSED = {
     **_PLACE,
     "gate": Field(TEXT, "name of the [gate](gates.md)"),
@@ -117,7 +122,7 @@ EVENTS: Mapping[Event, Description] = {
             "host": Field(TEXT, "the host that it ran on"),
             "process": Field(COUNT, "id of the process there"),
             "hot": Field(TEXT, "members and chroot of the hot ensemble, as they were given"),
-            "cold": Field(TEXT, "those of the cold ensemble"),
+            "cold": Field(TEXT, "those of the cold ensemble; empty where only servers speak with it"),
             "work": Field(TEXT, "what the run was given to do"),
             "state": Field(TEXT, "`COLD` or `HOT`, for a move", optional=True),
             "shard_paths": Field(COUNT, "how many shard paths it has to do with", optional=True),
@@ -149,6 +154,34 @@ EVENTS: Mapping[Event, Description] = {
     Event.DEFERRED: Description("The run is done with the shard path, and the partition stayed.", _REFUSED),
     Event.FAILED: Description(
         "The run is done with the shard path, and a person has to look at the partition.", _REFUSED
+    ),
+    Event.ATTACHING: Description(
+        "A partition is about to be cloned from a table to its twin. Where no line after it tells what became"
+        " of it, both tables may have it; the next run goes on.",
+        {**_PLACE, "state": _WAY, "parts": Field(_TEXTS, "names of the parts that the source had")},
+    ),
+    Event.ATTACH_UNDONE: Description(
+        "Clones are about to be dropped from the destination, as they are not what the source has.",
+        {
+            **_PLACE,
+            "parts": Field(_TEXTS, "names of the parts of the destination"),
+            "reason": Field(TEXT, "what was seen"),
+        },
+    ),
+    Event.TWIN_DROPPING: Description(
+        "Every replica has a clone of each of these parts, and they are about to be dropped from the source.",
+        {**_PLACE, "parts": Field(_TEXTS, "names of the parts of the source")},
+    ),
+    Event.TWIN_MOVED: Description(
+        "A partition went over to the other table.",
+        {
+            **_PLACE,
+            "state": _WAY,
+            "parts": Field(COUNT, "how many parts went over, on each replica"),
+            "rows": Field(COUNT, "how many rows these had"),
+            "bytes": Field(COUNT, "how many bytes they have on disk"),
+            "left_behind": Field(_TEXTS, "names of the parts that came meanwhile, and stayed"),
+        },
     ),
     Event.REPAIRING: Description(
         "A partition is about to be repaired, for one replica.",

@@ -79,7 +79,7 @@ def _lost(shard_path: str) -> LeaseLost:
 
 
 class LeaseKeeper:
-    """Acquires and gives back leases for one pair of ensembles.
+    """Acquires and gives back leases for one pair of ensembles, or for hot alone where ``cold`` is None.
 
     States of a shard path: free → locked (ephemeral created) → leased (both epochs raised and the
     lock still ours). Only a leased path is written to. Losing the session takes a leased path back
@@ -89,7 +89,7 @@ class LeaseKeeper:
     def __init__(
         self,
         hot: ZnodeStore,
-        cold: ZnodeStore,
+        cold: ZnodeStore | None,
         clock: Clock,
         *,
         owner: str,
@@ -116,7 +116,9 @@ class LeaseKeeper:
             self._ensure_folders()
         self._lock(lock_path, shard_path)
         hot_epoch = self._raise_epoch(self._hot, epoch_path)
-        cold_epoch = self._raise_epoch(self._cold, epoch_path)
+        cold_epoch = 0
+        if self._cold is not None:
+            cold_epoch = self._raise_epoch(self._cold, epoch_path)
         lock, epoch = self._hot.read([lock_path, epoch_path])
         is_ours = lock is not None and lock.stat.ephemeral_owner == self._hot.session_id
         if not is_ours or epoch is None or epoch.stat.version != hot_epoch:
@@ -127,7 +129,8 @@ class LeaseKeeper:
 
     def _ensure_folders(self) -> None:
         # Cold first: an ensemble that cannot be written to is found out before hot is touched.
-        ensure_path(self._cold, f"{self.root}/epochs")
+        if self._cold is not None:
+            ensure_path(self._cold, f"{self.root}/epochs")
         ensure_path(self._hot, f"{self.root}/epochs")
         ensure_path(self._hot, f"{self.root}/locks")
         self._has_folders = True

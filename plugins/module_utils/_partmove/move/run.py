@@ -43,11 +43,13 @@ from ..lease.lease import LeaseKeeper
 from ..shard.facts import PartitionFacts, RegisteredNames, ShardFacts
 from ..shard.location import Location, locate
 from ..shard.reader import Look, ShardReader
+from ..tree.pace import Pace, Unhurried
 from ..tree.ports import Clock, Journal, ZnodeStore
 from .direction import Direction, Stage
 from .events import switching
 from .leased_shard import LeasedShard
 from .nowhere import look_nowhere
+from .portions import portions_of
 from .report import ShardReport
 from .switch import Switch, SwitchResult
 
@@ -67,6 +69,7 @@ class World(NamedTuple):
     leases: LeaseKeeper
     readiness: Readiness
     servers: ServerCheck
+    pace: Pace = Unhurried()
 
 
 class ShardRun:
@@ -84,6 +87,8 @@ class ShardRun:
         """Ids of all partitions that were switched."""
         self._detached: dict[str, frozenset[str]] = {}
         """Replica → names in its ``detached`` folder before anything was switched."""
+        self._parts: dict[str, int] = {}
+        """Partition id → how many parts it had at the first look."""
 
     def carry_out(self, partition_ids: Sequence[str]) -> None:
         """Take each partition to one of its ends. Raises NoSuchTable, EnsembleError and kin.
@@ -91,6 +96,7 @@ class ShardRun:
         Where it raises, nothing is half done, and running again goes on.
         """
         wanted = sorted(set(partition_ids))
+        self._world.pace.wait(0, self._world.clock)
         try:
             self._look_first(wanted)
             if self._report.open(wanted):
@@ -109,6 +115,7 @@ class ShardRun:
     def _look_first(self, wanted: Sequence[str]) -> None:
         """Sort out what can be told by reading alone, so that a run with nothing to do writes nothing."""
         shard, found = self._reader.registered_names(wanted)
+        self._parts = {each: names.parts for each, names in found.items()}
         nowhere: dict[str, RegisteredNames] = {}
         for each, names in found.items():
             stage = self._stage(names)
@@ -164,16 +171,23 @@ class ShardRun:
         if self._switched:
             # Under a lease that was lost before they were looked at.
             self._look_after(leased, leased.shard())
+        pace = self._world.pace
         try:
-            pending = partition_ids
-            for _round in range(ROUNDS):
-                if not pending:
-                    break
-                pending = self._round(leased, pending)
-            self._defer(leased, dict.fromkeys(pending, self._direction.refusals.keeps_changing))
+            # Only between portions, where no copy waits for its switch and no switch to be looked at again.
+            for portion, parts in portions_of(partition_ids, self._parts, pace.parts_at_once):
+                pace.wait(parts, self._world.clock)
+                self._work_on_portion(leased, portion)
         except (FormatError, NoSuchTable):
             self._direction.abandon(leased, self._report.moved)
             raise
+
+    def _work_on_portion(self, leased: LeasedShard, partition_ids: Sequence[str]) -> None:
+        pending = partition_ids
+        for _round in range(ROUNDS):
+            if not pending:
+                break
+            pending = self._round(leased, pending)
+        self._defer(leased, dict.fromkeys(pending, self._direction.refusals.keeps_changing))
 
     def _round(self, leased: LeasedShard, partition_ids: Sequence[str]) -> list[str]:
         """Gates, servers, preparation, switch; returns the partitions that changed in between."""

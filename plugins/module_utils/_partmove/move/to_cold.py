@@ -27,6 +27,7 @@ from .direction import Refusals, Stage
 from .events import refused
 from .leased_shard import LeasedShard
 from .operations import leaving_hot
+from .portions import stages_of
 from .report import MovedPartition, ShardReport
 from .run import ROUNDS, ShardRun, World
 
@@ -44,7 +45,8 @@ def move_shard(
     half done then, and running again goes on. Give an empty report to keep what was done until then.
     """
     report = ShardReport(shard_path) if report is None else report
-    ShardRun(world, ToCold(world, options, report), report).carry_out(partition_ids)
+    for stage in stages_of(partition_ids):
+        ShardRun(world, ToCold(world, options, report), report).carry_out(stage)
     return report
 
 

@@ -41,6 +41,7 @@ from .leased_shard import LeasedShard
 from .needed import seconds_needed
 from .nowhere import not_known_to_be_dropped
 from .operations import returning_to_hot
+from .portions import stages_of
 from .report import MovedPartition, ShardReport
 from .run import ROUNDS, ShardRun, World
 
@@ -68,7 +69,8 @@ def reheat_shard(
     what was done until then.
     """
     report = ShardReport(shard_path) if report is None else report
-    ShardRun(world, ToHot(world), report).carry_out(partition_ids)
+    for stage in stages_of(partition_ids):
+        ShardRun(world, ToHot(world), report).carry_out(stage)
     return report
 
 

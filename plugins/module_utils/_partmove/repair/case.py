@@ -23,6 +23,7 @@ from ..lease.lease import LeaseKeeper
 from ..move.leased_shard import LeasedShard
 from ..move.run import World
 from ..shard.reader import ShardReader
+from ..tree.pace import Pace, Unhurried
 from ..tree.ports import Clock, Journal, ZnodeStore
 from .backup import SavedZnode
 
@@ -51,6 +52,7 @@ class RepairWorld(NamedTuple):
     disks: Disks
     backup: str = ""
     """The file that keeps what is deleted or changed; empty where nothing is."""
+    pace: Pace = Unhurried()
 
     def for_moves(self) -> World:
         """What the way back and the like work with; no partition becomes cold by a repair."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..audit.audit import Row, ShardAudit, audit_shard
 from ..audit.judge import Verdict
@@ -21,6 +21,7 @@ from ..audit.kind import Kind
 from ..errors import NoSuchTable, PartMoveError
 from ..formats.layout import ShardLayout
 from ..journal.events import Event
+from ..move.portions import portions_of
 from ..tree.ports import Journal
 from .by_copies import adopt, rewrite
 from .by_registration import register
@@ -91,7 +92,7 @@ def repair_shard(
     case = Case(world, ShardLayout(shard_path), kind, _verdicts(before), options)
     rows = [row for found in before.values() for row in found]
     world.journal.record(Event.REPAIRING, (_repairing(row, world.backup) for row in rows))
-    report.left.update(REMEDIES[kind](case))
+    report.left.update(_remedied(case))
     after = _of_kind(_audited(world, shard_path), kind, before.keys())
     for partition, found in sorted(before.items()):
         if partition in report.left:
@@ -102,6 +103,18 @@ def repair_shard(
             report.repaired += found
     _record(world.journal, report, kind)
     return report
+
+
+def _remedied(case: Case) -> dict[str, Left]:
+    """Repair in portions, and wait between the leases that are taken for them."""
+    left: dict[str, Left] = {}
+    parts = {each: sum(len(one.parts) for one in found.values()) for each, found in case.found.items()}
+    pace = case.world.pace
+    for portion, count in portions_of(case.partition_ids, parts, pace.parts_at_once):
+        pace.wait(count, case.world.clock)
+        found = {each: case.found[each] for each in portion}
+        left.update(REMEDIES[case.kind](replace(case, found=found)))
+    return left
 
 
 def _repairing(row: Row, backup: str) -> dict[str, object]:

@@ -116,6 +116,11 @@ class RegisteredNames(NamedTuple):
         """Whether cold registers the same parts for every replica."""
         return len({frozenset(parts) for parts in self.cold.values()}) == 1
 
+    @property
+    def parts(self) -> int:
+        """How many parts there are, over all replicas, in the ensemble that has more of them."""
+        return max(sum(map(len, names.values())) for names in (self.hot, self.cold))
+
 
 def state_text(state: Znode | None) -> str:
     """The State marker as rows and messages have it; empty where there is none."""

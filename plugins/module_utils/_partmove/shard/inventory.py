@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from ..aligned import aligned
-from ..errors import AccessDenied, EnsembleError, NoSuchTable
+from ..errors import EnsembleError, NoSuchTable
 from ..formats.layout import ReplicaLayout, ShardLayout, is_shard_path
 from ..formats.names import PartName
 from ..formats.table_metadata import parse_table_metadata
 from ..text import few
 from ..tree.paths import DEFAULT_ROOT
+from ..tree.permitted import Denied, Permitted
 from ..tree.ports import ZnodeReader
 from .facts import state_text
 from .parts import parse_name_in, read_parts
@@ -53,12 +55,11 @@ class InventoryRow(NamedTuple):
     """The part znode and its children."""
     ensemble: str
     """The ensemble that registers it, `hot` or `cold`."""
-    state: str
-    """Data of the partition's State znode as it is, empty where there is none."""
+    state: str | None
+    """Data of the partition's State znode as it is, empty where there is none.
 
-
-Denied = Callable[[str, AccessDenied], object]
-"""Is told the path of each znode whose children may not be read, and so what may be below it."""
+    None where it or the part may not be read; of such a part time and bytes are 0.
+    """
 
 
 def find_shard_paths(
@@ -70,7 +71,7 @@ def find_shard_paths(
     depth of the tree in memory. Raises EnsembleError when there is no such root, and AccessDenied for a
     znode that may not be read, unless ``denied`` is there to be told.
     """
-    return _walk(_Lister(hot, denied), root, without, _are_shard_paths)
+    return _walk(_past_denied(hot, denied), root, without, _are_shard_paths)
 
 
 def find_paths_in_cold(
@@ -81,52 +82,34 @@ def find_paths_in_cold(
     Cold has nothing of a table but its replicas and their parts. Where it has no such root there are none.
     Raises AccessDenied as `find_shard_paths` does.
     """
-    lister = _Lister(cold, denied)
-    if lister.children([root])[0] is None:
+    reader = _past_denied(cold, denied)
+    if reader.children([root])[0] is None:
         return iter(())
-    return _walk(lister, root, without, _are_paths_in_cold)
+    return _walk(reader, root, without, _are_paths_in_cold)
 
 
 _Listed = tuple[str, tuple[str, ...]]
 """A path and the names of its children."""
 
 
-class _Lister:
-    """Lists children; a znode whose children may not be read is told, and as one without any."""
-
-    def __init__(self, reader: ZnodeReader, denied: Denied | None) -> None:
-        self.reader = reader
-        self._denied = denied
-
-    def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """As a ZnodeReader does; raises AccessDenied only where nobody is told."""
-        try:
-            return self.reader.children(paths)
-        except AccessDenied as error:
-            if self._denied is None:
-                raise
-            if len(paths) == 1:
-                self._denied(paths[0], error)
-                return [()]
-        # A batch is refused for one of its paths, and which others may be read is not told.
-        middle = len(paths) // 2
-        return [*self.children(paths[:middle]), *self.children(paths[middle:])]
+def _past_denied(reader: ZnodeReader, denied: Denied | None) -> ZnodeReader:
+    return reader if denied is None else Permitted(reader, denied)
 
 
-_AreTables = Callable[[_Lister, Sequence[_Listed]], Sequence[bool]]
+_AreTables = Callable[[ZnodeReader, Sequence[_Listed]], Sequence[bool]]
 """Of each of the paths, whether it is one of those that are looked for."""
 
 
-def _walk(lister: _Lister, root: str, without: Collection[str], are_tables: _AreTables) -> Iterator[str]:
+def _walk(reader: ZnodeReader, root: str, without: Collection[str], are_tables: _AreTables) -> Iterator[str]:
     level = [root]
     while level:
         below: list[str] = []
         for paths in _batches(level):
-            found = [each for each in aligned(paths, lister.children(paths)) if each[1] is not None]
+            found = [each for each in aligned(paths, reader.children(paths)) if each[1] is not None]
             if not found and paths == [root]:
-                raise _no_root(lister.reader, root)
+                raise _no_root(reader, root)
             listed = [(path, names or ()) for path, names in found]
-            for (path, names), is_table in aligned(listed, are_tables(lister, listed)):
+            for (path, names), is_table in aligned(listed, are_tables(reader, listed)):
                 if is_table:
                     yield path
                 else:
@@ -135,11 +118,11 @@ def _walk(lister: _Lister, root: str, without: Collection[str], are_tables: _Are
         level = sorted(path for path in below if path not in without)
 
 
-def _are_shard_paths(_lister: _Lister, listed: Sequence[_Listed]) -> Sequence[bool]:
+def _are_shard_paths(_reader: ZnodeReader, listed: Sequence[_Listed]) -> Sequence[bool]:
     return [is_shard_path(names) for _path, names in listed]
 
 
-def _are_paths_in_cold(cold: _Lister, listed: Sequence[_Listed]) -> Sequence[bool]:
+def _are_paths_in_cold(cold: ZnodeReader, listed: Sequence[_Listed]) -> Sequence[bool]:
     folders = [f"{path}/replicas" for path, names in listed if "replicas" in names and path != "/"]
     replicas = aligned(folders, cold.children(folders))
     each_replica = [f"{folder}/{name}" for folder, names in replicas for name in names or ()]
@@ -166,7 +149,12 @@ def count_parts(reader: ZnodeReader, shard_paths: Sequence[str]) -> list[dict[st
 
 
 def read_inventory(
-    hot: ZnodeReader, shard_path: str, *, cold: ZnodeReader | None = None, portion: Portion = EVERYTHING
+    hot: ZnodeReader,
+    shard_path: str,
+    *,
+    cold: ZnodeReader | None = None,
+    portion: Portion = EVERYTHING,
+    past_denied: bool = False,
 ) -> Iterator[InventoryRow]:
     """Every registered part of the shard path in the portion: those in hot, then with ``cold`` those in cold.
 
@@ -174,8 +162,10 @@ def read_inventory(
     once or twice, never not at all. Sorted by replica and part within an ensemble; memory is bounded
     by the names of one replica's parts and the states of the shard path's partitions.
 
-    Raises NoSuchTable when the table is not, or no longer, in hot, and FormatError for a name or a
-    definition that is not understood.
+    Raises NoSuchTable when the table is not, or no longer, in hot, FormatError for a name or a definition
+    that is not understood, and AccessDenied for a znode that may not be read. With ``past_denied`` that is so
+    only for what all parts of a replica depend on; a part that may not be read, and one of a partition whose
+    State may not be, is a row without a state.
     """
     layout = ShardLayout(shard_path)
     metadata = hot.read([layout.metadata])[0]
@@ -185,7 +175,7 @@ def read_inventory(
             remedy="It may have been dropped just now; otherwise check the path",
         )
     format_version = parse_table_metadata(metadata.data, layout.metadata).format_version
-    walk = _ShardWalk(hot, layout, format_version, portion)
+    walk = _ShardWalk(hot, layout, format_version, portion, past_denied=past_denied)
     yield from walk.rows(hot, HOT)
     if cold is not None:
         yield from walk.rows(cold, COLD)
@@ -194,12 +184,21 @@ def read_inventory(
 class _ShardWalk:
     """One walk over a shard path; remembers the states it has read."""
 
-    def __init__(self, hot: ZnodeReader, layout: ShardLayout, format_version: int, portion: Portion) -> None:
+    def __init__(
+        self,
+        hot: ZnodeReader,
+        layout: ShardLayout,
+        format_version: int,
+        portion: Portion,
+        *,
+        past_denied: bool,
+    ) -> None:
         self._hot = hot
         self._portion = portion
         self._layout = layout
         self._format_version = format_version
-        self._states: dict[str, str] = {}
+        self._past_denied = past_denied
+        self._states: dict[str, str | None] = {}
 
     def rows(self, reader: ZnodeReader, ensemble: str) -> Iterator[InventoryRow]:
         replicas = reader.children([self._layout.replicas])[0] or ()
@@ -210,11 +209,12 @@ class _ShardWalk:
 
     def _batch(
         self, reader: ZnodeReader, ensemble: str, replica: ReplicaLayout, names: Sequence[str]
-    ) -> Iterator[InventoryRow]:
+    ) -> Sequence[InventoryRow]:
         parts = [self._named(reader, replica.part(name), name) for name in names]
         self._learn_states(name.partition_id for _path, name in parts)
-        for part in read_parts(reader, parts):
-            yield InventoryRow(
+        denied: set[str] = set()
+        rows = [
+            InventoryRow(
                 shard_path=self._layout.path,
                 replica=replica.name,
                 part=part.name.text,
@@ -225,15 +225,36 @@ class _ShardWalk:
                 ensemble=ensemble,
                 state=self._states[part.name.partition_id],
             )
+            for part in read_parts(self._reader(reader, denied), parts)
+        ]
+        if denied:
+            # Of a part it may be a child that is denied.
+            tops = {path.removeprefix(f"{replica.parts}/").partition("/")[0] for path in denied}
+            unread = [name for _path, name in parts if name.text in tops]
+            rows += [self._unread(replica, ensemble, name) for name in unread]
+            rows.sort(key=attrgetter("part"))
+        return rows
+
+    def _unread(self, replica: ReplicaLayout, ensemble: str, name: PartName) -> InventoryRow:
+        return InventoryRow(
+            self._layout.path, replica.name, name.text, name.partition_id, 0, 0, 1, ensemble, None
+        )
+
+    def _reader(self, reader: ZnodeReader, denied: set[str]) -> ZnodeReader:
+        """One that adds to ``denied`` what may not be read, if that is asked for."""
+        return Permitted(reader, lambda path, _error: denied.add(path)) if self._past_denied else reader
 
     def _named(self, reader: ZnodeReader, path: str, name: str) -> tuple[str, PartName]:
         return path, parse_name_in(reader, path, name, self._format_version)
 
     def _learn_states(self, partition_ids: Iterable[str]) -> None:
         new = sorted(set(partition_ids) - self._states.keys())
-        found = self._hot.read([self._layout.state(each) for each in new]) if new else []
+        denied: set[str] = set()
+        paths = [self._layout.state(each) for each in new]
+        found = self._reader(self._hot, denied).read(paths) if new else []
         for partition_id, znode in aligned(new, found):
-            self._states[partition_id] = state_text(znode)
+            is_denied = self._layout.state(partition_id) in denied
+            self._states[partition_id] = None if is_denied else state_text(znode)
 
 
 def _batches(items: Sequence[_T]) -> Iterator[Sequence[_T]]:

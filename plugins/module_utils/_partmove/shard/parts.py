@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 
 from ..aligned import aligned
@@ -51,13 +51,18 @@ class PartNames:
         return [self._layout.replica(name).parts for name in replicas]
 
     def of_lists(
-        self, reader: ZnodeReader, replicas: Sequence[str], listed: Sequence[Sequence[str] | None]
+        self,
+        reader: ZnodeReader,
+        replicas: Sequence[str],
+        listed: Sequence[Sequence[str] | None],
+        wanted: Collection[str] | None = None,
     ) -> dict[str, dict[str, list[PartName]]]:
-        """As `by_partition`, of what the folders were found to hold."""
+        """As `by_partition`, of what the folders were found to hold; with ``wanted`` of these partitions."""
         found: dict[str, dict[str, list[PartName]]] = {replica: {} for replica in replicas}
-        for replica, parts in aligned(replicas, self._named(reader, replicas, listed)):
-            for _path, name in parts:
-                found[replica].setdefault(name.partition_id, []).append(name)
+        for replica, names in aligned(replicas, self._named(reader, replicas, listed)):
+            for name in names:
+                if wanted is None or name.partition_id in wanted:
+                    found[replica].setdefault(name.partition_id, []).append(name)
         return found
 
     def registered_steps(
@@ -70,9 +75,9 @@ class PartNames:
         """Replica → partition id → parts, by name, of the partitions wanted; ``listed`` as in `of_lists`."""
         for _attempt in range(_ATTEMPTS):
             parts = [
-                (path, name)
-                for names in self._named(reader, replicas, listed)
-                for path, name in names
+                (f"{folder}/{name.text}", name)
+                for folder, names in aligned(self.folders(replicas), self._named(reader, replicas, listed))
+                for name in names
                 if name.partition_id in wanted
             ]
             read = yield from part_steps(parts)
@@ -87,12 +92,16 @@ class PartNames:
 
     def _named(
         self, reader: ZnodeReader, replicas: Sequence[str], listed: Sequence[Sequence[str] | None]
-    ) -> list[list[tuple[str, PartName]]]:
-        """Path and name of every part, a list a replica."""
+    ) -> list[Iterator[PartName]]:
+        """The name of every part, taken apart when its turn comes; those of each replica by themselves."""
         return [
-            [(f"{folder}/{text}", self._parsed(reader, text, folder)) for text in names or ()]
+            self._parsed_each(reader, folder, names or ())
             for folder, names in aligned(self.folders(replicas), listed)
         ]
+
+    def _parsed_each(self, reader: ZnodeReader, folder: str, texts: Sequence[str]) -> Iterator[PartName]:
+        for text in texts:
+            yield self._parsed(reader, text, folder)
 
     def _parsed(self, reader: ZnodeReader, text: str, folder: str) -> PartName:
         name = self._known.get(text)

@@ -110,8 +110,9 @@ class ShardReader:
         in_hot, in_cold = self._look_at_both(partition_ids)
         partitions: Mapping[str, RegisteredNames] = {}
         if partition_ids:
-            hot = self._texts(self._hot, in_hot.replicas, in_hot.parts.result)
-            cold = self._texts(self._cold, in_hot.replicas, in_cold.parts)
+            wanted = frozenset(partition_ids)
+            hot = self._texts(self._hot, in_hot.replicas, in_hot.parts.result, wanted)
+            cold = self._texts(self._cold, in_hot.replicas, in_cold.parts, wanted)
             partitions = self._registered_names(partition_ids, in_hot.states.result, hot, cold)
         return Survey(self._facts(in_hot, in_cold), partitions, in_hot.block_numbers.result)
 
@@ -247,11 +248,15 @@ class ShardReader:
         return self._texts(reader, replicas, reader.children(self._names.folders(replicas)))
 
     def _texts(
-        self, reader: ZnodeReader, replicas: Sequence[str], listed: Sequence[Names]
+        self,
+        reader: ZnodeReader,
+        replicas: Sequence[str],
+        listed: Sequence[Names],
+        wanted: frozenset[str] | None = None,
     ) -> dict[str, dict[str, list[str]]]:
         return {
             replica: {each: [name.text for name in names] for each, names in partitions.items()}
-            for replica, partitions in self._names.of_lists(reader, replicas, listed).items()
+            for replica, partitions in self._names.of_lists(reader, replicas, listed, wanted).items()
         }
 
 

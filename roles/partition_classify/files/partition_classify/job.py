@@ -18,7 +18,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions as F  # noqa: N812 - what everyone calls it
 
 from olap_partmove._partmove.errors import PartMoveError, PlanError
 from olap_partmove._partmove.plan.file import PlanHeader, read_header
@@ -29,6 +29,7 @@ from .comparison import comparison_of, comparison_section, kept_rows
 from .hand_over import PLAN, HandOver
 from .history import EarlierRun, history_of
 from .plan_output import check_local_parquet, check_parquet, staged_plan_file, write_parquet
+from .policy.decisions import UNREAD
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, complaints, refuse_complaints
 from .policy.transforms import known_partitions
@@ -41,11 +42,13 @@ from .session import make_session
 from .sources.choice import Source, files_of, servers_of, source_of
 from .sources.signals import read_signal
 from .spark_errors import lost_sentence, sentence_of
-from .summary import findings_of, summary_of
+from .summary import Findings, findings_of, rules_listed, summary_of
 from .workers import check_executors, check_python
 
 # A moment that another host calls now is no moment to come.
 _CLOCKS_DIFFER_MS = 60_000
+# How much of what may not be read is named.
+_TOLD = 3
 
 
 def main(argv: Sequence[str]) -> int:
@@ -119,8 +122,15 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
             # This is what reads the ensembles, and asks the servers; all that follows has the rows.
             findings = findings_of(rows, policy)
         _complain(findings.rules, strict=arguments.strict)
-        comparison = _compare(rows, known, other) if other else None
-        header, history = _write(rows, policy, source, arguments, comparison)
+        _tell_unread(findings)
+        judged = rows.where(F.col("action") != UNREAD)
+        comparison = _compare(judged, known, other) if other else None
+        sections = {
+            "comparison": comparison,
+            "rules": rules_listed(findings.rules),
+            "unread": findings.unread_section(),
+        }
+        header, history = _write(judged, policy, source, arguments, sections)
     finally:
         spark.stop()
     tell(f"wrote {header.rows} rows to {arguments.plan}")
@@ -138,6 +148,16 @@ def _compare(rows: DataFrame, known: DataFrame, other: Policy) -> dict[str, Any]
     return section
 
 
+def _tell_unread(findings: Findings) -> None:
+    """Say how much there is of which something may not be read, and name the first."""
+    unread = findings.unread_section()
+    count, first = unread["count"], unread["first"][:_TOLD]
+    if count:
+        names = ", ".join(f"{each['shard_path']} {each['partition']}".rstrip() for each in first)
+        more = f" and {count - len(first):,} more" if count > len(first) else ""
+        tell(f"not complete: something may not be read of {names}{more}, and nothing is decided of it")
+
+
 def _history(spark: SparkSession, parquet: str) -> list[EarlierRun] | None:
     """What runs have found so far, this one too; None where rows of earlier ones cannot be read."""
     try:
@@ -153,11 +173,12 @@ def _write(
     policy: Policy,
     source: Source,
     arguments: argparse.Namespace,
-    comparison: dict[str, Any] | None,
+    sections: dict[str, Any],
 ) -> tuple[PlanHeader, list[EarlierRun] | None]:
     """The plan last: a run that fails before is found to be unfinished by the next one.
 
-    Returns its header, and what runs have found so far, where the rows of all are kept.
+    ``sections`` are what the report has of the summary. Returns its header, and what runs have found so far,
+    where the rows of all are kept.
     """
     history: list[EarlierRun] | None = None
     staged = staged_plan_file(
@@ -175,7 +196,7 @@ def _write(
         if arguments.report:
             found = {run.as_of: run.znodes_hot for run in history or ()}
             figures = figures_of(rows, header, source.size_of_hot(), found)
-            figures = replace(figures, comparison=comparison)
+            figures = replace(figures, **sections)
             write_report(figures, all_merges(rows), arguments.report)
             tell(f"wrote the report to {arguments.report}")
     return header, history

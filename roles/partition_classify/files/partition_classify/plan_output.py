@@ -27,7 +27,7 @@ from olap_partmove._partmove.plan.origin import OriginOf
 from olap_partmove._partmove.plan.staging import check_writable
 from olap_partmove._partmove.plan.writing import Chunk, encode_rows, staged_plan
 
-from .policy.decisions import LEAVE
+from .policy.decisions import LEAVE, UNREAD
 from .spark_errors import sentence_of
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ def staged_plan_file(
 ) -> Iterator[PlanHeader]:
     """Write the plan file, with the lines of one Spark partition in memory at a time; see `staged_plan`.
 
-    Tables that the policy leaves alone have no row in it. Tasks make and check the lines, all at once; what
-    is left for the driver is to put their bytes one after the other.
+    Tables that the policy leaves alone have no row in it, nor has what may not be read. Tasks make and check
+    the lines, all at once; what is left for the driver is to put their bytes one after the other.
     """
-    planned = rows.where(F.col("action") != LEAVE).select(*PlanRow._fields)
+    planned = rows.where(~F.col("action").isin(LEAVE, UNREAD)).select(*PlanRow._fields)
     stretches = 1 + planned.count() // _ROWS_AT_ONCE
     # Spark sorts text by its UTF-8 bytes, which is the order that plan files are in.
     ordered = planned.repartitionByRange(stretches, "shard_path", "partition").sortWithinPartitions(

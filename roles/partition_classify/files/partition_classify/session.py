@@ -16,6 +16,10 @@ _SETTINGS = {
     "spark.log.level": "ERROR",
     # A second attempt beside a slow one would be a further session, and read at a rate of its own.
     "spark.speculation": "false",
+    # The lines of a plan come as results of some 12 MB. What is larger than this, by default 1 MB, the driver
+    # fetches over the network from the store of its executor, also where that is its own process; one that is
+    # lost on that way ends a job on one machine, where no task is tried again.
+    "spark.task.maxDirectResultSize": "64m",
     # The rows are kept, and read several times: they too are to be in as few pieces as _PIECES says.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
 }

@@ -14,11 +14,12 @@ from pyspark.sql import DataFrame, functions as F  # noqa: N812 - what everyone 
 
 from olap_partmove._partmove.plan.file import PlanHeader
 
-from .policy.decisions import BUSY, COLD, HOT, LEAVE, MOVE, ONE_PART, REHEAT
+from .policy.decisions import BUSY, COLD, HOT, LEAVE, MOVE, ONE_PART, REHEAT, UNREAD
 from .policy.file import Policy
 from .policy.rule_use import RuleUse, counts_of_rules, uses_of
 
 _MERGES_LISTED = 20
+_UNREAD_LISTED = 20
 
 
 class Totals(NamedTuple):
@@ -44,6 +45,16 @@ class Findings(NamedTuple):
     merges: Sequence[Mapping[str, str]]
     """Shard path, partition and statement of partitions that need a merge: those with the most znodes."""
     rules: Sequence[RuleUse]
+    unread: Sequence[Mapping[str, str]] = ()
+    """Shard path and partition of the first of which something may not be read, sorted.
+
+    Where all that is at and below a path may not be read, that is the shard path, and the partition is empty.
+    """
+
+    def unread_section(self) -> dict[str, Any]:
+        """The part of the summary that is about them: how many there are, and the first."""
+        count = sum(each.partitions for group, each in self.totals.items() if group[1] == UNREAD)
+        return {"count": count, "first": list(self.unread)}
 
 
 def findings_of(rows: DataFrame, policy: Policy) -> Findings:
@@ -62,11 +73,19 @@ def findings_of(rows: DataFrame, policy: Policy) -> Findings:
         .select("shard_path", "partition", "statement")
         .limit(_MERGES_LISTED)
     )
+    is_whole = all(action != UNREAD for _state, action, _gate in totals)
+    unread = rows.where(F.col("action") == UNREAD).select("shard_path", "partition")
     return Findings(
         totals,
         [row.asDict() for row in merges.collect()] if needs_merge else [],
         uses_of((row[3 : -len(Totals._fields)] for row in counted), policy),
+        [] if is_whole else _first(unread, _UNREAD_LISTED),
     )
+
+
+def _first(places: DataFrame, most: int) -> list[dict[str, str]]:
+    """The first of them in the order of plans."""
+    return [row.asDict() for row in places.orderBy("shard_path", "partition").limit(most).collect()]
 
 
 def summary_of(
@@ -81,6 +100,7 @@ def summary_of(
         return total(lambda group: group[1] == action)._asdict()
 
     needs_merge = total(lambda group: group[1:] == (MOVE, ONE_PART))
+    unread = findings.unread_section()
     return {
         "plan": str(plan),
         "report": report,
@@ -93,6 +113,8 @@ def summary_of(
         "to_reheat": total_of(REHEAT),
         "busy": total_of(BUSY),
         "left_alone": total_of(LEAVE),
+        "complete": not unread["count"],
+        "unread": unread,
         "rules": rules_listed(findings.rules),
     }
 

@@ -106,17 +106,27 @@ def test_nothing_is_changed_unless_every_member_serves(
     before = contents(config)
     dead = cold.followers()[0]
     dead.kill()
-    refused, facts = run_role(config, nodes=nodes, style="inline", member_timeout=60)
+    auxiliary = {"element": "auxiliary_zookeepers", "name": "second", "nodes": nodes, "member_timeout": 60}
+    refused, facts = run_role(config, style="inline", **auxiliary)
     assert refused.status != 0
     assert f"1 of 3 nodes do not serve this host: {dead.address} cannot be reached" in refused.output
     assert (facts, contents(config)) == ({}, before)
     dead.start()
-    done, facts = run_role(config, nodes=nodes, style="drop_in", drop_in="90.xml", member_timeout=60)
+    done, facts = run_role(config, drop_in="90.xml", **auxiliary)
     assert changed(done) == 1
     assert facts["result"]["config_path"] == str(config.parent / "config.d" / "90.xml")
+    assert "<second>" in (config.parent / "config.d" / "90.xml").read_text()
 
 
 def test_cold_nodes_are_needed(config: Path) -> None:
     refused, _facts = run_role(config)
     assert refused.status != 0
     assert "Name every member of the cold ensemble in cold_zookeeper_config_nodes." in refused.output
+
+
+def test_an_auxiliary_ensemble_has_a_name(config: Path, nodes: list[dict[str, Any]]) -> None:
+    before = contents(config)
+    refused, _facts = run_role(config, nodes=nodes, element="auxiliary_zookeepers")
+    assert refused.status != 0
+    assert "Give cold_zookeeper_config_name, by which tables refer to the ensemble" in refused.output
+    assert contents(config) == before

@@ -112,7 +112,8 @@ def test_copies_of_what_never_was_cold_are_removed_without_waiting(pair: Pair, t
         f"  {table.path} {FIRST}",
     ]
     assert table.registered(pair.cold, FIRST) == {"r1": [], "r2": []}
-    assert "RETRYING" not in done.output
+    assert "waiting" not in done.output
+    assert done.output.count("(item=nothing to wait for)") == 1
     again = bring_back(pair, table, **wanted)
     assert changed(again) == 0
     assert summary(again)[1] == "In hot alone already: 1 partition."
@@ -127,7 +128,7 @@ def test_it_waits_until_the_copies_can_be_removed(
 
     def let_it_end() -> None:
         """Make a State that tells of no cold time, once a look has found that the copies are needed."""
-        while "RETRYING" not in (log.read_text() if log.exists() else ""):
+        while "(item=waiting, about 10 min left: " not in (log.read_text() if log.exists() else ""):
             assert not ended.wait(0.1)
         for each in (FIRST, SECOND):
             pair.hot.delete(table.state_path(each))
@@ -149,6 +150,8 @@ def test_it_waits_until_the_copies_can_be_removed(
             ended.set()
         helper.result()
     assert changed(run) == 2
+    assert "RETRYING" not in run.output
+    assert "(item=no server needs the copies any more)" in run.output
     assert summary(run)[0].startswith("Registered in hot again: 2 partitions, 4 parts")
     assert summary(run)[3:6] == [
         "Copies removed from cold: those of 2 partitions.",

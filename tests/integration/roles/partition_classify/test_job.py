@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from kazoo.client import KazooClient
+from kazoo.security import make_acl
 
 import build_package
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
@@ -122,6 +123,8 @@ def test_plan_says_what_there_is_to_do(
         "to_reheat": {"partitions": 1, "parts": 1, "znodes": 1, "bytes": len(MINIMALISTIC)},
         "busy": NOTHING,
         "left_alone": NOTHING,
+        "complete": True,
+        "unread": {"count": 0, "first": []},
         "rules": [
             {"rule": "defaults", "table": None, "partitions": 3, "unused_pins": [], "reads_known": None}
         ],
@@ -147,6 +150,40 @@ def test_plan_says_what_there_is_to_do(
     assert second.summary is not None
     assert second.summary["changed"] is False
     assert job.plan.read_bytes() == before
+
+
+@pytest.mark.usefixtures("kept_spark")
+def test_what_may_not_be_read_is_never_cold(
+    job: Job, hot: Ensemble, connect: Connect, base: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = connect(hot.connect_string)
+    table = SyntheticTable(client, f"{base}/01/hits").create()
+    parts = [table.add_part(replica, f"2026{month:02}_0_0_0") for month in (1, 2) for replica in ("r1", "r2")]
+    secret = SyntheticTable(client, f"{base}/01/secret").create()
+    secret.add_part("r1", "202601_0_0_0")
+    # Nobody may read these, and everybody may delete them.
+    acl = [make_acl("world", "anyone", delete=True)]
+    for path in (parts[1], f"{secret.path}/block_numbers"):
+        client.set_acls(path, acl)
+    job.policy.write_text("version: 1\ndefaults: {pin_cold: ['202601', '202602']}\n")
+
+    run = job.run_here(capsys, *LATER, f"--report={job.plan.parent}/report")
+
+    assert run.status == 0, run.errors
+    assert run.summary is not None
+    assert [(row.shard_path, row.partition, row.state) for row in read_plan(job.plan).rows()] == [
+        (table.path, "202602", "COLD")
+    ]
+    assert (run.summary["cold"], run.summary["complete"]) == (1, False)
+    places = [{"shard_path": table.path, "partition": "202601"}, {"shard_path": secret.path, "partition": ""}]
+    assert run.summary["unread"] == {"count": 2, "first": places}
+    assert (
+        f"not complete: something may not be read of {table.path} 202601, {secret.path}, and nothing is"
+        " decided of it"
+    ) in run.errors
+    report = json.loads((job.plan.parent / "report" / "report.json").read_text())
+    assert report["unread"] == run.summary["unread"]
+    assert report["hot"]["today"]["partitions"] == 1
 
 
 @pytest.mark.usefixtures("kept_spark")

@@ -17,7 +17,6 @@ from support.ansible.calls import run_playbook, write_playbook
 from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role, role_variables
 from support.ansible.role_runs import changed
 from support.files.snapshot_files import GeneratedTree, write_generated
-from support.servers.jvm import LITTLE_COMPILED, SMALL_SPARK_SETTINGS
 
 __all__ = ["role"]
 
@@ -47,22 +46,6 @@ def test_failure_of_the_job_is_shown_and_no_secret(role: Role) -> None:
     assert "hunter3" not in run.output
     assert not role.plan.exists()
     assert left_behind(run) == []
-
-
-def test_archive_of_classes_is_made_once_and_does_no_harm(role: Role, tmp_path: Path) -> None:
-    archive = tmp_path / "classes.jsa"
-    conf = SMALL_SPARK_SETTINGS | {"spark.driver.extraJavaOptions": LITTLE_COMPILED}
-    options = {"class_archive": str(archive), "spark_conf": conf}
-    assert changed(role.run("--check", **options)) == 1
-    assert not archive.exists()
-    assert changed(role.run(**options)) == 1
-    assert archive.stat().st_size > 1 << 20
-    # As Java finds it after it was upgraded.
-    archive.write_bytes(b"no archive")
-    again = role.run(**options)
-    assert changed(again) == 0
-    assert archive.read_bytes() == b"no archive"
-    assert left_behind(again) == []
 
 
 REFUSED = {

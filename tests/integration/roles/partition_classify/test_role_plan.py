@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The role writes a plan once, also on a cluster, and leaves it alone in check mode."""
+"""The role writes a plan once, also on a cluster, and leaves it alone in check mode; so with its archive."""
 
 from __future__ import annotations
 
@@ -12,14 +12,30 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file 
 from partition_classify.report.files import REPORT_FILES
 from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role
 from support.ansible.role_runs import changed
+from support.servers.jvm import LITTLE_COMPILED, SMALL_SPARK_CONF
 from support.servers.spark_cluster import standalone_cluster
 
 __all__ = ["role"]
 
 
-def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_path: Path) -> None:
-    first = role.run()
+# The archive of the tests would be in the way of the one that the role has Java make.
+CONF = SMALL_SPARK_CONF | {"spark.driver.extraJavaOptions": LITTLE_COMPILED}
+# Makes the archive that it is asked for, as Java does.
+STAND_IN = """#!/bin/sh
+for option in $SPARK_SUBMIT_OPTS; do
+    case $option in -XX:ArchiveClassesAtExit=*) echo made > "${{option#*=}}" && touch {made} ;; esac
+done
+echo '{{"plan": "{plan}", "changed": false}}'
+"""
+
+
+def test_plan_and_archive_are_written_once_and_check_mode_leaves_them_alone(
+    role: Role, tmp_path: Path
+) -> None:
+    archive = tmp_path / "classes.jsa"
+    first = role.run(class_archive=str(archive), spark_conf=CONF)
     assert changed(first) == 1
+    assert archive.stat().st_size > 1 << 20
     assert f"olap.partmove.partition_classify: wrote 2 rows to {role.plan}" in first.output
     assert CREDENTIAL not in first.output
     assert left_behind(first) == []
@@ -32,13 +48,19 @@ def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_pat
     ]
 
     before = role.plan.read_bytes()
+    # As Java finds it after it was upgraded.
+    archive.write_bytes(b"no archive")
     copy = tmp_path / "controller" / "plan.jsonl"
     with standalone_cluster(tmp_path / "cluster") as master:
         # The copies on the controller are the only changes.
         reports = {"report_dest": str(tmp_path / "report"), "report_controller_dest": str(copy.parent)}
-        assert changed(role.run(spark_master=master, controller_dest=str(copy), **reports)) == 2
+        options = {"class_archive": str(archive), "spark_conf": CONF, "controller_dest": str(copy)}
+        again = role.run(spark_master=master, **options, **reports)
+        assert changed(again) == 2
+        assert left_behind(again) == []
         assert "app-" in "".join(each.name for each in (tmp_path / "cluster" / "worker1").iterdir())
     assert role.plan.read_bytes() == copy.read_bytes() == before
+    assert archive.read_bytes() == b"no archive"
     assert not role.facts()[1]["changed"]
     assert role.facts()[1]["report"] == str(tmp_path / "report" / "report.html")
     for name in REPORT_FILES:
@@ -60,3 +82,14 @@ def test_plan_is_written_once_and_check_mode_leaves_it_alone(role: Role, tmp_pat
     assert result["comparison"]["to_move"]["less"] == result["to_move"]
     for line in result["comparison"]["text"]:
         assert f"olap.partmove.partition_classify: {line}" in checked.output
+
+
+def test_archive_is_not_kept_in_check_mode(role: Role, tmp_path: Path) -> None:
+    """A program in place of spark-submit does in no time what counts."""
+    archive, made, program = tmp_path / "classes.jsa", tmp_path / "made", tmp_path / "spark-submit"
+    program.write_text(STAND_IN.format(made=made, plan=role.plan))
+    program.chmod(0o755)
+    checked = role.run("--check", class_archive=str(archive), spark_submit=str(program))
+    assert changed(checked) == 0
+    assert made.exists()
+    assert not archive.exists()

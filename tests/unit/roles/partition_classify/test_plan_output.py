@@ -103,8 +103,11 @@ def test_plan_without_rows_can_be_read(spark: SparkSession, tmp_path: Path) -> N
     assert read_plan(tmp_path / "plan.jsonl").header.rows == 0
 
 
-def test_tables_that_are_left_alone_are_not_in_the_plan(spark: SparkSession, tmp_path: Path) -> None:
-    left = frame(spark, [row._replace(shard_path=f"{row.shard_path}-left") for row in ROWS], "leave")
+@pytest.mark.parametrize("action", ["leave", "unread"])
+def test_what_is_left_alone_or_may_not_be_read_is_not_in_the_plan(
+    spark: SparkSession, tmp_path: Path, action: str
+) -> None:
+    left = frame(spark, [row._replace(shard_path=f"{row.shard_path}-left") for row in ROWS], action)
     write(frame(spark, ROWS).union(left), tmp_path / "plan.jsonl")
     assert list(read_plan(tmp_path / "plan.jsonl").rows()) == sorted(ROWS)
 

@@ -59,11 +59,29 @@ def test_summary_adds_up_what_becomes_of_partitions(spark: SparkSession) -> None
         "to_reheat": {"partitions": 1, "parts": 5, "znodes": 5, "bytes": 5},
         "busy": {"partitions": 2, "parts": 2, "znodes": 300, "bytes": 2},
         "left_alone": {"partitions": 1, "parts": 9, "znodes": 9, "bytes": 9},
+        "complete": True,
+        "unread": {"count": 0, "first": []},
         "rules": [
             {"rule": "rules[0]", "table": "/a", "partitions": 4, "unused_pins": ["7"], "reads_known": None},
             {"rule": "defaults", "table": None, "partitions": 6, "unused_pins": [], "reads_known": None},
         ],
     }
+
+
+def test_what_may_not_be_read_is_counted_and_the_first_of_it_named(spark: SparkSession) -> None:
+    unread = [(None, "unread", None, f"/s{number:02}", "", None, 1, 1, 0) for number in range(29, 0, -1)]
+    found = [*ROWS, *unread, (None, "unread", None, "/a", "9", None, 3, 3, 0)]
+    rows = spark.createDataFrame([(*row, DEFAULTS, None) for row in found], SCHEMA)
+    summary = summary_of(Path("/plan.jsonl"), HEADER, None, findings_of(rows, POLICY))
+    assert summary["complete"] is False
+    assert summary["unread"] == {
+        "count": 30,
+        "first": [
+            {"shard_path": "/a", "partition": "9"},
+            *({"shard_path": f"/s{number:02}", "partition": ""} for number in range(1, 20)),
+        ],
+    }
+    assert (summary["cold"], summary["hot"], summary["left_alone"]["partitions"]) == (5, 4, 1)
 
 
 def test_statements_are_those_that_gain_most(spark: SparkSession) -> None:

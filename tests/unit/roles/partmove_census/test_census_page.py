@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
@@ -36,12 +37,15 @@ MOST_ROWS = VARIABLES["partmove_census__most_rows"]
 HOSTILE_NAME = HOSTILE.replace("/", "\\")
 
 
-def page_of(tree: ZnodeTree, answers: list[ServerAnswer] | None = None) -> str:
+def page_of(tree: ZnodeTree, answers: list[ServerAnswer] | None = None, denied: Sequence[str] = ()) -> str:
     """The page as Ansible makes it, which escapes nothing by itself."""
+    census = tree.census()
+    for path in denied:
+        census.deny(path)
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["unique"] = lambda items: list(dict.fromkeys(items))
     return environment.from_string(TEMPLATE).render(
-        partmove_census_result=result_of(tree.census(), Limits(), NOW, answers),
+        partmove_census_result=result_of(census, Limits(), NOW, answers),
         partmove_census__most_rows=MOST_ROWS,
     )
 
@@ -98,6 +102,23 @@ def test_what_asking_servers_came_to_is_told() -> None:
     words = " ".join(Page(page_of(plain_tree(), answers)).words)
     assert "1 server asked: which tables no server has was judged by what they have." in words
     assert "no server was asked" not in words
+
+
+def test_what_may_not_be_read_is_told() -> None:
+    assert "may not be read" not in " ".join(Page(page_of(plain_tree())).words)
+    secret = f"/kafka{HOSTILE_NAME}"
+    text = page_of(plain_tree(), denied=[secret, f"{SHARD}/log"])
+    harmless = page_of(plain_tree(), denied=["/kafka", f"{SHARD}/log"])
+    check_same_elements(text, harmless)
+    check_page(harmless)
+    words = " ".join(" ".join(Page(text).words).split())
+    assert "Not complete: 2 znodes may not be read. Neither they nor what is below them is counted" in words
+    assert "1 table could not be judged for that reason" in words
+    assert f"{SHARD}/log" in words
+    assert secret in words
+    many = " ".join(Page(page_of(plain_tree(), denied=[f"/n{each:04}" for each in range(999)])).words)
+    assert "and more in the result of the module" in many
+    assert "/n0998" not in many
 
 
 def test_page_stays_small() -> None:

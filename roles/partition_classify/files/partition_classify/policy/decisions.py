@@ -30,6 +30,8 @@ STAY = "stay"
 BUSY = "busy"
 """The partition would be cold, but stays hot because its servers still have to write to it."""
 LEAVE = "leave"
+UNREAD = "unread"
+"""Nothing is decided of the partition, or of what is at and below the path, as it may not be read."""
 
 
 class Decision(NamedTuple):
@@ -50,7 +52,8 @@ def decided(partitions: DataFrame) -> DataFrame:
 
     ``action`` is what the row asks for: ``move``, ``reheat``, ``stay``; ``busy`` for a partition that would
     be cold but stays hot because of what its servers do; ``leave`` for one of a table that the policy leaves
-    alone, which has no state. ``gate`` is the gate that was seen to be closed, and ``statement`` the SQL that
+    alone, which has no state; ``unread`` for one of which something may not be read, which has none either.
+    ``gate`` is the gate that was seen to be closed, and ``statement`` the SQL that
     opens it. ``rule`` is the number of the rule that decided, from 0, and -1 for the defaults.
     """
     decisions = _decisions()
@@ -95,6 +98,7 @@ def _decisions() -> list[Decision]:
     is_pinned_cold = F.col("is_pinned_cold")
     return [
         Decision(F.col("never"), None, F.lit("the policy leaves its table alone")),
+        Decision(F.col("is_unread"), None, F.lit("something of it may not be read")),
         Decision(
             only_in_cold & ~is_marked_cold,
             COLD,
@@ -190,7 +194,8 @@ def _if_not_busy(condition: Column, reason: Column) -> list[Decision]:
 def _action() -> Column:
     is_cold = F.col("state") == COLD
     return (
-        F.when(F.col("state").isNull(), LEAVE)
+        F.when(F.col("never"), LEAVE)
+        .when(F.col("is_unread"), UNREAD)
         .when(is_cold & F.col("has_hot"), MOVE)
         .when(~is_cold & F.col("is_marked_cold"), REHEAT)
         .when(F.col("busy_gate").isNotNull(), BUSY)

@@ -110,6 +110,7 @@ def replicas(parts: DataFrame) -> DataFrame:
     in_hot_only = F.col("hot_parts") - F.col("cold_parts")
     return parts.groupBy(*REPLICA).agg(
         F.bool_or("is_marked_cold").alias("is_marked_cold"),
+        F.bool_or(F.col("is_marked_cold").isNull()).alias("is_unread"),
         F.sum(F.greatest(in_hot_only, F.lit(0))).alias("parts_in_hot_only"),
         F.max("hot_mtime").alias("hot_mtime"),
         F.max("cold_mtime").alias("cold_mtime"),
@@ -120,12 +121,14 @@ def replicas(parts: DataFrame) -> DataFrame:
 def partitions(replicas: DataFrame) -> DataFrame:
     """One row a partition: whether its State is COLD, and what is registered of it over all replicas.
 
+    ``is_unread`` is whether the State or a part may not be read, so that none of that is known for sure.
     The time and the counts are those of the hot ensemble; of a partition with no part there, those of
     the cold one.
     """
     counts = _amounts("parts", "znodes", "bytes", "snapshot_bytes")
     totals = replicas.groupBy(*PARTITION).agg(
         F.bool_or("is_marked_cold").alias("is_marked_cold"),
+        F.bool_or("is_unread").alias("is_unread"),
         F.sum("parts_in_hot_only").alias("parts_in_hot_only"),
         *(F.max(name).alias(name) for name in ("hot_mtime", "cold_mtime")),
         *(F.sum(name).alias(name) for name in counts),
@@ -140,6 +143,7 @@ def partitions(replicas: DataFrame) -> DataFrame:
     return totals.select(
         *PARTITION,
         "is_marked_cold",
+        "is_unread",
         has_hot.alias("has_hot"),
         "parts_in_hot_only",
         counted("mtime").alias("last_modified"),

@@ -11,7 +11,7 @@ docs/report.md. "Today" is what hot has registered, "after" what it has when the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -258,6 +258,10 @@ class ReportFigures:
     """None where too few months are known."""
     comparison: Mapping[str, Any] | None = None
     """What another policy would decide otherwise, as the summary has it; None without one."""
+    rules: Sequence[Mapping[str, Any]] = ()
+    """What each rule of the policy decided, as the summary has it."""
+    unread: Mapping[str, Any] | None = None
+    """What may not be read, so that nothing else is said of it, as the summary has it."""
 
 
 def json_text(figures: ReportFigures) -> str:

@@ -55,8 +55,9 @@ def html_text(figures: ReportFigures) -> str:
 
 
 def path_markup(path: str) -> Markup:
-    """A path that a browser breaks after a slash where it has to."""
-    return Markup("/<wbr>").join(path.split("/"))
+    """A path that a browser breaks after a slash or an underscore where it has to."""
+    names = (Markup("_<wbr>").join(name.split("_")) for name in path.split("/"))
+    return Markup("/<wbr>").join(names)
 
 
 def month_words(when: str) -> str:

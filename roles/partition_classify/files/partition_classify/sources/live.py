@@ -18,6 +18,10 @@ There is one input partition for each shard path, and one for each of its replic
 parts. Where that would make more than ``sessions``, each gets several. A task has one session with each
 ensemble, so however many tasks run at once, there are never more sessions than input partitions; each reads
 at its share of ``znodes_per_second``.
+
+A znode that may not be read does not end the job. Rows without a state, or without ``is_marked_cold`` where
+they are groups, tell of what is not known for that reason: a partition, or, with an empty partition id, all
+that is at and below a path.
 """
 
 from __future__ import annotations
@@ -25,15 +29,18 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import chain
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from olap_partmove._partmove.errors import EnsembleError, EnsembleUnreachable, NoSuchTable
+from olap_partmove._partmove.errors import AccessDenied, EnsembleError, EnsembleUnreachable, NoSuchTable
+from olap_partmove._partmove.formats.layout import ShardLayout
 from olap_partmove._partmove.lease.two_ensembles import check_distinct, check_unlike
 from olap_partmove._partmove.shard.inventory import (
     HOT,
@@ -43,6 +50,7 @@ from olap_partmove._partmove.shard.inventory import (
     read_inventory,
 )
 from olap_partmove._partmove.shard.portion import Portion, portions_of
+from olap_partmove._partmove.tree.permitted import Permitted
 from olap_partmove._zookeeper.options import EnsembleOptions
 from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import ZooKeeperStore, connect
@@ -76,6 +84,8 @@ class ShardPaths(InputPartition):
 
     shares: tuple[tuple[str, Portion], ...]
     znodes_per_second: float
+    unread: tuple[str, ...] = ()
+    """Paths of tables that may not be read, and of what nobody knows the tables of; one task tells them."""
 
 
 class ZooKeeperSource(DataSource):
@@ -124,23 +134,16 @@ class InventoryReader(DataSourceReader):
     def partitions(self) -> Sequence[ShardPaths]:
         """The shard paths, divided where they are large, and dealt out: each task has about as many parts.
 
-        Raises EnsembleError when an ensemble cannot be used, or no table is there.
+        Raises EnsembleError when an ensemble cannot be used, or no table is there that may be read.
         """
         with ExitStack() as stack:
             hot, cold = self._connect(stack, self.znodes_per_second)
-            paths = sorted(find_shard_paths(hot, self.root))
-            if not paths:
-                raise EnsembleError(
-                    f"There is no replicated table at or below {self.root} in the hot ensemble",
-                    remedy="Give a root that the shard paths of the tables begin with",
-                )
+            found = _tables(hot, cold, self.root)
             if cold is not None:
-                check_unlike(hot, cold, paths[0])
-            counts = [count_parts(each, paths) for each in (hot, cold) if each is not None]
+                check_unlike(hot, cold, next(iter(found.parts)))
+        paths = sorted(found.parts)
         shares = [
-            (path, *each)
-            for path, in_each in zip(paths, zip(*counts, strict=True), strict=True)
-            for each in portions_of(_added(in_each), self.parts_of_a_share)
+            (path, *each) for path in paths for each in portions_of(found.parts[path], self.parts_of_a_share)
         ]
         parts = sum(size for _path, _portion, size in shares)
         hands = deal([size + _PATH_COST for _path, _portion, size in shares], self.sessions)
@@ -149,13 +152,17 @@ class InventoryReader(DataSourceReader):
             f" {tasks_told(len(hands))}"
         )
         share = self.znodes_per_second / len(hands)
-        return [ShardPaths(tuple(shares[number][:2] for number in hand), share) for hand in hands]
+        unread = [tuple(sorted(found.unread)), *((),) * (len(hands) - 1)]
+        return [
+            ShardPaths(tuple(shares[number][:2] for number in hand), share, its_unread)
+            for hand, its_unread in zip(hands, unread, strict=True)
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of the shard paths of one input partition."""
         if not isinstance(partition, ShardPaths):
             raise TypeError(f"{partition!r} is no partition of this source")
-        rows = self._rows(partition)
+        rows = chain(map(_unread, partition.unread), self._rows(partition))
         if self.is_grouped:
             yield from record_batches(part_groups(rows), GROUP_SCHEMA)
         else:
@@ -199,6 +206,48 @@ class InventoryReader(DataSourceReader):
         return hot, cold
 
 
+class _Tables(NamedTuple):
+    """What was found on the driver."""
+
+    parts: Mapping[str, Mapping[str, int]]
+    """Shard path → about how many parts each replica has in both ensembles."""
+    unread: Mapping[str, AccessDenied]
+    """Shard paths, and paths that nobody knows the tables below of, and what of them may not be read."""
+
+
+def _tables(hot: ZooKeeperStore, cold: ZooKeeperStore | None, root: str) -> _Tables:
+    """The tables at and below the root. Raises EnsembleError where there is none that may be read."""
+    denied: dict[str, AccessDenied] = {}
+    readers = [Permitted(each, denied.setdefault) for each in (hot, cold) if each is not None]
+    paths = sorted(find_shard_paths(hot, root, denied=denied.setdefault))
+    counts = [count_parts(each, paths) for each in readers]
+    layouts = map(ShardLayout, paths)
+    # The move needs the block numbers, of whatever partition.
+    readers[0].read([path for each in layouts for path in (each.metadata, each.block_numbers)])
+    tables = frozenset(paths)
+    unread = {_table_of(path, tables): error for path, error in denied.items()}
+    found = {path: _added(in_each) for path, in_each in zip(paths, zip(*counts, strict=True), strict=True)}
+    readable = {path: parts for path, parts in found.items() if path not in unread}
+    if not readable and unread:
+        raise unread[min(unread)]
+    if not readable:
+        raise EnsembleError(
+            f"There is no replicated table at or below {root} in the hot ensemble",
+            remedy="Give a root that the shard paths of the tables begin with",
+        )
+    return _Tables(readable, unread)
+
+
+def _table_of(path: str, tables: AbstractSet[str]) -> str:
+    """The table that the path is in; the path itself where it is in none."""
+    return next((each for each in map(str, PurePosixPath(path).parents) if each in tables), path)
+
+
+def _unread(path: str) -> InventoryRow:
+    """The row that says that nothing is known of what is at and below the path."""
+    return InventoryRow(path, "", "", "", 0, 0, 0, HOT, None)
+
+
 def _position(row: InventoryRow) -> tuple[str, ...]:
     """The place of a row among those of its shard path, which `read_inventory` sorts, hot before cold."""
     return ("0" if row.ensemble == HOT else "1", row.replica, row.part)
@@ -216,7 +265,7 @@ def _rows(
     hot: ZooKeeperStore, path: str, portion: Portion, cold: ZooKeeperStore | None
 ) -> Iterator[InventoryRow]:
     try:
-        yield from read_inventory(hot, path, cold=cold, portion=portion)
+        yield from read_inventory(hot, path, cold=cold, portion=portion, past_denied=True)
     except NoSuchTable:
         # It was there when the shard paths were looked for: dropping a table is no error.
         tell(f"{path} was dropped in the meantime and is left out")

@@ -50,8 +50,8 @@ class PartGroup(NamedTuple):
     replica: str
     ensemble: str
     """The ensemble that registers them, `hot` or `cold`."""
-    is_marked_cold: bool
-    """Whether the State of the partition is COLD."""
+    is_marked_cold: bool | None
+    """Whether the State of the partition is COLD; None where it or the parts may not be read."""
     part: str | None
     """The name of the part where it is one by itself; None for those that are added up."""
     parts: int
@@ -96,6 +96,12 @@ def part_groups(rows: Iterable[InventoryRow], *, has_all: bool = True) -> Iterat
         ):
             yield from _as_rows(path, replica, ensemble, groups)
             path, replica, ensemble, groups = shard_path, its_replica, its_ensemble, {}
+        if state is None:
+            # Nothing is decided of its partition, so that names do not matter.
+            yield PartGroup(
+                path, partition_id, replica, ensemble, None, None, 1, mtime, size, znodes, znodes * len(part)
+            )
+            continue
         is_marked_cold = state == _MARK
         if is_marked_cold and ensemble == HOT:
             back.add((path, partition_id))

@@ -23,7 +23,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     EnsembleUnreachable,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Committed, Create
-from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import TlsOptions
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.four_letters import ask_member
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import (
+    EnsembleOptions as ConnectionOptions,
+    TlsOptions,
+)
 from support.servers.ports import ReservedPorts
 from support.servers.tls import TlsFiles
 from support.servers.zookeeper import Ensemble, EnsembleOptions
@@ -111,6 +115,13 @@ def test_the_other_hosts_are_tried(open_store: StoreMaker, hot: Ensemble) -> Non
     dead = [f"127.0.0.1:{ports.take()}" for _each in range(3)]
     assert open_store(*dead, hot.members[0].address).read(["/"])[0] is not None
     ports.release()
+
+
+def test_a_member_says_how_it_is_over_tls(guarded: Ensemble, client_tls: TlsOptions) -> None:
+    address = guarded.members[0].secure_address
+    state = ask_member(ConnectionOptions("hot", (address,), tls=client_tls), address, 60.0)
+    assert state is not None
+    assert state.outstanding == 0
 
 
 def test_tls(open_store: StoreMaker, guarded: Ensemble, client_tls: TlsOptions) -> None:

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -50,6 +52,20 @@ def test_each_member_is_read_directly(open_store: StoreMaker, cold: Ensemble, ba
         assert znode.data == b"data"
         assert member.children([base]) == [()]
     assert store.members() is members
+
+
+def test_threads_share_the_connections(open_store: StoreMaker, cold: Ensemble) -> None:
+    """Those that another thread had made as well would stay open."""
+    store = open_store(*addresses(cold))
+    together = threading.Barrier(4)
+
+    def ask(_thread: int) -> Sequence[object]:
+        together.wait()
+        return store.members()
+
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(ask, range(4))
+    assert all(each is first for each in others)
 
 
 def test_the_session_tells_its_server(open_store: StoreMaker, cold: Ensemble) -> None:

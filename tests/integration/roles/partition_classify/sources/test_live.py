@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from kazoo.client import KazooClient
+from kazoo.security import OPEN_ACL_UNSAFE, make_acl
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -120,6 +122,80 @@ def refusal(frame: Callable[[], DataFrame]) -> str:
     with pytest.raises(PySparkException) as error:
         frame().collect()
     return sentence_of(error.value)
+
+
+@contextmanager
+def kept_from_all(client: KazooClient, *paths: str) -> Iterator[None]:
+    """Nobody may read these znodes meanwhile; later all may, so that other tests can read the whole tree."""
+    for path in paths:
+        client.set_acls(path, [make_acl("world", "anyone", admin=True, create=True, delete=True, write=True)])
+    try:
+        yield
+    finally:
+        for path in paths:
+            client.set_acls(path, OPEN_ACL_UNSAFE)
+
+
+def unread(spark: SparkSession, hot: Ensemble, cold: Ensemble, base: str) -> tuple[list[Any], list[Any]]:
+    """What rows without a state are of, as path, partition, part and ensemble; and the rest of the rows."""
+    rows = load(spark, base, hot=settings(hot), cold=settings(cold)).collect()
+    places = [(row.shard_path, row.partition_id, row.part, row.ensemble) for row in rows if row.state is None]
+    return sorted(places), sorted(row for row in rows if row.state is not None)
+
+
+def test_parts_and_states_that_may_not_be_read_are_told(
+    spark: SparkSession, hot: Ensemble, cold: Ensemble, connect: Connect, base: str, tables: list[str]
+) -> None:
+    events, old, _empty = tables
+    _none, before = unread(spark, hot, cold, base)
+    hot_client, cold_client = connect(hot.connect_string), connect(cold.connect_string)
+    part = f"{events}/replicas/r1/parts/202611_0_4_1"
+    child = f"{old}/replicas/r1/parts/20191201_20191220_0_5_2_9/columns"
+    with kept_from_all(hot_client, part, child, f"{events}/block_numbers/202609/State"):
+        found, rest = unread(spark, hot, cold, base)
+    assert found == [
+        (events, "202609", "202609_0_0_0", "cold"),
+        (events, "202611", "202611_0_4_1", "hot"),
+        (old, "201912", "20191201_20191220_0_5_2_9", "hot"),
+    ]
+    assert rest == [row for row in before if row.partition_id == "202610"]
+    with kept_from_all(cold_client, f"{events}/replicas/r1/parts/202609_0_0_0/checksums"):
+        found, rest = unread(spark, hot, cold, base)
+    assert found == [(events, "202609", "202609_0_0_0", "cold")]
+    assert rest == [row for row in before if row.partition_id != "202609"]
+
+
+@pytest.mark.parametrize(
+    "znode", ["metadata", "block_numbers", "replicas", "replicas/r1/parts", "cold: replicas/r1/parts"]
+)
+def test_a_table_that_may_not_be_read_is_told_and_others_are_read(
+    spark: SparkSession,
+    hot: Ensemble,
+    cold: Ensemble,
+    connect: Connect,
+    base: str,
+    tables: list[str],
+    znode: str,
+) -> None:
+    events, old, _empty = tables
+    where, _colon, path = znode.rpartition(": ")
+    client = connect((cold if where else hot).connect_string)
+    client.ensure_path(f"{base}/folder/secret")
+    with kept_from_all(client, f"{events}/{path}", f"{base}/folder/secret"):
+        found, rest = unread(spark, hot, cold, base)
+    folders = [] if where else [(f"{base}/folder/secret", "", "", "hot")]
+    assert found == [(events, "", "", "hot"), *folders]
+    assert {row.shard_path for row in rest} == {old}
+
+
+def test_where_no_table_may_be_read_the_job_ends(
+    spark: SparkSession, hot: Ensemble, connect: Connect, base: str, tables: list[str]
+) -> None:
+    client = connect(hot.connect_string)
+    for paths in ([base], [f"{path}/metadata" for path in tables]):
+        with kept_from_all(client, *paths):
+            sentence = refusal(lambda: load(spark, base, hot=settings(hot)))
+        assert f" may not read {min(paths)}. Give the identity that its ACL names" in sentence
 
 
 def test_unknown_root_is_refused_in_one_sentence(spark: SparkSession, hot: Ensemble, base: str) -> None:

@@ -26,7 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.clickhouse_config import EditConfig
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 params = {"path": sys.argv[1], "element": "zookeeper", "state": "absent", "style": "auto"}
-params |= {"substitution": None, "drop_in": None}
+params |= {"name": None, "substitution": None, "drop_in": None}
 task = EditConfig(params)
 try:
     task.run(Resources(params, ExitStack(), check_mode=False))
@@ -55,6 +55,7 @@ def test_missing_package_is_named(tmp_path: Path) -> None:
 NODES = [{"host": "c1", "port": 2181, "secure": False}]
 OPTIONS: dict[str, Any] = {
     "element": "cold_zookeeper",
+    "name": None,
     "state": "present",
     "nodes": NODES,
     "style": "auto",
@@ -118,3 +119,17 @@ def test_a_configuration_that_is_a_link_to_nothing(config: Path) -> None:
     config.symlink_to("nowhere.xml")
     with pytest.raises(PartMoveError, match=f"^{config} is a link to nowhere.xml, which does not exist"):
         run(config)
+
+
+@pytest.mark.parametrize(
+    ("element", "name", "words"),
+    [
+        ("cold_zookeeper", "cold", "<cold_zookeeper> has no name"),
+        ("auxiliary_zookeepers", "default", "no name for an auxiliary ensemble"),
+        ("auxiliary_zookeepers", "a.b", "no name for an auxiliary ensemble"),
+        ("auxiliary_zookeepers", "", "no name for an auxiliary ensemble"),
+    ],
+)
+def test_names_that_no_ensemble_has(element: str, name: str, words: str) -> None:
+    with pytest.raises(PartMoveError, match=words):
+        EditConfig({**OPTIONS, "element": element, "name": name})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A plan is carried out in its own cluster only; the rest of the module is tested on real ensembles."""
+"""A plan is carried out in its own cluster, and pauses are told; the rest is tested on real ensembles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    PausedTooLong,
+    PlanError,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
@@ -22,7 +25,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writi
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move import MovePartitions
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.resources import MemoryResources
+from support.memory.tables import TableOptions, build_table
 from support.plans import made_up
+
+OTHER_PATH = "/clickhouse/tables/01/visits"
 
 
 @pytest.fixture
@@ -54,6 +60,9 @@ def parameters(journal: Path, origin: OriginOf, state: str) -> dict[str, Any]:
         "lock_wait": "0",
         "journal": str(journal),
         "workers": 0,
+        "max_latency": 1.0,
+        "give_up_after": "10m",
+        "max_parts_per_second": 0,
         "max_listed": 10,
         "progress_file": None,
     }
@@ -81,3 +90,39 @@ def test_the_cluster_of_the_plan_is_worked_on(bench: Bench, journal: Path) -> No
     task.run(resources)
     resources.close()
     assert task.result()["counts"]["moved"] == 1
+
+
+def test_a_run_that_pauses_too_long_ends_with_what_it_did(bench: Bench, journal: Path) -> None:
+    """A shard path is moved, and the next one is not begun."""
+    other = build_table(bench.hot, OTHER_PATH, TableOptions(partitions=(DAY,)))
+    wanted = [{"shard_path": each, "partition": DAY} for each in (PATH, other.path)]
+    params = parameters(journal, made_up, "cold") | {
+        "plan": None,
+        "partitions": wanted,
+        "workers": 1,
+        "give_up_after": "0",
+    }
+    task = MovePartitions(params)
+    resources = MemoryResources(bench, params)
+    resources.watches["cold"].problems = ["", "", "cold is slow"]
+    with pytest.raises(PausedTooLong, match="as cold is slow"):
+        task.run(resources)
+    resources.close()
+    result = task.result()
+    assert resources.watched == [("hot", True), ("cold", True)]
+    assert (result["counts"]["moved"], result["counts"]["not_reached"]) == (1, 1)
+    assert [each["shard_path"] for each in result["moved"]] == [PATH]
+
+
+def test_a_pause_is_told(bench: Bench, journal: Path, tmp_path: Path) -> None:
+    told = tmp_path / "progress"
+    told.touch()
+    params = parameters(journal, lambda paths: read_origin(bench.hot_store, paths), "cold")
+    params["progress_file"] = str(told)
+    task = MovePartitions(params)
+    resources = MemoryResources(bench, params)
+    resources.watches["hot"].problems = ["hot is slow"]
+    task.run(resources)
+    resources.close()
+    assert task.result()["counts"]["moved"] == 1
+    assert told.read_text().splitlines()[:2] == ["paused: hot is slow", "going on after 1 s"]

@@ -78,6 +78,9 @@ class Repairs:
             "cold_is_lost": False,
             "replica_is_gone": False,
             "journal": None,
+            "max_latency": 1.0,
+            "give_up_after": "10m",
+            "max_parts_per_second": 0,
             **options,
         }
 

@@ -40,6 +40,8 @@ DEFAULTS: dict[str, Any] = {
     "root": None,
     "details": "findings",
     "compare_content": False,
+    "max_latency": 1.0,
+    "give_up_after": "10m",
 }
 BELOW = {"shard_paths": None, "root": "/"}
 STATE = f"block_numbers/{DAY}/State"

@@ -58,6 +58,12 @@ OLD = "unchanged for 9 days, cold_after is 1 day"
 UNKNOWN = "how often it was read within 7 days is not known"
 
 
+def unread(partition: str, *, replica: str = "r1", ensemble: str = "hot") -> InventoryRow:
+    """A part that may not be read."""
+    row = part(partition, 0, name="7_7_0", replica=replica, ensemble=ensemble)
+    return row._replace(mtime=0, bytes=0, state=None)
+
+
 def known_to(partition: str, replica: str, *windows: int) -> PartitionUsage:
     """What a server says of a partition of its own, with a log that covers the windows."""
     return sign(partition, replica=replica, active_parts=1, reads_within=dict.fromkeys(windows, 0))
@@ -125,6 +131,44 @@ CASES = {
     "an unfinished reheat is finished": Case(
         [part("1", HOUR, state="COLD"), part("1", 9 * DAY, ensemble="cold", state="COLD")],
         [Expected("1", "HOT", YOUNG, "reheat")],
+    ),
+    "nothing is decided of what may not be read": Case(
+        [
+            part("1", 9 * DAY),
+            unread("1", replica="r2"),
+            part("2", 9 * DAY, state="COLD"),
+            unread("2", ensemble="cold"),
+            unread("3", ensemble="cold"),
+            unread("4")._replace(mtime=NOW - 9 * DAY, bytes=100),
+            part("5", 9 * DAY),
+        ],
+        [
+            *(Expected(each, None, "something of it may not be read", "unread") for each in "1234"),
+            Expected("5", "COLD", OLD, "move"),
+        ],
+    ),
+    "nothing is decided of what may not be read, pinned or not": Case(
+        [unread("1"), part("1", 9 * DAY, replica="r2"), unread("2"), part("3", HOUR)],
+        [
+            Expected("1", None, "something of it may not be read", "unread"),
+            Expected("2", None, "something of it may not be read", "unread"),
+            Expected("3", "COLD", "pinned cold", "move"),
+        ],
+        replace(A_DAY, pin_cold=("1", "3"), pin_hot=("2",)),
+    ),
+    "what may not be read does not count among the newest": Case(
+        [unread("3"), part("1", 9 * DAY), part("2", 8 * DAY)],
+        [
+            Expected("1", "COLD", OLD, "move"),
+            Expected("2", "HOT", "the newest partition", "stay"),
+            Expected("3", None, "something of it may not be read", "unread"),
+        ],
+        Settings(cold_after_ms=DAY, keep_newest=1),
+    ),
+    "tables that are left alone are not told as unread": Case(
+        [unread("1"), unread("")],
+        [Expected(each, None, "the policy leaves its table alone", "leave") for each in ("", "1")],
+        replace(A_DAY, never=True),
     ),
     "a partition in cold without its marker is not touched": Case(
         [

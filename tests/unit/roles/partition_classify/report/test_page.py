@@ -58,8 +58,8 @@ def test_what_another_policy_would_decide_is_told_by_table() -> None:
     section = words[words.index("With the other policy") : words.index("Parts, and the merges")]
     assert "It would move 1,500,000 znodes more, of 50,000 partitions, and 123,000 less, of 4,100" in section
     # More and less to move with their partitions, both together, and partitions to reheat.
-    assert "_0 90,000 3,000 partitions 0 0 partitions +90,000 2 0" in section
-    assert "_less 0 0 partitions 1,800 60 partitions \N{MINUS SIGN}1,800 2 0" in section
+    assert "_ 0 90,000 3,000 partitions 0 0 partitions +90,000 2 0" in section
+    assert "_ less 0 0 partitions 1,800 60 partitions \N{MINUS SIGN}1,800 2 0" in section
     assert "All tables, 12 more of which differ 1,500,000 50,000 partitions 123,000 4,100" in section
     assert "The other policy does not fit the tables: rules[3], " in section
     assert section.count("Move more") == 1
@@ -70,6 +70,36 @@ def test_what_another_policy_would_decide_is_told_by_table() -> None:
     assert "The same is moved and reheated." in words
     assert "does not fit" not in words
     assert "With the other policy" not in " ".join(Page(html_text(empty())).words)
+
+
+def test_what_each_rule_decided_is_told() -> None:
+    figures = large()
+    words = " ".join(" ".join(Page(html_text(figures)).words).split())
+    section = words[words.index("What each rule decided") : words.index("With the other policy")]
+    moved, today = figures.hot.moved.partitions, figures.hot.today.partitions
+    assert "_ [0-9] rules[0] 0 \N{EN DASH}" in section
+    told = "rules[1] pins what no partition is: 201901"
+    assert f"{told} {count_text(moved)} {count_text(moved // 2)}" in section
+    assert f"defaults {count_text(today // 2)} \N{EN DASH}" in section
+    assert "What each rule decided" not in " ".join(Page(html_text(empty())).words)
+
+
+def test_what_may_not_be_read_is_told_on_top() -> None:
+    def page(*paths: str, count: int) -> str:
+        first = [{"shard_path": path, "partition": path[-1:]} for path in paths]
+        return html_text(replace(large(), unread={"count": count, "first": first}))
+
+    def header(text: str) -> str:
+        words = " ".join("".join(Page(text).words).split())
+        return words[: words.index("As of")]
+
+    assert "Not complete" not in header(html_text(large()))
+    assert "Not complete" not in header(page(count=0))
+    text = page(f"/hits{HOSTILE}", "/s", count=1_002)
+    assert "Not complete: something may not be read of 1,002 tables, partitions and folders" in header(text)
+    assert f"/hits{HOSTILE} {HOSTILE[-1]}, /s s, and more." in header(text)
+    check_same_elements(text, page("/hits", "/s", count=1_002))
+    assert "/s s." in header(page("/s", count=1))
 
 
 def test_page_stays_small_at_500_tables_and_five_years() -> None:
@@ -99,8 +129,8 @@ def test_headline_and_tiles_have_the_numbers_of_the_figures(kind: str) -> None:
     assert f"after {count_text(figures.merges.partitions)} merges" in header
 
 
-def test_long_names_may_be_broken_after_a_slash() -> None:
-    assert path_markup("/a/<b>") == "/<wbr>a/<wbr>&lt;b&gt;"
+def test_long_names_may_be_broken_after_a_slash_and_an_underscore() -> None:
+    assert path_markup("/a/<b>_c") == "/<wbr>a/<wbr>&lt;b&gt;_<wbr>c"
 
 
 def test_bytes_that_are_not_known_are_not_guessed() -> None:
@@ -142,7 +172,7 @@ def test_sizes(size: int, text: str) -> None:
 
 
 PALETTES = palettes(html_text(empty()))
-MARKS = ("go", "merge", "keep", "none", "text")
+MARKS = ("go", "merge", "keep", "none")
 """The colours of what stands for a number: bars, the areas of charts, and lines."""
 
 

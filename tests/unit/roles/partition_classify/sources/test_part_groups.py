@@ -42,6 +42,21 @@ def test_parts_of_one_replica_and_partition_add_up() -> None:
     ]
 
 
+def test_what_may_not_be_read_has_rows_of_its_own() -> None:
+    unread = row("r1", "1_1_1_0", mtime=0)._replace(state=None, bytes=0)
+    place = InventoryRow("/ch/u", "", "", "", 0, 0, 0, "hot", None)
+    rows = [row("r1", "1_0_0_0"), unread, row("r1", "1_2_2_0"), row("r2", "1_0_0_0", state="COLD")]
+    assert sorted(part_groups([*rows, place]), key=str) == sorted(
+        [
+            PartGroup("/ch/t", "1", "r1", "hot", None, None, 1, 0, 0, 1, 7),
+            PartGroup("/ch/t", "1", "r1", "hot", False, None, 2, 5, 200, 2, 14),
+            PartGroup("/ch/t", "1", "r2", "hot", True, "1_0_0_0", 1, 5, 100, 1, 7),
+            PartGroup("/ch/u", "", "", "hot", None, None, 1, 0, 0, 0, 0),
+        ],
+        key=str,
+    )
+
+
 def test_time_before_1970_is_kept() -> None:
     assert [group.mtime for group in part_groups([row("r1", "1_0_0_0", mtime=-2)])] == [-2]
 

@@ -29,6 +29,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     FormatError,
     NoSuchTable,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import MARKS_OF_A_SHARD
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.arrange import FORMER, both, create, create_cold, mark, write
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench
@@ -246,6 +247,15 @@ def test_what_a_dropped_table_left_in_cold(reading: Reading) -> None:
 
 def test_what_another_hot_ensemble_has_there_is_not_ours(reading: Reading) -> None:
     assert dropped(reading, elsewhere("/chroot/t", DEFAULT_ROOT)) is None
+
+
+def test_a_whole_table_in_cold_is_no_leftover(reading: Reading) -> None:
+    assert dropped(reading) is not None
+    for name in sorted(MARKS_OF_A_SHARD - {"replicas"}):
+        create_cold(name)(reading.bench)
+    assert reading.reader.read_left_in_cold(PATH) is None
+    with pytest.raises(NoSuchTable):
+        reading.reader.read_anywhere(PATH)
 
 
 def test_a_dropped_table_whose_runs_met_elsewhere_is_refused(reading: Reading) -> None:

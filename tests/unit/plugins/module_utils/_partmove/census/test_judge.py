@@ -145,6 +145,25 @@ def test_it_is_not_told(tree: Callable[[], ZnodeTree]) -> None:
     assert advice_of(tree()) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "tree"), [each[:2] for each in TRIPS], ids=[each[0].value for each in TRIPS]
+)
+def test_of_what_could_not_be_read_as_a_whole_only_what_is_there_is_told(
+    kind: AdviceKind, tree: Callable[[], ZnodeTree]
+) -> None:
+    census = tree().census()
+    census.deny(f"{DDL_PATH}/query-0000000099" if kind is AdviceKind.DDL_QUEUE else f"{SHARD}/replicas/r9")
+    told = {each.kind for each in judge(census, LIMITS, NOW)}
+    assert told == {kind} & {AdviceKind.LEGACY_HEADERS}
+
+
+def test_what_may_not_be_read_elsewhere_keeps_nothing_from_being_told() -> None:
+    census = gone(8).census()
+    census.deny("/kafka")
+    census.deny(f"{SHARD}-other/replicas")
+    assert [each.kind for each in judge(census, LIMITS, NOW)] == [AdviceKind.REPLICA_WITHOUT_SESSION]
+
+
 def test_every_kind_is_tried() -> None:
     # What servers say is in test_servers.py.
     assert {kind for kind, _tree, _znodes in TRIPS} == {*AdviceKind} - {AdviceKind.TABLE_ON_NO_SERVER}

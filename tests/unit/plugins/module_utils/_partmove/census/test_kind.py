@@ -15,6 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kin
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import (
     KNOWN_TABLE_CHILDREN,
+    TABLE_CHILDREN_WITHOUT_MOVES,
 )
 
 
@@ -38,6 +39,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.la
         ("quorum/status", Kind.QUORUM),
         ("quorum/parallel/20191201_0_0_0", Kind.QUORUM),
         ("zero_copy_s3/shared/20191201_0_0_0", Kind.ZERO_COPY),
+        ("lightweight_updates/in_progress/20240101/update-0000000000", Kind.TABLE),
         ("new_thing", Kind.UNKNOWN),
         ("new_thing/log", Kind.UNKNOWN),
         ("metadata/x", Kind.UNKNOWN),
@@ -47,7 +49,7 @@ def test_a_znode_below_a_table_is_of_one_kind(path: str, kind: Kind) -> None:
     assert kind_in_table(path.split("/")) is kind
 
 
-@pytest.mark.parametrize("name", sorted(KNOWN_TABLE_CHILDREN))
+@pytest.mark.parametrize("name", sorted(KNOWN_TABLE_CHILDREN | TABLE_CHILDREN_WITHOUT_MOVES))
 def test_what_each_table_has_once_is_known(name: str) -> None:
     assert kind_in_table([name]) is Kind.TABLE
 

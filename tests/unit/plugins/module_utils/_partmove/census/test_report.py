@@ -119,6 +119,25 @@ def test_people_are_told_what_asking_servers_came_to() -> None:
     assert result(plain_tree())["servers"] is None
 
 
+def test_what_may_not_be_read_is_counted_and_named() -> None:
+    whole = result(large())
+    assert (whole["complete"], whole["denied"]) == (True, {"znodes": 0, "paths": []})
+    census = large().census()
+    for path in ("/secret", f"{OTHER}/log", "/kafka/x", f"{OTHER}/blocks"):
+        census.deny(path)
+    found = result_of(census, Limits(), NOW)
+    assert found["complete"] is False
+    paths = [f"{OTHER}/blocks", f"{OTHER}/log", "/kafka/x", "/secret"]
+    assert found["denied"] == {"znodes": 4, "paths": paths}
+    assert {each["shard_path"]: each["complete"] for each in found["tables"]} == {SHARD: True, OTHER: False}
+    assert found["summary"][1] == (
+        "not complete: 4 znodes may not be read, and neither they nor what is below them is counted:"
+        f" {', '.join(paths[:3])} and 1 more. 1 tables are not judged for that reason. Give an identity that"
+        " may read them."
+    )
+    assert [line for line in found["summary"] if line != found["summary"][1]] == whole["summary"]
+
+
 def test_it_is_json_and_stable() -> None:
     assert json.dumps(result(large())) == json.dumps(result(large()))
     assert json.loads(json.dumps(result(large()))) == result(large())

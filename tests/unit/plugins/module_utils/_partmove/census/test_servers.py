@@ -27,8 +27,8 @@ CH2 = ServerAnswer("ch2", [(SHARD, "r2")])
 SILENT = ServerAnswer("ch2", problem="ch2 cannot be reached: no answer within 30 s")
 
 
-def with_former(*, active: bool = False, days: float = 0.1) -> ZnodeTree:
-    return plain_tree().add_table(OTHER).add_replica("r9", OTHER, active=active, days=days)
+def with_former(*, active: bool = False, days: float = 2) -> ZnodeTree:
+    return plain_tree().add_table(OTHER, days=days).add_replica("r9", OTHER, active=active, days=days)
 
 
 def advice_of(tree: ZnodeTree, answers: Sequence[ServerAnswer]) -> list[Advice]:
@@ -40,16 +40,45 @@ def why_not(tree: ZnodeTree, answers: Sequence[ServerAnswer]) -> str:
     return Servers(answers, tree.census().tables).unjudged
 
 
-def test_a_table_that_no_server_has_is_told_however_young_it_is() -> None:
+def test_a_table_that_no_server_has_is_told_when_nothing_of_it_changes() -> None:
     (found,) = advice_of(with_former(), [CH1, CH2])
     assert (found.kind, found.path) == (AdviceKind.TABLE_ON_NO_SERVER, OTHER)
     assert found.znodes == with_former().census().tables[OTHER].total.znodes
     assert found.statements == (f"SYSTEM DROP REPLICA 'r9' FROM ZKPATH '{OTHER}'",)
     assert found.evidence.startswith("Of its 1 replicas (r9) none has is_active, ")
     assert found.evidence.endswith(" Of the 2 servers that were asked none has the table in system.replicas.")
-    (empty,) = advice_of(plain_tree().add_table(OTHER, days=0), [CH1, CH2])
+    (empty,) = advice_of(plain_tree().add_table(OTHER, days=2), [CH1, CH2])
     assert empty.kind is AdviceKind.TABLE_ON_NO_SERVER
     assert empty.evidence.startswith("It has no replica at all. Of the 2 servers")
+
+
+@pytest.mark.parametrize(
+    "young",
+    [
+        plain_tree().add_table(OTHER, days=0.9),
+        with_former(days=0.9),
+        with_former().add(f"{OTHER}/log/log-0000000000", days=0.9),
+        with_former().add(f"{OTHER}/replicas/r9/parts/20191201_0_0_0", days=0.9),
+    ],
+    ids=["no replica", "replica", "log", "part"],
+)
+def test_a_table_may_be_in_the_making(young: ZnodeTree) -> None:
+    assert advice_of(young, [CH1, CH2]) == []
+    census = young.census()
+    (told,) = judge(census, Limits(stuck_after=20 * 3600), NOW, Servers([CH1, CH2], census.tables))
+    assert told.kind is AdviceKind.TABLE_ON_NO_SERVER
+
+
+def test_a_session_may_be_among_what_may_not_be_read() -> None:
+    census = with_former().census()
+    assert Servers([CH1, CH2], census.tables).unjudged == ""
+    census.deny(f"{SHARD}/replicas/r3")
+    servers = Servers([CH1, CH2], census.tables)
+    assert servers.unjudged == (
+        f"1 tables have znodes that may not be read, such as {SHARD}: replicas with a session, of servers"
+        " that were not named, may be among them. Give an identity that may read them"
+    )
+    assert judge(census, Limits(), NOW, servers) == []
 
 
 def test_a_table_that_a_server_has_is_not_told() -> None:

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census import walk
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census import census as censuses, walk
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import AccessDenied
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create, Znode
+from support.memory.bench import HookedStore
 from support.memory.censuses import PLACES
 from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble, MemoryStore
@@ -80,6 +82,51 @@ def test_what_is_deleted_meanwhile_is_passed_over() -> None:
 
     census = take_census(Deleting(ensemble), PLACES)
     assert Kind.OTHER not in census.kinds
+
+
+def test_what_may_not_be_read_is_told_and_the_rest_is_counted() -> None:
+    ensemble = filled()
+    whole = take_census(ensemble.open(), PLACES)
+    store = HookedStore(ensemble)
+    hers = f"{TABLES[0]}/replicas/r1/parts"
+    task = "/clickhouse/task_queue/ddl/query-0000000001"
+    store.denied = {"/kafka/brokers", hers, f"{TABLES[0]}/log", task}
+    census = take_census(store, PLACES)
+    assert (census.denied, sorted(census.denied_paths)) == (4, sorted(store.denied))
+    below = [
+        path for path in ensemble.tree() if f"{path}/".startswith(tuple(f"{each}/" for each in store.denied))
+    ]
+    assert census.total.znodes == whole.total.znodes - len(below)
+    assert [census.tables[path].is_whole for path in TABLES] == [False, True]
+    assert not census.is_ddl_whole
+    assert census.tables[TABLES[1]].total.znodes == whole.tables[TABLES[1]].total.znodes
+    assert (whole.denied, whole.is_ddl_whole, whole.tables[TABLES[0]].is_whole) == (0, True, True)
+
+
+def test_tables_below_what_may_not_be_read_are_none_of_the_census() -> None:
+    store = HookedStore(filled())
+    store.denied = {TABLES[0], "/clickhouse/task_queue"}
+    census = take_census(store, PLACES)
+    assert list(census.tables) == [TABLES[1]]
+    assert sorted(census.denied_paths) == sorted(store.denied)
+    assert Kind.DDL not in census.kinds
+
+
+def test_many_that_may_not_be_read_are_counted_and_some_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(censuses, "_MOST_DENIED", 7)
+    ensemble = filled()
+    store = HookedStore(ensemble)
+    parts = f"{TABLES[1]}/replicas/r1/parts/"
+    store.denied = {path for path in ensemble.tree() if path.startswith(parts)}
+    census = take_census(store, PLACES)
+    assert (census.denied, len(census.denied_paths)) == (20, 7)
+
+
+def test_a_root_that_may_not_be_read_is_refused() -> None:
+    store = HookedStore(filled())
+    store.denied = {"/"}
+    with pytest.raises(AccessDenied, match="may not read /"):
+        take_census(store, PLACES)
 
 
 def test_an_empty_ensemble_has_its_root() -> None:

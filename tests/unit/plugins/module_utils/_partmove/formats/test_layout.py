@@ -13,6 +13,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import (
     KNOWN_REPLICA_CHILDREN,
     KNOWN_TABLE_CHILDREN,
+    TABLE_CHILDREN_WITHOUT_MOVES,
     ShardLayout,
     check_shard_path,
     is_shard_path,
@@ -175,3 +176,8 @@ def test_other_znodes_are_no_shard_path(children: tuple[str, ...]) -> None:
 def test_unknown_children() -> None:
     assert unknown_table_children((*TABLE_18_16, "selective", "dropped")) == ("dropped", "selective")
     assert unknown_replica_children((*REPLICA_18_16, "epoch")) == ("epoch",)
+
+
+def test_children_of_tables_that_nobody_has_moved_are_not_taken_for_known() -> None:
+    assert TABLE_CHILDREN_WITHOUT_MOVES.isdisjoint(KNOWN_TABLE_CHILDREN)
+    assert unknown_table_children(KNOWN_TABLE_CHILDREN | {"lightweight_updates"}) == ("lightweight_updates",)

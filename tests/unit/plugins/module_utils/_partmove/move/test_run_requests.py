@@ -2,15 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How many requests a shard path takes: with ensembles that are far away, nothing else counts."""
+"""How many requests a shard path takes, and queries: with servers that are far away, nothing else counts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import ReplicaKey
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Found,
     Multi,
@@ -22,9 +25,12 @@ from support.memory.bench import DAY, OTHER, PATH, Bench
 from support.memory.ledger import enter, readiness
 from support.memory.memory import MemoryEnsemble, MemoryStore
 from support.memory.moves import make_world
+from support.memory.probe import SimulatedProbe
 
 MOST_TO_MOVE = 40
 MOST_OF_NOTHING = 8
+MOST_QUERIES = 4
+"""Of each replica."""
 
 
 class Counting(MemoryStore):
@@ -95,3 +101,31 @@ def test_nothing_to_do(daily: Daily) -> None:
     daily.requests()
     assert daily.bench.move(DAY).unchanged == {DAY}
     assert 0 < daily.requests() <= MOST_OF_NOTHING
+
+
+class CountingProbe(SimulatedProbe):
+    """Counts the questions to each replica, each of which is one query."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench.servers)
+        self.asked: Counter[str] = Counter()
+
+    def active_parts(
+        self, shard_path: str, replica: str, host: str, partitions: Collection[str]
+    ) -> Mapping[str, tuple[ActivePart, ...]]:
+        self.asked[replica] += 1
+        return super().active_parts(shard_path, replica, host, partitions)
+
+    def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str]:
+        self.asked[replica] += 1
+        return super().detached_parts(shard_path, replica, host)
+
+
+def test_queries_of_each_replica(daily: Daily) -> None:
+    probe = CountingProbe(daily.bench)
+    daily.bench.world = daily.bench.world._replace(servers=AskServers(probe))
+    assert daily.bench.move(DAY).unchanged == {DAY}
+    assert not probe.asked
+    assert daily.bench.move(OTHER).moved.keys() == {OTHER}
+    assert probe.asked.keys() == {"r1", "r2"}
+    assert max(probe.asked.values()) <= MOST_QUERIES

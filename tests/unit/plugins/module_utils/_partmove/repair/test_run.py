@@ -9,13 +9,18 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    PartMoveError,
+    PausedTooLong,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.case import Options
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import REMEDIES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.pace import Unhurried
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete
 from support.memory.arrange import create
-from support.memory.bench import DAY, OTHER, PART, PATH
+from support.memory.bench import DAY, LOCK, OTHER, PART, PATH
 from support.memory.drifted import Drifted
 from support.memory.drifts import DRIFTS, Drift
 
@@ -88,3 +93,34 @@ def test_what_cannot_be_judged_is_not_repaired(drifted: Drifted) -> None:
     drifted.bench.cold.create(PATH, b"junk", makepath=True)
     with pytest.raises(PartMoveError, match="cannot be judged"):
         drifted.repair(Kind.FOREIGN)
+
+
+class Refusing(Unhurried):
+    """Lets one partition be repaired and no other."""
+
+    parts_at_once = 1
+
+    def __init__(self) -> None:
+        self.waits: list[int] = []
+
+    def wait(self, parts: int, clock: Clock) -> None:
+        self.waits.append(parts)
+        if len(self.waits) > 1:
+            raise PausedTooLong("The run paused")
+
+
+def test_a_repair_waits_between_partitions_while_it_has_no_lock(drifted: Drifted) -> None:
+    for each in (DAY, OTHER):
+        create(f"block_numbers/{each}/State", b"COLD")(drifted.bench)
+    pace = drifted.pace = Refusing()
+    with pytest.raises(PausedTooLong):
+        drifted.repair(Kind.HOT_MARKED_COLD)
+    assert pace.waits == [2, 2]
+    assert [drifted.bench.hot.get(f"{PATH}/block_numbers/{each}/State")[0] for each in (DAY, OTHER)] == [
+        b"HOT",
+        b"COLD",
+    ]
+    assert drifted.bench.hot.exists(LOCK) is None
+
+    drifted.pace = Unhurried()
+    assert {row.partition for row in drifted.repair(Kind.HOT_MARKED_COLD).repaired} == {OTHER}

@@ -17,6 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     FormatError,
     NoSuchTable,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard import inventory
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import (
     InventoryRow,
     check_tables,
@@ -25,7 +26,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inve
     find_shard_paths,
     read_inventory,
 )
-from support.memory.bench import PATH, Bench
+from support.memory.bench import DAY, PART, PATH, Bench
 from support.memory.client import MemoryClient
 from support.memory.memory import START, ManualClock, MemoryEnsemble
 from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
@@ -133,6 +134,59 @@ def test_znodes_that_may_not_be_read_are_told_and_passed_by() -> None:
     bench.cold_store.denied = {"/n00", "/n01/replicas", "/n02/replicas/r1", "/n03/replicas/r1/parts"}
     assert list(find_paths_in_cold(bench.cold_store, "/", denied=denied)) == names[3:]
     assert sorted(set(told)) == ["/n00", "/n01/replicas", "/n02/replicas/r1"]
+
+
+@pytest.mark.parametrize("batch", [2000, 3])
+def test_parts_that_may_not_be_read_are_rows_without_a_state(
+    batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inventory, "_BATCH", batch)
+    bench = Bench()
+    for number in range(1, 8):
+        bench.hot.create(bench.part("r1").replace(PART, f"20190101_{number}_{number}_0"), b"x")
+    bench.cold.create(bench.part("r2"), b"x", makepath=True)
+    before = list(read_inventory(bench.hot_store, PATH, cold=bench.cold_store, past_denied=True))
+    assert before == list(read_inventory(bench.hot_store, PATH, cold=bench.cold_store))
+    part = bench.part("r1")
+    second = part.replace(PART, "20190101_2_2_0")
+    child = part.replace(PART, "20190101_4_4_0/checksums")
+    bench.hot.create(child, b"x")
+    bench.hot_store.denied = {second, child}
+    bench.cold_store.denied = {bench.part("r2")}
+    with pytest.raises(AccessDenied):
+        list(read_inventory(bench.hot_store, PATH, cold=bench.cold_store))
+
+    rows = list(read_inventory(bench.hot_store, PATH, cold=bench.cold_store, past_denied=True))
+
+    assert [row[:4] for row in rows] == [row[:4] for row in before]
+    unread = [row for row in rows if row.state is None]
+    assert [(row.ensemble, row.replica, row.part) for row in unread] == [
+        ("hot", "r1", "20190101_2_2_0"),
+        ("hot", "r1", "20190101_4_4_0"),
+        ("cold", "r2", PART),
+    ]
+    assert {(row.mtime, row.bytes, row.znodes) for row in unread} == {(0, 0, 1)}
+    assert [row for row in rows if row.state is not None] == [
+        row for row in before if row[:3] + row[7:8] not in {each[:3] + each[7:8] for each in unread}
+    ]
+
+
+def test_of_a_partition_whose_state_may_not_be_read_no_row_has_one() -> None:
+    bench = Bench()
+    state = f"{PATH}/block_numbers/{DAY}/State"
+    bench.hot_store.denied = {state}
+    rows = list(read_inventory(bench.hot_store, PATH, past_denied=True))
+    assert {row.state is None for row in rows if row.partition_id == DAY} == {True}
+    assert {row.state is None for row in rows if row.partition_id != DAY} == {False}
+    assert all(row.mtime for row in rows)
+
+
+@pytest.mark.parametrize("znode", ["metadata", "replicas", "replicas/r1/parts"])
+def test_what_all_parts_depend_on_has_to_be_read(znode: str) -> None:
+    bench = Bench()
+    bench.hot_store.denied = {f"{PATH}/{znode}"}
+    with pytest.raises(AccessDenied, match=f"may not read {PATH}/{znode}[.]"):
+        list(read_inventory(bench.hot_store, PATH, past_denied=True))
 
 
 def test_a_root_that_is_not_there_is_refused(pair: Pair) -> None:

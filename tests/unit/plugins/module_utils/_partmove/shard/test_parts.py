@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import (
     PartName,
     parse_part_name,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import RegisteredPart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import (
+    PartNames,
     parse_name_in,
     read_parts,
 )
@@ -147,3 +149,18 @@ def test_a_name_that_is_no_part_is_told_with_its_ensemble(name: str, place: str,
         parse_name_in(MemoryEnsemble(name).open(), "/t/junk", "junk", 1)
     assert raised.value.message.startswith(f"/t/junk{place}: 'junk' is not the name of a part")
     assert shows in raised.value.remedy
+
+
+def test_names_of_other_partitions_are_understood_and_not_kept() -> None:
+    names = PartNames(ShardLayout(PATH), 1)
+    reader = MemoryEnsemble("hot").open()
+    listed = [["20190101_0_0_0", "20190102_0_0_0"], None, ["20190102_1_1_0", "20190101_2_2_0"]]
+    found = names.of_lists(reader, ["r1", "r2", "r3"], listed, {"20190102", "20190103"})
+    told = {
+        replica: {partition: [part.text for part in parts] for partition, parts in partitions.items()}
+        for replica, partitions in found.items()
+    }
+    assert told == {"r1": {"20190102": ["20190102_0_0_0"]}, "r2": {}, "r3": {"20190102": ["20190102_1_1_0"]}}
+    # Whatever is not the name of a part is refused, wherever it would belong.
+    with pytest.raises(FormatError, match=f"^{PATH}/replicas/r1/parts/tmp_insert"):
+        names.of_lists(reader, ["r1", "r2"], [["tmp_insert"], ["20190102_0_0_0"]], {"20190102"})

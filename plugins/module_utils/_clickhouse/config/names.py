@@ -1,0 +1,21 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The elements of a configuration that speak of an ensemble."""
+
+from __future__ import annotations
+
+COLD_ELEMENT, HOT_ELEMENT, AUXILIARY_ELEMENT = "cold_zookeeper", "zookeeper", "auxiliary_zookeepers"
+DEFAULT_SUBSTITUTIONS = {
+    COLD_ELEMENT: "cold-zookeeper-servers",
+    HOT_ELEMENT: "zookeeper-servers",
+    AUXILIARY_ELEMENT: "auxiliary-zookeepers",
+}
+OTHER = {COLD_ELEMENT: HOT_ELEMENT, HOT_ELEMENT: COLD_ELEMENT, AUXILIARY_ELEMENT: HOT_ELEMENT}
+"""The element that must not have a member of the one, by its name below the root."""
+
+
+def tagged(element: str) -> str:
+    """The element as people are told of it."""
+    return "".join(f"<{tag}>" for tag in element.split("/"))

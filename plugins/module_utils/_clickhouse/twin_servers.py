@@ -1,0 +1,221 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Partitions between a table and its cold twin, by SQL: what servers are asked, and what they are told."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from .._partmove.errors import PartMoveError
+from .._partmove.twin.servers import (
+    Content,
+    PartsOf,
+    Side,
+    TwinPart,
+    TwinReplica,
+    TwinTable,
+    TwinTables,
+    Unrest,
+)
+from .client import ClickHouseClient, QueryRefused, identifier, literal
+from .options import ClickHouseOptions
+from .replica_table import ReplicaClients
+from .table_definition import definition_of, ensemble_in
+from .twin_sql import both_tables, one_table, sql_name, texts
+from .twin_unrest import read_unrest
+
+TABLE = "{table}"
+"""What stands for the name of the hot table in the name of its twin."""
+DEFAULT_TWIN = f"{TABLE}_cold"
+
+_NOT_THERE = frozenset({232, 384})
+"""Codes of a DROP PART that did nothing: there is no such active part, or a merge or mutation has it."""
+_NOT_DONE = frozenset({36, 48, 62, 122, 243, 497})
+"""Codes of an ATTACH that was refused before it did anything: what it was told cannot be, or lacks room or
+permission."""
+_EVERY_REPLICA = 2
+"""What makes a server wait for all of them; newer versions also know the setting as alter_sync."""
+
+
+class TwinOfReplica(NamedTuple):
+    """The twin that a replica has, and what one is made of.
+
+    name: of the twin, as it stands in SQL.
+    engine, create: of the hot table, as `create_statement` takes them.
+    found: None where there is no twin yet.
+    """
+
+    client: ClickHouseClient
+    hot: TwinTable
+    name: str
+    engine: str
+    create: str
+    found: TwinTable | None
+
+
+class HttpTwinServers:
+    """Implements TwinServers over the HTTP interface."""
+
+    def __init__(self, options: ClickHouseOptions, twin: str = DEFAULT_TWIN) -> None:
+        """``twin`` is the name of a twin, with TABLE in it; raises PartMoveError where that is not so."""
+        self._clients = ReplicaClients(options)
+        if TABLE not in twin or twin == TABLE:
+            raise PartMoveError(
+                f"The name of the twin is {twin!r}, without {TABLE} or nothing else",
+                remedy=f"Write it as {DEFAULT_TWIN}",
+            )
+        self._twin = twin
+        self._names_ensembles: dict[str, bool] = {}
+
+    def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
+        """Raises PartMoveError where the server has not exactly one such replica, or no twin of it."""
+        client = self._clients.of(shard_path, replica.name, replica.host)
+        hot = self._hot(client, shard_path, replica)
+        return TwinTables(replica, client.label, hot, self._table(client, hot.database, self._twin_of(hot)))
+
+    def look(self, shard_path: str, replica: TwinReplica) -> TwinOfReplica:
+        """The hot table of the replica, and what its twin is, or how it would be created."""
+        client = self._clients.of(shard_path, replica.name, replica.host)
+        hot = self._hot(client, shard_path, replica)
+        twin = self._twin_of(hot)
+        there = client.rows(
+            f"SELECT engine FROM system.tables WHERE database = {literal(hot.database)}"
+            f" AND name = {literal(twin)}"
+        )
+        found = self._table(client, hot.database, twin) if there else None
+        ((engine, create),) = _written(client, hot.database, hot.name)
+        return TwinOfReplica(
+            client, hot, f"{identifier(hot.database)}.{identifier(twin)}", engine, create, found
+        )
+
+    def _twin_of(self, hot: TwinTable) -> str:
+        return self._twin.replace(TABLE, hot.name)
+
+    def _hot(self, client: ClickHouseClient, shard_path: str, replica: TwinReplica) -> TwinTable:
+        of_hot = " AND zookeeper_name = 'default'" if self._tells_ensembles(client) else ""
+        found = client.rows(
+            f"SELECT database, table FROM system.replicas WHERE zookeeper_path = {literal(shard_path)}"
+            f" AND replica_name = {literal(replica.name)}{of_hot}"
+        )
+        if len(found) != 1:
+            raise PartMoveError(
+                f"{client.label} has {len(found)} tables that are replica {replica.name} of {shard_path}",
+                remedy="See that it is the server of the replica, if not name that one in endpoints, and that"
+                " the chroot of hot is the <root> that the server has for ZooKeeper",
+            )
+        ((database, name),) = found
+        return self._table(client, database, name)
+
+    def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
+        """As TwinServers says; a version without one of the columns refuses the query."""
+        names = both_tables(tables)
+        rows = self._client_of(tables).rows(
+            "SELECT table, partition_id, name, toString(rows), hash_of_all_files, hash_of_uncompressed_files,"
+            " toString(bytes_on_disk), disk_name, toString(toUnixTimestamp(modification_time))"
+            f" FROM system.parts WHERE active AND {names} AND partition_id IN {texts(partition_ids)}"
+        )
+        found: dict[tuple[str, str], list[TwinPart]] = defaultdict(list)
+        for table, partition_id, name, count, files, data, size, disk, modified in rows:
+            if not files or not data:
+                raise PartMoveError(
+                    f"{tables.server} does not tell the hashes of part {name} of {table}",
+                    remedy="See whether the part is broken, and run again",
+                )
+            content = Content(int(count), files.lower(), data.lower())
+            part = TwinPart(name, content, int(size), disk, float(modified))
+            found[table, partition_id].append(part)
+        hot, cold = tables.hot.name, tables.cold.name
+        return {
+            each: PartsOf(tuple(sorted(found[hot, each])), tuple(sorted(found[cold, each])))
+            for each in partition_ids
+        }
+
+    def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
+        """As TwinServers says."""
+        rows = self._client_of(tables).rows(
+            f"SELECT DISTINCT partition_id FROM system.parts WHERE active AND {one_table(tables.on(side))}"
+        )
+        return sorted(partition_id for (partition_id,) in rows)
+
+    def unrest(self, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
+        """As TwinServers says."""
+        return read_unrest(self._client_of(tables), tables, partition_ids)
+
+    def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
+        """As TwinServers says; any error but those of which it is known tells nothing of what was done."""
+        to, of = tables.on(destination), tables.on(destination.other)
+        sql = f"ALTER TABLE {sql_name(to)} ATTACH PARTITION ID {literal(partition_id)} FROM {sql_name(of)}"
+        try:
+            self._client_of(tables).execute(sql, replication_alter_partitions_sync=_EVERY_REPLICA)
+        except QueryRefused as error:
+            if error.code not in _NOT_DONE:
+                raise
+            return error.text
+        return ""
+
+    def drop(self, tables: TwinTables, side: Side, part: str) -> bool:
+        """As TwinServers says; otherwise as `attach`."""
+        sql = f"ALTER TABLE {sql_name(tables.on(side))} DROP PART {literal(part)}"
+        try:
+            self._client_of(tables).execute(sql, replication_alter_partitions_sync=_EVERY_REPLICA)
+        except QueryRefused as error:
+            if error.code not in _NOT_THERE:
+                raise
+            return False
+        return True
+
+    def _client_of(self, tables: TwinTables) -> ClickHouseClient:
+        replica = tables.replica
+        return self._clients.of(tables.hot.path, replica.name, replica.host)
+
+    def _tells_ensembles(self, client: ClickHouseClient) -> bool:
+        """Whether the version has the name of the ensemble in system.replicas, as from 23.5 on."""
+        if client.label not in self._names_ensembles:
+            rows = client.rows(
+                "SELECT name FROM system.columns WHERE database = 'system' AND table = 'replicas'"
+                " AND name = 'zookeeper_name'"
+            )
+            self._names_ensembles[client.label] = bool(rows)
+        return self._names_ensembles[client.label]
+
+    def _table(self, client: ClickHouseClient, database: str, name: str) -> TwinTable:
+        """One table as the server describes it; raises PartMoveError where it has none of the name."""
+        tells = self._tells_ensembles(client)
+        ensemble = "zookeeper_name" if tells else "''"
+        replicas = client.rows(
+            f"SELECT {ensemble}, zookeeper_path, replica_name, toString(total_replicas),"
+            " toString(active_replicas), toString(is_readonly), toString(is_session_expired)"
+            f" FROM system.replicas WHERE database = {literal(database)} AND table = {literal(name)}"
+        )
+        tables = _written(client, database, name)
+        if len(replicas) != 1 or len(tables) != 1:
+            raise PartMoveError(
+                f"{client.label} has no replicated table {database}.{name}",
+                remedy="Create the twin on every replica, with its path in the auxiliary ensemble, or say"
+                " with twin how it is named",
+            )
+        ((where, path, replica, total, active, is_readonly, is_expired),) = replicas
+        ((engine, create),) = tables
+        return TwinTable(
+            database,
+            name,
+            where if tells else ensemble_in(engine, f"{database}.{name}"),
+            path,
+            replica,
+            definition_of(engine, create, f"{database}.{name}"),
+            int(total),
+            int(active),
+            "has no session with its ensemble" if int(is_readonly) or int(is_expired) else "",
+        )
+
+
+def _written(client: ClickHouseClient, database: str, name: str) -> list[list[str]]:
+    """The engine of a table and the statement that creates it, as the server writes them."""
+    return client.rows(
+        "SELECT engine_full, create_table_query FROM system.tables"
+        f" WHERE database = {literal(database)} AND name = {literal(name)}"
+    )

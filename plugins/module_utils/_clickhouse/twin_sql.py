@@ -1,0 +1,30 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The two tables of a replica as they stand in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._partmove.twin.servers import TwinTable, TwinTables
+from .client import identifier, literal
+
+
+def sql_name(table: TwinTable) -> str:
+    """Database and table as they stand in SQL."""
+    return f"{identifier(table.database)}.{identifier(table.name)}"
+
+
+def one_table(table: TwinTable) -> str:
+    return f"database = {literal(table.database)} AND table = {literal(table.name)}"
+
+
+def both_tables(tables: TwinTables) -> str:
+    names = f"({literal(tables.hot.name)}, {literal(tables.cold.name)})"
+    return f"database = {literal(tables.hot.database)} AND table IN {names}"
+
+
+def texts(texts: Sequence[str]) -> str:
+    return f"({', '.join(literal(each) for each in texts)})"

@@ -1,0 +1,91 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What goes on in the two tables of a replica that a move must not meet."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from .._partmove.errors import FormatError
+from .._partmove.formats.names import FORMAT_VERSIONS, partition_id_of
+from .._partmove.text import shortened
+from .._partmove.twin.servers import TwinTables, Unrest
+from .client import ClickHouseClient
+from .twin_sql import both_tables, sql_name, texts
+
+
+def read_unrest(client: ClickHouseClient, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
+    """As TwinServers has it, of the server of one replica."""
+    names = both_tables(tables)
+    of_table = [*_changing(client, names), *_statements(client, tables)]
+    of_partition: dict[str, list[str]] = defaultdict(list)
+    for table, partition_id, name in client.rows(
+        "SELECT table, partition_id, name FROM system.detached_parts"
+        f" WHERE {names} AND partition_id IN {texts(partition_ids)}"
+    ):
+        of_partition[partition_id].append(f"{table} has {name} in its detached folder")
+    for table, partition_id in client.rows(
+        f"SELECT table, partition_id FROM system.merges WHERE {names}"
+        f" AND partition_id IN {texts(partition_ids)}"
+    ):
+        of_partition[partition_id].append(f"parts of {table} are being merged")
+    for table, kind, part in client.rows(
+        f"SELECT table, type, new_part_name FROM system.replication_queue WHERE {names}"
+    ):
+        _add_queued(f"the queue of {table} has {kind} {part}", part, partition_ids, of_table, of_partition)
+    disks = client.rows("SELECT name, toString(free_space) FROM system.disks")
+    ((now,),) = client.rows("SELECT toString(toUnixTimestamp(now()))")
+    free = {disk: int(size) for disk, size in disks}
+    return Unrest(
+        sorted(of_table), {each: sorted(of_partition[each]) for each in partition_ids}, free, float(now)
+    )
+
+
+def _changing(client: ClickHouseClient, names: str) -> list[str]:
+    """Mutations that are not done, and rows that were updated in place, of which no ATTACH knows."""
+    mutations = client.rows(f"SELECT table, mutation_id FROM system.mutations WHERE is_done = 0 AND {names}")
+    patches = client.rows(
+        f"SELECT table, name FROM system.parts WHERE active AND {names} AND partition_id LIKE 'patch-%'"
+    )
+    return [
+        *(f"mutation {mutation} of {table} is not done" for table, mutation in mutations),
+        *(f"{table} has the patch part {name}; OPTIMIZE … FINAL applies it" for table, name in patches),
+    ]
+
+
+def _statements(client: ClickHouseClient, tables: TwinTables) -> list[str]:
+    """ALTERs of the two tables that go on, such as one of a run that was killed."""
+    rows = client.rows("SELECT query FROM system.processes WHERE query LIKE 'ALTER TABLE%'")
+    names = {sql_name(tables.hot), sql_name(tables.cold)}
+    return [
+        f"a statement goes on: {shortened(query)}"
+        for (query,) in rows
+        if any(name in query for name in names)
+    ]
+
+
+def _add_queued(
+    reason: str,
+    part: str,
+    partition_ids: Sequence[str],
+    of_table: list[str],
+    of_partition: Mapping[str, list[str]],
+) -> None:
+    """Add an entry of a queue to what it concerns: by the name of its part, or else all partitions."""
+    mine = [each for each in partition_ids if partition_of(part) == each]
+    if not partition_of(part):
+        of_table.append(reason)
+    for each in mine:
+        of_partition[each].append(reason)
+
+
+def partition_of(part: str) -> str:
+    """The partition id that the name of a part, or of a range of parts, begins with; empty for other text."""
+    for format_version in FORMAT_VERSIONS[::-1]:
+        with suppress(FormatError):
+            return partition_id_of(part, format_version, "system.replication_queue")
+    return ""

@@ -1,0 +1,217 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One run over the partitions of one shard path whose table has a cold twin, in either direction.
+
+It finds the two tables on every replica that the hot ensemble knows, sorts out what can be told by looking
+alone, takes the lease, and then lets `motion` take each partition on, one after the other, so that each is in
+both tables for as short as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ..aligned import aligned
+from ..errors import FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
+from ..formats.layout import ShardLayout
+from ..gates.gate import Refusal
+from ..gates.names import GateName
+from ..lease.lease import LeaseKeeper
+from ..tree.ports import Clock, Journal, ZnodeReader, ZnodeStore
+from .gates import Seen, refuse_start, refuse_tables, refuse_uneven, servers_silent
+from .motion import Motion, Shard
+from .record import KeptRecord, Records
+from .refusals import nowhere
+from .report import MovedTwin, TwinReport
+from .servers import PartsOf, Side, TwinReplica, TwinServers, TwinTables
+from .state import TwinState, without_record
+
+_GROUP = 50
+"""How many partitions the servers are asked about at once, which bounds queries and memory."""
+_LEASES = 3
+"""How often a run takes a shard path up again after its session ended."""
+
+
+class TwinWorld(NamedTuple):
+    """All that a run works with. ``dry`` is check mode: no statement is given, and nothing is written."""
+
+    hot: ZnodeStore
+    clock: Clock
+    journal: Journal
+    leases: LeaseKeeper
+    servers: TwinServers
+    dry: bool = False
+
+
+class TwinRun:
+    """One run; what it finds out and does is in ``report``, also where it ends with an error."""
+
+    def __init__(self, world: TwinWorld, destination: Side, min_age: float, report: TwinReport) -> None:
+        self._world = world
+        self._destination = destination
+        self._min_age = min_age
+        self._report = report
+        self._records = Records(world.hot, world.leases.root, report.shard_path)
+        self._tables: Sequence[TwinTables] = ()
+
+    def carry_out(self, partition_ids: Sequence[str]) -> None:
+        """Take each partition to one of its ends. Raises NoSuchTable, EnsembleError and kin.
+
+        Where it raises, nothing is lost, and running again goes on.
+        """
+        wanted = sorted(set(partition_ids))
+        try:
+            if self._find_tables(wanted):
+                self._work(wanted)
+        except FormatError as error:
+            self._defer(wanted, Refusal(GateName.READABLE, error.message, error.remedy))
+
+    def find(self) -> list[str]:
+        """All partitions that are not at the destination alone, sorted. Raises PartMoveError."""
+        found = set(self._records.partition_ids())
+        for replica in read_replicas(self._world.hot, self._report.shard_path):
+            tables = self._world.servers.tables(self._report.shard_path, replica)
+            found.update(self._world.servers.partition_ids(tables, self._destination.other))
+        return sorted(found)
+
+    def _find_tables(self, wanted: Sequence[str]) -> bool:
+        """Find the tables of every replica, as they must be; whether they are."""
+        path = self._report.shard_path
+        replicas = read_replicas(self._world.hot, path)
+        try:
+            self._tables = [self._world.servers.tables(path, each) for each in replicas]
+        except FormatError:
+            raise
+        except PartMoveError as error:
+            self._defer(wanted, servers_silent(error))
+            return False
+        refusal = refuse_tables(path, self._tables)
+        if refusal is not None:
+            self._defer(wanted, refusal)
+        return refusal is None
+
+    def _work(self, wanted: Sequence[str]) -> None:
+        """Look at each group of partitions, and take on under the lease what is not where it shall be."""
+        begun = self._records.read(self._records.partition_ids())
+        for group in _groups(wanted):
+            try:
+                self._look_first([each for each in group if each not in begun])
+            except FormatError:
+                raise
+            except PartMoveError as error:
+                self._defer(group, servers_silent(error))
+        if self._world.dry:
+            for each in self._report.open(wanted):
+                self._foretell(each, begun.get(each))
+        elif self._report.open(wanted):
+            self._work_under_leases(wanted)
+
+    def _look_first(self, group: Sequence[str]) -> None:
+        """Sort out what is at the destination, or in neither table, so that nothing is written for it."""
+        looks = [self._world.servers.parts(tables, group) for tables in self._tables]
+        for each in group:
+            states = {without_record(look[each], self._destination) for look in looks}
+            if states == {TwinState.AT_DESTINATION}:
+                self._report.unchanged.add(each)
+            elif states == {TwinState.NOWHERE}:
+                self._report.deferred[each] = nowhere()
+
+    def _foretell(self, partition_id: str, kept: KeptRecord | None) -> None:
+        """Say in check mode what would be done of a partition."""
+        servers, tables = self._world.servers, self._tables
+        try:
+            parts = [servers.parts(each, [partition_id])[partition_id] for each in tables]
+            unrest = [servers.unrest(each, [partition_id]) for each in tables]
+        except PartMoveError as error:
+            self._report.deferred[partition_id] = servers_silent(error)
+            return
+        refusal = refuse_uneven(tables, parts)
+        if refusal is None and kept is None:
+            refusal = refuse_start(
+                Seen(partition_id, tables, parts, unrest), self._destination, self._min_age
+            )
+        if refusal is not None:
+            self._report.deferred[partition_id] = refusal
+            return
+        self._report.moved[partition_id] = self._foretold(partition_id, parts[0], kept)
+
+    def _foretold(self, partition_id: str, there: PartsOf, kept: KeptRecord | None) -> MovedTwin:
+        source = there.on(self._destination.other)
+        names = sorted(kept.record.parts) if kept is not None else [part.name for part in source]
+        side = self._destination if kept is None else kept.record.destination
+        to, of = self._tables[0].on(side), self._tables[0].on(side.other)
+        self._report.statements.append(f"ALTER TABLE {to} ATTACH PARTITION ID '{partition_id}' FROM {of}")
+        self._report.statements.extend(f"ALTER TABLE {of} DROP PART '{name}'" for name in names)
+        rows, size = sum(part.content.rows for part in source), sum(part.bytes_on_disk for part in source)
+        return MovedTwin(partition_id, len(source), rows, size, (), None)
+
+    def _work_under_leases(self, wanted: Sequence[str]) -> None:
+        """Take the lease, again where it was lost, and do what is open; defer what the last one leaves."""
+        leases, path = self._world.leases, self._report.shard_path
+        for _lease in range(_LEASES):
+            try:
+                lease = leases.acquire(path)
+            except LeaseHeld as error:
+                refusal = Refusal(GateName.LOCK_FREE, error.message, error.remedy)
+                break
+            except LeaseLost as error:
+                refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
+                continue
+            world = self._world
+            shard = Shard(
+                path,
+                world.hot,
+                world.clock,
+                world.journal,
+                world.servers,
+                self._records,
+                lease,
+                self._tables,
+                self._min_age,
+            )
+            try:
+                self._work_under_lease(shard, self._report.open(wanted))
+                return
+            except LeaseLost as error:
+                refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
+            finally:
+                leases.release(lease)
+        self._defer(wanted, refusal)
+
+    def _work_under_lease(self, shard: Shard, partition_ids: Sequence[str]) -> None:
+        for group in _groups(partition_ids):
+            records = self._records.read(group)
+            try:
+                unrest = [shard.servers.unrest(tables, group) for tables in shard.tables]
+            except PartMoveError as error:
+                self._defer(group, servers_silent(error))
+                continue
+            for each in group:
+                Motion(shard, self._destination, each, self._report, records.get(each)).carry_out(unrest)
+
+    def _defer(self, wanted: Sequence[str], refusal: Refusal) -> None:
+        self._report.deferred.update(dict.fromkeys(self._report.open(wanted), refusal))
+
+
+def read_replicas(hot: ZnodeReader, shard_path: str) -> list[TwinReplica]:
+    """The replicas of the table that hot knows, by name; raises NoSuchTable where there is none."""
+    layout = ShardLayout(shard_path)
+    names = sorted(hot.children([layout.replicas])[0] or ())
+    if not names:
+        raise NoSuchTable(
+            f"{shard_path} is no table with replicas in the {hot.name} ensemble",
+            remedy="Give the path as system.replicas has it in zookeeper_path, and the chroot of hot",
+        )
+    hosts = hot.read([layout.replica(name).host for name in names])
+    return [
+        TwinReplica(name, "" if host is None else host.data.decode(errors="replace"))
+        for name, host in aligned(names, hosts)
+    ]
+
+
+def _groups(partition_ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for first in range(0, len(partition_ids), _GROUP):
+        yield partition_ids[first : first + _GROUP]

@@ -1,0 +1,234 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where a partition is between its two tables, by its record and by what every replica has of it.
+
+All of this is about one partition of which the replicas have equal parts; where they do not, nobody can tell.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from ..formats.names import PartName, parse_names
+from .record import TwinRecord, contents
+from .servers import Content, Parts, PartsOf, Side, TwinPart
+
+_WHERE = "system.parts"
+
+
+class TwinState(str, Enum):
+    """Each state that there is; `run` says of each what takes a partition on."""
+
+    NOWHERE = "nowhere"
+    AT_DESTINATION = "at_destination"
+    AT_SOURCE = "at_source"
+    RECORDED = "recorded"
+    ATTACHED = "attached"
+    DROPPED_PARTLY = "dropped_partly"
+    DROPPED = "dropped"
+    MERGED = "merged"
+    UNKNOWN = "unknown"
+
+
+class Found(NamedTuple):
+    """The state of a partition, and what of it matters there."""
+
+    state: TwinState
+    problem: str = ""
+    """What is not understood, for UNKNOWN."""
+    parts: tuple[str, ...] = ()
+    """Parts of the source: those still to be dropped, and for MERGED those that are in another part now."""
+
+
+def without_record(parts: PartsOf, destination: Side) -> TwinState:
+    """The state of a partition that no run has begun to move."""
+    if parts.on(destination.other):
+        return TwinState.AT_SOURCE
+    return TwinState.AT_DESTINATION if parts.on(destination) else TwinState.NOWHERE
+
+
+class _Place(Enum):
+    """Where a recorded part is."""
+
+    THERE = "there"
+    GONE = "gone"
+    MERGED = "merged"
+
+
+def with_record(record: TwinRecord, parts: PartsOf, partition_id: str) -> Found:
+    """The state of a partition that a run has begun to move."""
+    if not record.is_verified:
+        return Found(TwinState.RECORDED)
+    source = _Active(parts.on(record.destination.other), partition_id)
+    destination = _Active(parts.on(record.destination), partition_id)
+    names: dict[_Place, list[str]] = {place: [] for place in _Place}
+    for name in record.parts:
+        place = _place_of(name, record, source)
+        if isinstance(place, str):
+            return Found(TwinState.UNKNOWN, place)
+        names[place].append(name)
+    waiting, merged = names[_Place.THERE], names[_Place.MERGED]
+    problem = _lost_clone(record, waiting, destination) or _merged_clone(record, merged, destination)
+    if problem:
+        return Found(TwinState.UNKNOWN, problem)
+    if merged:
+        return Found(TwinState.MERGED, parts=tuple(merged))
+    if not waiting:
+        return Found(TwinState.DROPPED)
+    state = TwinState.DROPPED_PARTLY if names[_Place.GONE] else TwinState.ATTACHED
+    return Found(state, parts=tuple(waiting))
+
+
+def _place_of(name: str, record: TwinRecord, source: _Active) -> _Place | str:
+    """Where a recorded part is by what the source has; or why nobody can tell."""
+    shown = source.contents.get(name)
+    if shown is not None:
+        is_same = shown == record.parts[name]
+        return _Place.THERE if is_same else f"part {name} of the source is another one by now"
+    # The next DROP PART is only given once the one before it was done on every replica.
+    if name in record.dropping[:-1]:
+        return _Place.GONE
+    if name not in record.dropping:
+        if source.covers(name):
+            return _Place.MERGED
+        return f"part {name} left the source, and this collection did not drop it"
+    # A merge may skip over a part that was dropped, so that the other part need not have its rows.
+    if source.covers(name):
+        return f"part {name} was about to be dropped, and a merge has taken its place"
+    return _Place.GONE
+
+
+def clones_of(record: TwinRecord, parts: PartsOf) -> Mapping[str, str] | str:
+    """Name of each recorded part → name of its clone; or why what the tables have is not just that.
+
+    It is just that where the source has every recorded part as it was, and what is new in the destination is
+    equal to them, each as often as it is there: rows and both hashes, whatever the names.
+    """
+    source = contents(parts.on(record.destination.other))
+    changed = [name for name, content in record.parts.items() if source.get(name) != content]
+    if changed:
+        return f"part {min(changed)} of the source is not there as it was, as after a merge"
+    clones: dict[Content, list[str]] = {}
+    for part in new_in(record, parts):
+        clones.setdefault(part.content, []).append(part.name)
+    wanted = Counter(record.parts.values())
+    came = Counter({content: len(names) for content, names in clones.items()})
+    if came != wanted:
+        missing, besides = sum((wanted - came).values()), sum((came - wanted).values())
+        return f"of {len(record.parts)} parts {missing} were not cloned, and {besides} others came"
+    return {name: clones[content].pop(0) for name, content in sorted(record.parts.items())}
+
+
+def is_stale(record: TwinRecord, parts: PartsOf) -> bool:
+    """Whether the source is not as it was recorded, and nothing is new in the destination."""
+    return contents(parts.on(record.destination.other)) != record.parts and not new_in(record, parts)
+
+
+def new_in(record: TwinRecord, parts: PartsOf) -> list[TwinPart]:
+    """The parts of the destination that it did not have when the record was written, by name."""
+    return sorted(part for part in parts.on(record.destination) if part.name not in record.held)
+
+
+class Undoing(NamedTuple):
+    """How an ATTACH is undone: the parts of the destination to drop."""
+
+    drop: tuple[str, ...]
+    problem: str = ""
+    """Why nobody can tell which these are; nothing is to be dropped then."""
+
+
+def undoing(record: TwinRecord, parts: PartsOf, partition_id: str) -> Undoing:
+    """What the destination has twice because of an ATTACH, before anything was dropped from the source.
+
+    A part that is new in the destination is dropped only if the source has an equal one, and of parts that
+    are equal no more are dropped than it has. In the twin, which nobody inserts into, also those are dropped
+    that were recorded and have been merged in the source since.
+    """
+    source = _Active(parts.on(record.destination.other), partition_id)
+    allowed = Counter(source.contents.values())
+    if record.destination is Side.COLD:
+        merged = (name for name in record.parts if name not in source.contents and source.covers(name))
+        allowed.update(record.parts[name] for name in merged)
+    has = frozenset(allowed)
+    drop: list[str] = []
+    # Of parts that are equal those with a level first: an insert has none.
+    for part in sorted(new_in(record, parts), key=lambda part: -_level(part, partition_id)):
+        if allowed[part.content]:
+            allowed[part.content] -= 1
+            drop.append(part.name)
+        else:
+            problem = _other(record, part, partition_id, is_in_source=part.content in has)
+            if problem:
+                return Undoing((), problem)
+    return Undoing(tuple(drop))
+
+
+def _level(part: TwinPart, partition_id: str) -> int:
+    return parse_names([part.name], partition_id, _WHERE)[0].level
+
+
+def _other(record: TwinRecord, part: TwinPart, partition_id: str, *, is_in_source: bool) -> str:
+    """Why a part that is not to be dropped may be a clone, or have one in it; empty where it cannot."""
+    (name,) = parse_names([part.name], partition_id, _WHERE)
+    held = parse_names(record.held, partition_id, _WHERE)
+    rows = sum(record.held[each.text].rows for each in held if name.covers(each))
+    if rows == part.content.rows:
+        return ""  # It was merged of what had been there before, and of nothing else.
+    if name.level or name.mutation is not None:
+        return f"part {part.name} of the destination was merged of parts that may be clones"
+    if record.destination is Side.COLD:
+        return f"part {part.name} of the destination is no clone of what the source has"
+    if part.content in record.parts.values() and not is_in_source:
+        return f"part {part.name} of the destination equals one that the source has lost"
+    return ""  # It was inserted.
+
+
+class _Active:
+    """The active parts of one partition in one table."""
+
+    def __init__(self, parts: Parts, partition_id: str) -> None:
+        self._partition_id = partition_id
+        self.contents = contents(parts)
+        self.names: list[PartName] = parse_names(self.contents, partition_id, _WHERE)
+
+    def has(self, name: str, content: Content) -> bool:
+        return self.contents.get(name) == content
+
+    def covers(self, name: str) -> bool:
+        """Whether a part that it became by merges and mutations is active."""
+        (part,) = self.parsed([name])
+        return any(each.covers(part) for each in self.names if each.text != name)
+
+    def parsed(self, names: Iterable[str]) -> list[PartName]:
+        return parse_names(names, self._partition_id, _WHERE)
+
+
+def _lost_clone(record: TwinRecord, waiting: Iterable[str], destination: _Active) -> str:
+    """What of the parts that wait to be dropped the destination has not; empty where it has all."""
+    of_clone = {clone: record.parts[name] for name, clone in record.clones.items()}
+    clones = destination.parsed(of_clone)
+    for name in waiting:
+        clone = record.clones[name]
+        if destination.has(clone, record.parts[name]):
+            continue
+        (parsed,) = destination.parsed([clone])
+        # A merge takes clones with it, and then what came of it has all of their rows.
+        into = [each for each in destination.names if each.text != clone and each.covers(parsed)]
+        rows = sum(of_clone[each.text].rows for each in clones if into and into[0].covers(each))
+        if not into or destination.contents[into[0].text].rows < rows:
+            return f"the destination has lost {clone}, the clone of {name}"
+    return ""
+
+
+def _merged_clone(record: TwinRecord, merged: Iterable[str], destination: _Active) -> str:
+    """Which clone of parts that were merged in the source was merged, too; empty where none was."""
+    for name in merged:
+        clone, content = record.clones[name], record.parts[name]
+        if not destination.has(clone, content) and destination.covers(clone):
+            return f"part {name} was merged in the source, and its clone {clone} in the destination"
+    return ""

@@ -1,0 +1,71 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of cold_twin: a twin of each table on each of its replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._clickhouse.options import ClickHouseOptions
+from .._clickhouse.twin_creation import TwinPlace, TwinSteps, steps_to_twins
+from .._clickhouse.twin_servers import HttpTwinServers
+from .._partmove.formats.layout import check_shard_path
+from .._partmove.twin.run import read_replicas
+from .resources import Resources
+
+
+class CreateTwins:
+    """Implements Task for cold_twin."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        given = {name: value for name, value in params["clickhouse"].items() if value is not None}
+        self._servers = HttpTwinServers(ClickHouseOptions(**given), params["twin"])
+        self._place = TwinPlace(params["ensemble"], params["path"])
+        self._shard_paths = sorted({check_shard_path(each) for each in params["shard_paths"]})
+        for each in self._shard_paths:
+            self._place.of(each)
+        self._done: list[tuple[str, TwinSteps]] = []
+        self._is_dry = False
+
+    def result(self) -> dict[str, Any]:
+        """What was created so far, and what was there."""
+        twins = [
+            {
+                "shard_path": shard_path,
+                "replica": steps.replica,
+                "server": steps.server.client.label,
+                "table": str(steps.server.hot),
+                "twin": steps.server.name,
+                "created": bool(steps.statement),
+                "statement": steps.statement,
+            }
+            for shard_path, steps in self._done
+        ]
+        statements = "".join(f"{each['statement']}\n" for each in twins if each["created"])
+        return {
+            "changed": bool(statements),
+            "msg": f"{sum(bool(each['created']) for each in twins)} of {len(twins)} twins"
+            f" {'would be ' if self._is_dry else ''}created",
+            "twins": twins,
+            "diff": {"before": "", "after": statements},
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Look at all replicas of all tables first, and then create what is missing."""
+        self._is_dry = resources.check_mode
+        hot = resources.open_ensemble("hot")
+        wanted = [
+            (path, step)
+            for path in self._shard_paths
+            for step in steps_to_twins(self._servers, path, read_replicas(hot, path), self._place)
+        ]
+        for path, step in wanted:
+            if not resources.check_mode:
+                step.carry_out()
+            self._done.append((path, step))

@@ -1,0 +1,120 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What playbooks refuse before they do anything: hosts and variables that are missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.ansible.calls import PlaybookRun, run_playbook
+
+INVENTORY = """
+clickhouse:
+  hosts:
+    ch1:
+web:
+  hosts:
+    web1:
+"""
+ENSEMBLES = {"part_move_hot": {"hosts": ["127.0.0.1:1"]}, "part_move_cold": {"hosts": ["127.0.0.1:2"]}}
+
+
+def run(folder: Path, name: str, variables: dict[str, Any], *options: str) -> PlaybookRun:
+    """Run a playbook of the collection with an inventory of two groups."""
+    (folder / "hosts.yml").write_text(INVENTORY)
+    (folder / "vars.json").write_text(json.dumps(variables))
+    playbook = folder / "site.yml"
+    playbook.write_text(json.dumps([{"ansible.builtin.import_playbook": f"olap.partmove.{name}"}]))
+    return run_playbook(playbook, "-i", str(folder / "hosts.yml"), "-e", f"@{folder / 'vars.json'}", *options)
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "options", "message"),
+    [
+        (
+            "rollout",
+            {"rollout_hosts": "servers"},
+            [],
+            "The inventory has no host for the pattern 'servers', so nothing would be done.",
+        ),
+        (
+            "rollout",
+            {},
+            ["--limit", "web"],
+            (
+                "--limit web leaves out every host of this play, whose pattern is 'clickhouse'."
+                " Leave --limit out, or name such a host in it, as in --limit web,ch1."
+            ),
+        ),
+        (
+            "audit",
+            {},
+            ["--limit", "clickhouse"],
+            "--limit clickhouse leaves out every host of this play, whose pattern is 'localhost'.",
+        ),
+        (
+            "separate",
+            {"separate_renew": True, "separate_servers": "servers"},
+            [],
+            "The inventory has no host for the pattern 'servers'",
+        ),
+    ],
+    ids=["a group that is not there", "a limit to another group", "a limit without localhost", "no servers"],
+)
+def test_a_play_without_hosts_fails(
+    tmp_path: Path, name: str, variables: dict[str, Any], options: list[str], message: str
+) -> None:
+    done = run(tmp_path, name, variables, *options)
+    assert done.status != 0
+    assert message in done.output
+    assert "TASK [" not in done.output
+
+
+def test_a_check_of_the_syntax_and_a_list_need_no_hosts(tmp_path: Path) -> None:
+    for option in ("--syntax-check", "--list-tasks"):
+        done = run(tmp_path, "rollout", {"rollout_hosts": "servers"}, option)
+        assert done.status == 0, done.output
+
+
+def test_all_variables_that_are_missing_are_told_at_once(tmp_path: Path) -> None:
+    """Those that are used at the end only, and those that others are made of, without their values."""
+    variables = {
+        "part_move_hot": {"hosts": ["{{ member }}"]},
+        "part_move_clickhouse": {"user": "monitor", "password": "Tr0ub4dor-{{ monitor_password }}"},
+        "part_move_result_dest": "{{ folder }}/result.json",
+        "partition_classify_policy": "{{ policy.of_mine }}",
+        "policy": {},
+    }
+    done = run(tmp_path, "separate", variables)
+    assert done.status != 0
+    (sentence,) = {line for line in done.output.splitlines() if line.lstrip().startswith('"msg": ')}
+    assert "partition_classify_root and part_move_cold are not given; " in sentence
+    assert "one of partition_classify_hot, partition_classify_hot_files has to be given; " in sentence
+    assert "part_move_clickhouse cannot be read, as monitor_password is undefined; " in sentence
+    assert "part_move_hot cannot be read, as member is undefined; " in sentence
+    assert "part_move_result_dest cannot be read, as folder is undefined; " in sentence
+    assert "partition_classify_policy cannot be read, as " in sentence
+    assert "`ansible-doc --type role olap.partmove.part_move` tell what each variable is." in sentence
+    assert "Tr0ub4dor" not in done.output
+    assert done.output.count("TASK [") == 1
+
+
+def test_nothing_is_missing_that_has_a_default(tmp_path: Path) -> None:
+    """It goes on to the ensembles, which are not there."""
+    done = run(tmp_path, "reheat", {**ENSEMBLES, "part_move_shard_paths": [], "part_move_lock_wait": "1s"})
+    assert done.status != 0
+    assert "127.0.0.1:1" in done.output
+    assert "cannot be read" not in done.output
+
+
+def test_the_stock_servers_need_no_sign_of_the_patch(tmp_path: Path) -> None:
+    patched = run(tmp_path, "rollout", {})
+    assert "clickhouse_node_cold and clickhouse_node_patched_sign are not given" in patched.output
+    stock = run(tmp_path, "rollout", {"clickhouse_node_state": "stock"})
+    assert "clickhouse_node_hot and clickhouse_node_cold are not given" in stock.output

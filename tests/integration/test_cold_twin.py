@@ -1,0 +1,135 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Twins are created on every replica of a modern ClickHouse, and partitions can be moved to them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from support.ansible.calls import Call, run_modules
+from support.servers.modern.server import ModernShard
+from support.servers.zookeeper import Ensemble
+
+COLUMNS = (
+    "(day Date, id UInt32 CODEC(Delta, LZ4), number UInt64, text String DEFAULT 'a (b) \\'c\\' ENGINE = x',"
+    " INDEX by_id id TYPE minmax GRANULARITY 1, CONSTRAINT some CHECK id < 1000,"
+    " PROJECTION sums (SELECT day, sum(id) GROUP BY day))"
+)
+ENGINES = {
+    "ReplicatedMergeTree('PATH', '{replica}')": "",
+    "ReplicatedReplacingMergeTree('PATH', '{replica}', id)": " TTL day + INTERVAL 50 YEAR",
+    "ReplicatedSummingMergeTree('PATH', '{replica}', (number))": "",
+}
+
+
+class Place:
+    """Tables on both servers, and the module that gives them twins."""
+
+    def __init__(self, shard: ModernShard, hot: Ensemble, base: str) -> None:
+        self.shard = shard
+        self._hot = hot
+        self.base = base
+        self.endpoints = {each.name: f"127.0.0.1:{each.http_port}" for each in shard.servers}
+
+    def create(self, engine: str, rest: str = "") -> str:
+        name = f"t_{uuid.uuid4().hex[:8]}"
+        written = engine.replace("PATH", f"{self.base}/{{shard}}/{name}")
+        self.shard.execute(
+            f"CREATE TABLE {name} {COLUMNS} ENGINE = {written} PARTITION BY toYYYYMMDD(day) ORDER BY id{rest}"
+            " SETTINGS deduplicate_merge_projection_mode = 'rebuild'"
+        )
+        return name
+
+    def call(self, *names: str, check: bool = False, **options: Any) -> dict[str, Any]:
+        given = {
+            "hot": {"hosts": self._hot.connect_string.split(",")},
+            "shard_paths": [f"{self.base}/01/{name}" for name in names],
+            "clickhouse": {"endpoints": self.endpoints},
+            **options,
+        }
+        (answer,) = run_modules(Call("cold_twin", given, check))
+        return answer
+
+    def move(self, name: str) -> dict[str, Any]:
+        given = {
+            "hot": {"hosts": self._hot.connect_string.split(",")},
+            "coordination_root": f"{self.base}/partmove",
+            "shard_paths": [f"{self.base}/01/{name}"],
+            "min_age": "0",
+            "journal": "",
+            "clickhouse": {"endpoints": self.endpoints},
+        }
+        (answer,) = run_modules(Call("partition_move", given))
+        return answer
+
+    def twins(self, name: str) -> list[int]:
+        return [
+            int(each.value(f"SELECT count() FROM system.tables WHERE name = '{name}_cold'"))
+            for each in self.shard.servers
+        ]
+
+
+@pytest.fixture
+def place(modern: ModernShard, hot: Ensemble, base: str) -> Place:
+    return Place(modern, hot, base)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_twins_are_created_once_and_take_partitions(place: Place, engine: str) -> None:
+    name = place.create(engine, ENGINES[engine])
+    checked = place.call(name, check=True)
+    assert (checked["changed"], place.twins(name)) == (True, [0, 0]), checked
+    done = place.call(name)
+    assert (done["changed"], done["msg"], place.twins(name)) == (True, "2 of 2 twins created", [1, 1]), done
+    assert done["diff"] == checked["diff"]
+    again = place.call(name)
+    assert (again["changed"], again["diff"]["after"]) == (False, ""), again
+    place.shard.servers[0].execute(f"INSERT INTO {name} (day, id, number) VALUES ('2024-01-01', 1, 1)")
+    place.shard.execute(f"SYSTEM SYNC REPLICA {name}")
+    assert place.move(name)["counts"]["moved"] == 1
+    assert [each.value(f"SELECT count() FROM {name}_cold") for each in place.shard.servers] == [1, 1]
+
+
+def test_a_twin_that_one_replica_lacks_is_created_there(place: Place) -> None:
+    name = place.create("ReplicatedMergeTree('PATH', '{replica}')")
+    place.call(name)
+    place.shard.servers[1].execute(f"DROP TABLE {name}_cold SYNC")
+    done = place.call(name)
+    assert [each["created"] for each in done["twins"]] == [False, True], done
+    assert place.twins(name) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("ALTER TABLE NAME_cold ADD COLUMN other UInt8", "differ"),
+        ("CREATE TABLE NAME_cold (a UInt8) ENGINE = MergeTree ORDER BY a", "no replicated table"),
+    ],
+)
+def test_other_tables_are_refused_before_anything_is_done(place: Place, statement: str, words: str) -> None:
+    first = place.create("ReplicatedMergeTree('PATH', '{replica}')")
+    second = place.create("ReplicatedMergeTree('PATH', '{replica}')")
+    if statement.startswith("ALTER"):
+        place.call(second)
+    # An ALTER reaches the other replica by itself.
+    for server in place.shard.servers[: 1 if statement.startswith("ALTER") else 2]:
+        server.execute(statement.replace("NAME", second))
+    refused = place.call(first, second)
+    assert refused["failed"]
+    assert words in refused["msg"]
+    assert place.twins(first) == [0, 0]
+
+
+def test_options_that_cannot_be(place: Place) -> None:
+    name = place.create("ReplicatedMergeTree('PATH', '{replica}')")
+    assert "the same path" in place.call(name, path="{path}")["msg"]
+    # The server knows no such ensemble, and says so.
+    refused = place.call(name, ensemble="other")
+    assert refused["failed"]
+    assert "other" in refused["msg"]
+    assert place.twins(name) == [0, 0]

@@ -1,0 +1,202 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a modern ClickHouse has in ZooKeeper is understood where it is read, and refused where it is moved."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+import pytest
+from kazoo.client import KazooClient
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import Places
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.log_entry import (
+    EntryKind,
+    parse_log_entry,
+    partitions_named,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.mutation_entry import (
+    parse_mutation_entry,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.table_metadata import (
+    columns_have_ttl,
+    parse_table_metadata,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from support.ansible.calls import Call, run_modules
+from support.memory.tables import read_tree
+from support.servers.kazoo_client import connected
+from support.servers.modern.history import Tables, tables_with_a_history
+from support.servers.modern.server import ModernShard
+from support.servers.moving import open_stores
+from support.servers.registered import data_of
+from support.servers.replicated import wait_for
+from support.servers.zookeeper import Ensemble
+
+
+class Ground(NamedTuple):
+    """Tables with a history, and what both ensembles have below their common path: path → data."""
+
+    tables: Tables
+    base: str
+    hot: Mapping[str, bytes]
+    cold: Mapping[str, bytes]
+
+    def data(self, *names: str) -> dict[str, bytes]:
+        """Path → data of znodes by the names below the table, where * is any one."""
+        found = {}
+        for path, data in {**self.hot, **self.cold}.items():
+            below = path.removeprefix(f"{self.base}/").split("/")[1:]
+            if len(below) == len(names) and all(b in ("*", a) for a, b in zip(below, names, strict=True)):
+                found[path] = data
+        return found
+
+
+@pytest.fixture(scope="module")
+def ground(modern: ModernShard, hot_ensemble: Ensemble, cold_ensemble: Ensemble) -> Iterator[Ground]:
+    base = f"/modern-{uuid.uuid4().hex[:8]}"
+    tables = tables_with_a_history(modern, base)
+    trees = []
+    for ensemble in (hot_ensemble, cold_ensemble):
+        with connected(ensemble.connect_string) as client:
+            client.sync(base)
+            trees.append({path: data_of(znode) for path, znode in read_tree(client, base).items()})
+    yield Ground(tables, base, *trees)
+    for table in tables:
+        modern.execute(f"DROP TABLE {table} SYNC")
+
+
+def ensembles(hot: Ensemble, cold: Ensemble) -> dict[str, object]:
+    return {
+        "hot": {"hosts": [member.address for member in hot.members]},
+        "cold": {"hosts": [member.address for member in cold.members]},
+    }
+
+
+def test_every_entry_is_understood(ground: Ground) -> None:
+    entries = [parse_log_entry(data, path) for path, data in ground.data("log", "*").items()]
+    assert {entry.kind for entry in entries} == {
+        EntryKind.GET,
+        EntryKind.ATTACH,
+        EntryKind.MERGE,
+        EntryKind.MUTATE,
+        EntryKind.DROP,
+        EntryKind.DETACH,
+        EntryKind.REPLACE_RANGE,
+        EntryKind.ALTER,
+    }
+    assert all(entry.table_wide or partitions_named(entry, 1) for entry in entries)
+    versions = {data.partition(b"\n")[0] for data in ground.data("log", "*").values()}
+    assert {b"format version: 4", b"format version: 5", b"format version: 6"} <= versions
+    queued = [
+        parse_log_entry(data, path) for path, data in ground.data("replicas", "r2", "queue", "*").items()
+    ]
+    assert EntryKind.GET in {entry.kind for entry in queued}
+    mutations = [parse_mutation_entry(data, path) for path, data in ground.data("mutations", "*").items()]
+    assert any("UPDATE v = v + 1" in each.commands for each in mutations)
+    assert any(each.alter_version not in (None, -1) for each in mutations)
+
+
+def test_entries_of_a_move_to_another_shard_are_understood(
+    modern: ModernShard, base: str, hot: Ensemble, connect: Callable[[str], KazooClient]
+) -> None:
+    first, second = modern.servers
+    for server, shard in ((first, "from"), (second, "to")):
+        server.execute(
+            f"CREATE TABLE moving (id UInt32) ENGINE = ReplicatedMergeTree('{base}/{shard}', '{{replica}}')"
+            " ORDER BY id SETTINGS min_replicated_logs_to_keep = 100, assign_part_uuids = 1,"
+            " part_moves_between_shards_enable = 1, part_moves_between_shards_delay_seconds = 0"
+        )
+    first.execute("INSERT INTO moving VALUES (1)")
+    first.execute("SYSTEM SYNC REPLICA moving")
+    first.execute(f"ALTER TABLE moving MOVE PART 'all_0_0_0' TO SHARD '{base}/to'")
+    wait_for(lambda: first.query("SELECT state FROM system.part_moves_between_shards") == [("DONE",)])
+    client = connect(hot.connect_string)
+    kinds, versions = set(), set()
+    for path, znode in read_tree(client, base).items():
+        if "/log/" in path:
+            kinds.add(parse_log_entry(data_of(znode), path).kind)
+            versions.add(data_of(znode).partition(b"\n")[0])
+    modern.execute("DROP TABLE moving SYNC")
+    assert {EntryKind.SYNC_PINNED_PARTS, EntryKind.CLONE_FROM_SHARD, EntryKind.ATTACH} <= kinds
+    assert b"format version: 7" in versions
+
+
+def test_definitions_and_parts_are_understood(ground: Ground) -> None:
+    definitions = {
+        path.split("/")[-2]: parse_table_metadata(data, path)
+        for path, data in ground.data("metadata").items()
+    }
+    assert definitions.keys() == set(ground.tables)
+    assert {name: each.has_ttl for name, each in definitions.items() if each.has_ttl} == {"altered": True}
+    with_ttl = [path for path, data in ground.data("columns").items() if columns_have_ttl(data, path)]
+    assert with_ttl == [f"{ground.base}/altered/columns"]
+    parts = ground.data("replicas", "*", "parts", "*")
+    assert all(parse_payload(data, {}, path).is_minimalistic for path, data in parts.items())
+
+
+def test_census_knows_every_znode(ground: Ground, hot_ensemble: Ensemble, cold_ensemble: Ensemble) -> None:
+    with open_stores(hot_ensemble.connect_string, cold_ensemble.connect_string) as stores:
+        for store, names in zip(stores, (ground.tables[:3], ground.tables[3:]), strict=True):
+            census = take_census(store, Places(DEFAULT_ROOT))
+            for name in names:
+                table = census.tables[f"{ground.base}/{name}"]
+                assert table.kinds.get(Kind.UNKNOWN) is None, census.unknown.by_name
+                assert table.kinds[Kind.PART].znodes
+                assert sorted(table.replicas) == ["r1", "r2"]
+
+
+def test_part_info_tells_what_the_servers_tell(
+    ground: Ground, modern: ModernShard, hot: Ensemble, cold: Ensemble
+) -> None:
+    args = {**ensembles(hot, cold), "root": ground.base, "details": "parts"}
+    first, _second = modern.servers
+
+    def told() -> dict[str, set[str]]:
+        (result,) = run_modules(Call("part_info", args))
+        assert result["unreadable"] == []
+        assert {partition["location"] for partition in result["partitions"]} == {"hot"}
+        return {
+            name: {
+                row["part"]
+                for partition in result["partitions"]
+                if partition["shard_path"] == f"{ground.base}/{name}"
+                for row in partition["parts"]
+                if row["replica"] == "r1"
+            }
+            for name in ground.tables[:3]
+        }
+
+    # Outdated parts are registered until they are removed, and merges go on.
+    wait_for(lambda: told() == {name: set(first.parts(name)) for name in ground.tables[:3]})
+
+
+def test_a_table_with_lightweight_updates_is_not_moved(ground: Ground, hot: Ensemble, cold: Ensemble) -> None:
+    path = f"{ground.base}/{ground.tables.other}"
+    args = {
+        **ensembles(hot, cold),
+        "partitions": [{"shard_path": path, "partition": "20240101"}],
+        "assume_patched": True,
+        "assume_active": True,
+        "min_age": "0",
+    }
+    (result,) = run_modules(Call("part_move", args, check_mode=True))
+    (row,) = result["deferred"]
+    assert row["gate"] == "known_layout"
+    assert row["reason"] == f"znodes of a kind that is not known here: {path}/lightweight_updates"
+
+
+def test_audit_finds_nothing_where_nothing_is_moved(
+    ground: Ground, modern: ModernShard, hot: Ensemble, cold: Ensemble
+) -> None:
+    endpoints = {server.name: f"127.0.0.1:{server.http_port}" for server in modern.servers}
+    args = {**ensembles(hot, cold), "root": ground.base, "clickhouse": {"endpoints": endpoints}}
+    (result,) = run_modules(Call("partition_audit_info", args))
+    assert (result["findings"], result["unjudged"], result["shard_paths"]) == ([], [], 3)

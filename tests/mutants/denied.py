@@ -1,0 +1,50 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of what becomes of znodes that may not be read."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_INVENTORY = "shard/inventory.py"
+_WHOLE = "census/test_judge.py::test_of_what_could_not_be_read_as_a_whole_only_what_is_there_is_told"
+
+MUTANTS = (
+    Mutant(
+        "what may not be read is passed by in silence",
+        "tree/permitted.py",
+        "self._denied(paths[0], error)",
+        "pass",
+        ("shard/test_inventory.py::test_znodes_that_may_not_be_read_are_told_and_passed_by",),
+    ),
+    Mutant(
+        "a part that may not be read counts as none",
+        _INVENTORY,
+        "rows += [self._unread(replica, ensemble, name) for name in unread]",
+        "pass",
+        ("shard/test_inventory.py::test_parts_that_may_not_be_read_are_rows_without_a_state[2000]",),
+    ),
+    Mutant(
+        "a State that may not be read counts as none",
+        _INVENTORY,
+        "None if is_denied else state_text(znode)",
+        "state_text(znode)",
+        ("shard/test_inventory.py::test_of_a_partition_whose_state_may_not_be_read_no_row_has_one",),
+    ),
+    Mutant(
+        "partitions count as gone where parts may not be read",
+        "census/judge.py",
+        "        if not self._table.is_whole:\n            return\n",
+        "",
+        (f"{_WHOLE}[partitions_gone]",),
+    ),
+    Mutant(
+        "no session is taken to be among what may not be read",
+        "census/servers.py",
+        "    if partial:\n",
+        "    if False:\n",
+        ("census/test_servers.py::test_a_session_may_be_among_what_may_not_be_read",),
+    ),
+)

@@ -1,0 +1,136 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of how a partition goes from a table to its cold twin."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_STATE = "twin/state.py"
+_MOTION = "twin/motion.py"
+_RECORD = "twin/record.py"
+_GATES = "twin/gates.py"
+_INTERLEAVINGS = "twin/test_motion_interleavings.py"
+
+MUTANTS = (
+    Mutant(
+        "what came besides the clones does not matter",
+        _STATE,
+        "    if came != wanted:\n",
+        "    if wanted - came:\n",
+        ("twin/test_state.py::test_anything_else_is_no_clone",),
+    ),
+    Mutant(
+        "a clone that is missing does not matter",
+        _STATE,
+        "    if came != wanted:\n",
+        "    if came - wanted:\n",
+        ("twin/test_state.py::test_anything_else_is_no_clone",),
+    ),
+    Mutant(
+        "what the destination had counts as cloned",
+        _STATE,
+        "part for part in parts.on(record.destination) if part.name not in record.held",
+        "part for part in parts.on(record.destination)",
+        ("twin/test_state.py::test_what_the_destination_had_is_no_clone",),
+    ),
+    Mutant(
+        "parts are clones by their rows alone",
+        _STATE,
+        "    came = Counter({content: len(names) for content, names in clones.items()})\n",
+        "    came = Counter({content: len(names) for content, names in clones.items()})\n"
+        "    if sorted(each.rows for each in came) == sorted(each.rows for each in wanted):\n"
+        "        return dict.fromkeys(record.parts, 'a part')\n",
+        ("twin/test_state.py::test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal",),
+    ),
+    Mutant(
+        "a part that may not have been dropped counts as gone",
+        _STATE,
+        "    if name in record.dropping[:-1]:\n",
+        "    if name in record.dropping:\n",
+        ("twin/test_state.py::test_with_clones_that_were_seen",),
+    ),
+    Mutant(
+        "a part that was about to be dropped counts as merged",
+        _STATE,
+        "    if name not in record.dropping:\n",
+        "    if source.covers(name):\n        return _Place.MERGED\n    if name not in record.dropping:\n",
+        ("twin/test_state.py::test_with_clones_that_were_seen",),
+    ),
+    Mutant(
+        "parts are dropped whose clones are lost",
+        _STATE,
+        "    problem = _lost_clone(record, waiting, destination) or _merged_clone",
+        "    problem = _merged_clone",
+        ("twin/test_state.py::test_with_clones_that_were_seen",),
+    ),
+    Mutant(
+        "an undo drops all that equals a clone",
+        _STATE,
+        "            allowed[part.content] -= 1\n",
+        "",
+        ("twin/test_state.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
+    ),
+    Mutant(
+        "an undo on the way back takes an insert for the clone of what was merged",
+        _STATE,
+        "    if record.destination is Side.COLD:\n        merged =",
+        "    if record.parts:\n        merged =",
+        ("twin/test_state.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
+    ),
+    Mutant(
+        "an insert before the statement of a killed run counts as its clone",
+        _MOTION,
+        "            problem = shard.servers.attach(shard.tables[0], record.destination, self._id)\n",
+        "            problem = ''\n"
+        "            if len(self._look()[0].on(record.destination)) == len(record.held):\n"
+        "                problem = shard.servers.attach(shard.tables[0], record.destination, self._id)\n",
+        (f"{_INTERLEAVINGS}::test_an_insert_of_the_same_rows_before_an_attach_of_a_killed_run_is_no_clone",),
+    ),
+    Mutant(
+        "the record does not name what is about to be dropped",
+        _MOTION,
+        "kept = self._replace(kept, record._replace(dropping=(*gone, name)))",
+        "kept = self._replace(kept, record)",
+        ("twin/test_motion_interleavings.py::test_a_quiet_partition_is_taken_up_after_a_kill_and_arrives",),
+    ),
+    Mutant(
+        "a late insert is dropped with the rest",
+        _MOTION,
+        "        for name in names:\n",
+        "        late = self._look()[0].on(side)\n"
+        "        for name in [*names, *(part.name for part in late if part.name not in record.parts)]:\n",
+        ("twin/test_motion_interleavings.py::test_an_act_at_any_step_loses_nothing",),
+    ),
+    Mutant(
+        "an unverified record is enough to drop",
+        _STATE,
+        "    clones: dict[Content, list[str]] = {}\n",
+        "    if record.parts:\n        return {name: name for name in record.parts}\n"
+        "    clones: dict[Content, list[str]] = {}\n",
+        ("twin/test_motion_interleavings.py::test_an_act_at_any_step_loses_nothing",),
+    ),
+    Mutant(
+        "a record is written without the lease",
+        _RECORD,
+        "outcome = self._hot.commit([(*checks, op)])[0]",
+        "outcome = self._hot.commit([(op,)])[0]",
+        ("twin/test_record.py::test_nothing_is_written_without_the_lease",),
+    ),
+    Mutant(
+        "one replica speaks for all",
+        _GATES,
+        "        for each, there in zip(tables, parts):\n            shown",
+        "        for each, there in zip(tables[:1], parts):\n            shown",
+        ("twin/test_gates.py::test_a_replica_that_is_behind_defers",),
+    ),
+    Mutant(
+        "what both tables have without a record is let pass",
+        _GATES,
+        "        if part.content in known:\n",
+        "        if part.name in known:\n",
+        ("twin/test_gates.py::test_what_both_tables_have_without_a_record_is_no_clone",),
+    ),
+)

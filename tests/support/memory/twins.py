@@ -1,0 +1,269 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A table and its cold twin in memory: one partition, two replicas, and servers that do as they are told.
+
+A row is a text; parts are equal that have the same rows. What a server does that matters to a move is as in
+ClickHouse: an ATTACH does not clone what it has cloned before, a DROP PART forgets that, a merge takes all
+parts between its first and its last block, and skips over those that were dropped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import TwinReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinRun, TwinWorld
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+    Content,
+    PartsOf,
+    Side,
+    TwinPart,
+    TwinReplica,
+    TwinTable,
+    TwinTables,
+    Unrest,
+)
+from support.memory.interleaving import Script, WatchedStore
+from support.memory.memory import MemoryEnsemble
+from support.memory.moves import ListJournal
+
+PATH = "/tables/01/hits"
+DAY = "20191201"
+REPLICAS = ("r1", "r2")
+
+Rows = tuple[str, ...]
+
+
+def content_of(rows: Rows) -> Content:
+    """What a server shows of a part with these rows."""
+    digest = sha256("\n".join(sorted(rows)).encode()).hexdigest()[:32]
+    return Content(len(rows), digest, digest[::-1])
+
+
+@dataclass
+class ModelTable:
+    """The parts of the one partition that a table has, on all replicas at once."""
+
+    parts: dict[tuple[int, int, int], Rows] = field(default_factory=dict)
+    """First block, last block and level → rows."""
+    blocks: dict[Content, int] = field(default_factory=dict)
+    """What an ATTACH has cloned, and the number that it got."""
+    last_block: int = 0
+    late_on_r2: set[tuple[int, int, int]] = field(default_factory=set)
+    """Parts that the second replica has still to fetch."""
+
+    def add(self, rows: Rows, level: int = 0) -> int:
+        """Add a part with the next number, and return that."""
+        self.last_block += 1
+        self.parts[self.last_block, self.last_block, level] = rows
+        return self.last_block
+
+    def attach(self, source: ModelTable) -> None:
+        """Clone what the source has, but for what was cloned before."""
+        for (_first, _last, level), rows in sorted(source.parts.items()):
+            if content_of(rows) not in self.blocks:
+                self.blocks[content_of(rows)] = self.add(rows, level)
+
+    def drop(self, name: str) -> bool:
+        """Drop a part; False where there is none of the name."""
+        key = next((key for key in self.parts if name_of(key) == name), None)
+        if key is None:
+            return False
+        del self.parts[key]
+        self.blocks = {each: block for each, block in self.blocks.items() if not key[0] <= block <= key[1]}
+        return True
+
+    def merge(self) -> None:
+        """Merge all parts into one, if there are several."""
+        if len(self.parts) < 2:
+            return
+        keys = sorted(self.parts)
+        rows = tuple(row for key in keys for row in self.parts[key])
+        level = max(level for _first, _last, level in keys) + 1
+        self.parts = {(keys[0][0], max(last for _first, last, _level in keys), level): rows}
+
+    def shown(self, *, behind: bool = False) -> tuple[TwinPart, ...]:
+        """What system.parts has of it; ``behind`` without what is still to be fetched."""
+        keys = [key for key in self.parts if not (behind and key in self.late_on_r2)]
+        return tuple(TwinPart(name_of(key), content_of(self.parts[key]), 100, "default") for key in keys)
+
+    @property
+    def rows(self) -> Counter[str]:
+        """How often it has each row."""
+        return Counter(row for rows in self.parts.values() for row in rows)
+
+
+def name_of(key: tuple[int, int, int]) -> str:
+    """Return the name of a part."""
+    return f"{DAY}_{key[0]}_{key[1]}_{key[2]}"
+
+
+class Twins:
+    """Both tables, and what was ever inserted into them."""
+
+    def __init__(self, *inserted: Rows, at: Side = Side.HOT) -> None:
+        self.tables = {side: ModelTable() for side in Side}
+        self.inserted: Counter[str] = Counter()
+        for rows in inserted:
+            self.insert(at, rows)
+
+    def insert(self, side: Side, rows: Rows) -> None:
+        """Insert a part."""
+        self.tables[side].add(rows)
+        self.inserted.update(rows)
+
+    @property
+    def rows(self) -> Counter[str]:
+        """What a reader of both tables sees."""
+        return self.tables[Side.HOT].rows + self.tables[Side.COLD].rows
+
+    def check_nothing_lost(self) -> None:
+        """Fail where a row that was inserted is in neither table as often as it was inserted."""
+        lost = self.inserted - self.rows
+        assert not lost, f"lost {lost}"
+
+
+def table_of(side: Side, replica: str) -> TwinTable:
+    """What a server says of a table that is as it shall be."""
+    ensemble, name = ("default", "hits") if side is Side.HOT else ("cold", "hits_cold")
+    return TwinTable("db", name, ensemble, PATH, replica, "(a UInt8)", len(REPLICAS), len(REPLICAS))
+
+
+class ModelServers:
+    """Implements TwinServers; every question and every statement is a step of the script."""
+
+    def __init__(self, twins: Twins, script: Script) -> None:
+        self.twins = twins
+        self.script = script
+        self.silent_after: Callable[[str], bool] = lambda _step: False
+        """Of which statements the answer is lost."""
+        self.change: Callable[[TwinTables], TwinTables] = lambda tables: tables
+        """What is different about the tables that servers tell of."""
+        self.unrests: Mapping[str, Unrest] = {}
+        """What goes on on a replica."""
+        self.modified = 0.0
+        self.now = 1_000_000.0
+        self.statements: list[str] = []
+
+    def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
+        """As TwinServers says."""
+        self._step("tables")
+        hot, cold = (table_of(side, replica.name) for side in Side)
+        return self.change(TwinTables(replica, f"server of {replica.name}", hot, cold))
+
+    def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
+        """As TwinServers says; the second replica may be behind."""
+        self._step(f"parts {tables.replica.name}")
+        behind = tables.replica.name != REPLICAS[0]
+        hot, cold = (
+            tuple(
+                part._replace(modified=self.modified) for part in self.twins.tables[side].shown(behind=behind)
+            )
+            for side in Side
+        )
+        nothing = PartsOf((), ())
+        return {each: PartsOf(hot, cold) if each == DAY else nothing for each in partition_ids}
+
+    def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
+        """As TwinServers says."""
+        self._step("partition_ids")
+        return [DAY] if self.twins.tables[side].parts else []
+
+    def unrest(self, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
+        """As TwinServers says."""
+        self._step("unrest")
+        quiet = Unrest((), {}, {"default": 1_000}, self.now)
+        return self.unrests.get(tables.replica.name, quiet)
+
+    def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
+        """As TwinServers says."""
+        self._step("attach")
+        self.twins.tables[destination].attach(self.twins.tables[destination.other])
+        self._done(f"attach to {destination.value}")
+        return ""
+
+    def drop(self, tables: TwinTables, side: Side, part: str) -> bool:
+        """As TwinServers says."""
+        self._step(f"drop {side.value}")
+        done = self.twins.tables[side].drop(part)
+        self._done(f"drop {part} of {side.value}")
+        return done
+
+    def _step(self, what: str) -> None:
+        self.script.step(f"servers {what}")
+
+    def _done(self, statement: str) -> None:
+        self.statements.append(statement)
+        self.twins.check_nothing_lost()
+        if self.silent_after(statement):
+            raise PartMoveError(f"no answer to {statement}")
+
+
+class _NoWatch:
+    """Implements Watching; the rows of the tables are watched instead."""
+
+    def commit(self, run: Script, store: object, multi: object, *, answered: bool = True) -> object:
+        return store.commit_one(multi, answered=answered)  # type: ignore[attr-defined]
+
+    def check(self) -> None:
+        pass
+
+    def look_at_members(self) -> None:
+        pass
+
+
+class TwinBench:
+    """A table with its twin, and runs over it."""
+
+    def __init__(self, twins: Twins) -> None:
+        self.twins = twins
+        self.hot = MemoryEnsemble("hot")
+        self.clock = self.hot.clock
+        self.journal = ListJournal()
+        store = self.hot.open()
+        for replica in REPLICAS:
+            self._create(store, f"{PATH}/replicas/{replica}/host", b"host: x\n")
+        self.servers = ModelServers(twins, Script())
+
+    def _create(self, store: ZnodeStore, path: str, data: bytes) -> None:
+        ensure_path(store, path)
+        store.commit([(SetData(path, data, 0),)])
+
+    def run(
+        self,
+        destination: Side,
+        script: Script | None = None,
+        *,
+        min_age: float = 0.0,
+        dry: bool = False,
+        partitions: Iterable[str] = (DAY,),
+        report: TwinReport | None = None,
+    ) -> TwinReport:
+        """One run, in a session of its own, which ends with it."""
+        report = report or TwinReport(PATH)
+        self.servers.script = script or Script()
+        session = self.hot.open()
+        store: ZnodeStore = WatchedStore(session, self.servers.script, _NoWatch())  # type: ignore[arg-type]
+        leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
+        world = TwinWorld(store, self.clock, self.journal, leases, self.servers, dry)
+        try:
+            TwinRun(world, destination, min_age, report).carry_out(list(partitions))
+        finally:
+            session.expire()
+        return report
+
+    @property
+    def records(self) -> dict[str, bytes]:
+        """Path → data of the records that there are."""
+        found = self.hot.data("/partmove/twins") if self.hot.read(["/partmove/twins"])[0] else {}
+        return {path: data for path, data in found.items() if data}

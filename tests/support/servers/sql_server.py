@@ -1,0 +1,170 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A ClickHouse server of the tests that runs: its process, and statements over its HTTP interface."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.parse
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from support.servers.ports import ReservedPorts
+from support.servers.process import ServerProcess
+
+START_SECONDS = 300.0
+QUERY_SECONDS = 300.0
+
+
+class QueryError(RuntimeError):
+    """ClickHouse refused a query; the text is its own, with its code."""
+
+
+class SqlServer:
+    """What servers of all releases have in common."""
+
+    def __init__(
+        self, name: str, folder: Path, process: ServerProcess, reserved: ReservedPorts, http_port: int
+    ) -> None:
+        """Take a process that is not started yet, and the ports that are reserved for it.
+
+        folder: where the configuration, the data and the log are.
+        http_port: the port of the HTTP interface on 127.0.0.1.
+        """
+        self.name = name
+        self.folder = folder
+        self.process = process
+        self.http_port = http_port
+        self._reserved = reserved
+
+    def __enter__(self) -> Self:
+        """Start the server."""
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the server and give its ports back."""
+        self.close()
+
+    @property
+    def data_dir(self) -> Path:
+        """The folder of all data."""
+        return self.folder / "data"
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self.process.pid
+
+    @property
+    def running(self) -> bool:
+        """Whether the process exists."""
+        return self.process.running
+
+    def start(self) -> None:
+        """Start the server and wait until it answers.
+
+        Raises:
+            ServerError: it did not; the text holds the end of its log.
+        """
+        self.process.start(self.ping, START_SECONDS)
+
+    def spawn(self) -> None:
+        """Start the server without waiting for it."""
+        self.process.spawn()
+
+    def wait(self) -> None:
+        """Wait until a server that was spawned answers; otherwise as `start`."""
+        self.process.wait_until(self.ping, START_SECONDS)
+
+    def stop(self) -> None:
+        """End the server in an orderly way."""
+        self.process.stop()
+
+    def kill(self) -> None:
+        """End the server at once."""
+        self.process.kill()
+
+    def restart(self) -> None:
+        """Stop and start; the data and the ports stay.
+
+        Raises:
+            ServerError: it did not come back; the text holds the end of its log.
+        """
+        self.stop()
+        self.start()
+
+    def close(self) -> None:
+        """End the server and give its ports back; the data stays in `folder`."""
+        self.kill()
+        self._reserved.release()
+
+    def pause(self) -> None:
+        """Freeze the server."""
+        self.process.pause()
+
+    def resume(self) -> None:
+        """Let a paused server go on."""
+        self.process.resume()
+
+    def log_tail(self, lines: int = 40) -> str:
+        """Return the last lines of the server's log."""
+        return self.process.log_tail(lines)
+
+    def ping(self) -> bool:
+        """Whether the HTTP interface answers now."""
+        try:
+            return self._request("GET", "/ping", b"", 10.0)[0] == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def execute(self, sql: str, **settings: int | str) -> str:
+        """Run one statement and return the server's answer as text ("" for most statements).
+
+        Raises:
+            QueryError: the server refused the statement.
+            OSError: the server does not answer.
+        """
+        target = "/?" + urllib.parse.urlencode(settings)
+        status, body = self._request("POST", target, sql.encode(), QUERY_SECONDS)
+        if status != http.client.OK:
+            raise QueryError(f"{self.name}: {body.strip()} [{sql}]")
+        return body
+
+    def query(self, sql: str, **settings: int | str) -> list[tuple[Any, ...]]:
+        """Run a SELECT (or SHOW) and return its rows; numbers are int or float, all else is text.
+
+        Raises:
+            QueryError: the server refused the statement.
+            OSError: the server does not answer.
+        """
+        as_numbers = {"output_format_json_quote_64bit_integers": 0, **settings}
+        return [
+            tuple(row) for row in json.loads(self.execute(f"{sql} FORMAT JSONCompact", **as_numbers))["data"]
+        ]
+
+    def value(self, sql: str, **settings: int | str) -> Any:
+        """Return the only value of a SELECT.
+
+        Raises:
+            QueryError: the server refused the statement, or answered with more or less than one value.
+        """
+        rows = self.query(sql, **settings)
+        if len(rows) != 1 or len(rows[0]) != 1:
+            raise QueryError(f"{self.name}: one value was expected, {rows!r} came [{sql}]")
+        return rows[0][0]
+
+    def _request(self, method: str, target: str, body: bytes, seconds: float) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=seconds)
+        try:
+            connection.request(method, target, body)
+            response = connection.getresponse()
+            return response.status, response.read().decode("utf-8", "surrogateescape")
+        finally:
+            connection.close()

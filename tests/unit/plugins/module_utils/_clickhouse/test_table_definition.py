@@ -1,0 +1,89 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Twins are alike where all but their names and their paths is written alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.table_definition import (
+    definition_of,
+    ensemble_in,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
+
+COLUMNS = "(`day` Date, `id` UInt32, INDEX by_id id TYPE minmax GRANULARITY 1)"
+KEYS = "PARTITION BY day ORDER BY id SETTINGS index_granularity = 8192"
+
+
+def definition(name: str, engine: str, columns: str = COLUMNS, comment: str = "") -> str:
+    return definition_of(engine, f"CREATE TABLE {name} {columns} ENGINE = {engine}{comment}", name)
+
+
+HOT = definition("db.hits", f"ReplicatedMergeTree('/a/{{shard}}/hits', '{{replica}}') {KEYS}")
+
+
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [
+        ("db.hits_cold", f"ReplicatedMergeTree('cold:/a/{{shard}}/hits', '{{replica}}') {KEYS}"),
+        ("db.`hits-cold`", f"ReplicatedMergeTree('cold:/it\\'s', 'r1') {KEYS}"),
+        ("db.hits_cold", f"ReplicatedMergeTree {KEYS}"),
+    ],
+)
+def test_names_and_paths_do_not_matter(name: str, engine: str) -> None:
+    assert definition(name, engine) == HOT
+
+
+@pytest.mark.parametrize(
+    ("engine", "columns"),
+    [
+        (f"ReplicatedReplacingMergeTree('cold:/a', 'r1') {KEYS}", COLUMNS),
+        (f"ReplicatedMergeTree('cold:/a', 'r1', ver) {KEYS}", COLUMNS),
+        (f"ReplicatedMergeTree('cold:/a', 'r1') {KEYS}, storage_policy = 'other'", COLUMNS),
+        (f"ReplicatedMergeTree('cold:/a', 'r1') {KEYS.replace('ORDER BY id', 'ORDER BY day')}", COLUMNS),
+        (f"ReplicatedMergeTree('cold:/a', 'r1') {KEYS}", COLUMNS.replace("UInt32", "UInt64")),
+        (f"ReplicatedMergeTree('cold:/a', 'r1') {KEYS}", "(`day` Date, `id` UInt32)"),
+    ],
+)
+def test_anything_else_does(engine: str, columns: str) -> None:
+    assert definition("db.hits_cold", engine, columns) != HOT
+
+
+def test_a_comment_does_not_matter() -> None:
+    assert definition("db.t", f"ReplicatedMergeTree('/a', 'r1') {KEYS}", comment=" COMMENT 'old'") == HOT
+
+
+@pytest.mark.parametrize(
+    ("engine", "query"),
+    [
+        ("MergeTree ORDER BY id", "CREATE TABLE t (a UInt8) ENGINE = MergeTree ORDER BY id"),
+        (
+            "ReplicatedMergeTree('/a', 'r1')",
+            "CREATE TABLE t (a UInt8) ENGINE = ReplicatedMergeTree('/b', 'r1')",
+        ),
+        ("ReplicatedMergeTree('/a', 'r1')", "CREATE TABLE t ENGINE = ReplicatedMergeTree('/a', 'r1')"),
+    ],
+)
+def test_what_is_not_understood_is_refused(engine: str, query: str) -> None:
+    with pytest.raises(FormatError, match="is not understood"):
+        definition_of(engine, query, "t")
+
+
+@pytest.mark.parametrize(
+    ("engine", "ensemble"),
+    [
+        ("ReplicatedMergeTree('/a:/b', 'r1')", "default"),
+        ("ReplicatedMergeTree('cold:/a', 'r1')", "cold"),
+        ("ReplicatedSummingMergeTree('cold:/a', 'r1', (x, y)) ORDER BY z", "cold"),
+    ],
+)
+def test_the_path_tells_the_ensemble(engine: str, ensemble: str) -> None:
+    assert ensemble_in(engine, "t") == ensemble
+
+
+def test_an_engine_without_a_path_does_not() -> None:
+    with pytest.raises(FormatError, match="does not tell its path"):
+        ensemble_in("ReplicatedMergeTree ORDER BY x", "t")

@@ -1,0 +1,44 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Names of twins and of parts are understood or refused; the rest is tested on real servers."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_sql import sql_name
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_unrest import partition_of
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side
+from support.memory.twins import table_of
+
+
+@pytest.mark.parametrize("twin", ["cold", "{table}", ""])
+def test_the_name_of_a_twin_is_another_one_for_each_table(twin: str) -> None:
+    with pytest.raises(PartMoveError, match=r"Write it as \{table\}_cold"):
+        HttpTwinServers(ClickHouseOptions(), twin)
+
+
+@pytest.mark.parametrize(
+    ("part", "partition"),
+    [
+        ("20191201_1_1_0", "20191201"),
+        ("20191201_1_5_2_9", "20191201"),
+        ("all_0_0_0", "all"),
+        ("20191201_20191220_0_5_2", "201912"),
+        ("20191201_0_5_999999999", "20191201"),
+        ("", ""),
+        ("something", ""),
+    ],
+)
+def test_an_entry_of_a_queue_concerns_the_partition_of_its_part_or_all(part: str, partition: str) -> None:
+    assert partition_of(part) == partition
+
+
+def test_names_stand_in_quotes_where_they_need_them() -> None:
+    table = table_of(Side.HOT, "r1")._replace(database="my-db", name="it`s")
+    assert sql_name(table) == "`my-db`.`it\\`s`"

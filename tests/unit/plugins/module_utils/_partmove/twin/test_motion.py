@@ -1,0 +1,85 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A motion tells what it did, gives statements in their order, and gives up on what keeps changing."""
+
+from __future__ import annotations
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side
+from support.memory.interleaving import Script
+from support.memory.twins import DAY, PATH, TwinBench, Twins
+
+
+def test_statements_come_in_order_and_the_journal_before_them() -> None:
+    bench = TwinBench(Twins(("a",), ("b", "c")))
+    report = bench.run(Side.COLD)
+    assert bench.servers.statements == [
+        "attach to cold",
+        f"drop {DAY}_1_1_0 of hot",
+        f"drop {DAY}_2_2_0 of hot",
+    ]
+    assert [event for event, _row in bench.journal.events] == [
+        Event.ATTACHING,
+        Event.TWIN_DROPPING,
+        Event.TWIN_MOVED,
+    ]
+    moved = report.moved[DAY]
+    assert (moved.parts, moved.rows, moved.bytes_on_disk, moved.left_behind) == (2, 3, 200, ())
+    assert moved.seen_twice_seconds == 0
+    assert report.touched == {DAY}
+
+
+def test_an_insert_during_the_move_is_left_behind() -> None:
+    bench = TwinBench(Twins(("a",)))
+    trace = Script()
+    TwinBench(Twins(("a",))).run(Side.COLD, trace)
+    script = Script()
+    script.actions[trace.last("servers drop")] = lambda: bench.twins.insert(Side.HOT, ("late",))
+    report = bench.run(Side.COLD, script)
+    assert report.moved[DAY].left_behind == (f"{DAY}_2_2_0",)
+    (row,) = bench.journal.of(Event.TWIN_MOVED)
+    assert (row["shard_path"], row["left_behind"]) == (PATH, [f"{DAY}_2_2_0"])
+
+
+def test_what_keeps_changing_is_given_up_and_put_right() -> None:
+    bench = TwinBench(Twins(("a",)))
+    attach = bench.servers.attach
+
+    def attach_with_an_insert(*args: object) -> str:
+        bench.twins.insert(Side.HOT, (f"late {len(bench.servers.statements)}",))
+        return attach(*args)  # type: ignore[arg-type]
+
+    bench.servers.attach = attach_with_an_insert  # type: ignore[method-assign, assignment]
+    report = bench.run(Side.COLD)
+    assert report.deferred[DAY].gate is GateName.CLONES_EQUAL
+    assert bench.servers.statements.count("attach to cold") == 3
+    assert not bench.records
+    assert bench.twins.rows == bench.twins.inserted
+    assert not bench.twins.tables[Side.COLD].parts
+
+
+def test_a_part_that_a_server_will_not_drop_keeps_its_record() -> None:
+    bench = TwinBench(Twins(("a",)))
+    bench.servers.drop = lambda *_args: False  # type: ignore[method-assign]
+    report = bench.run(Side.COLD)
+    assert report.deferred[DAY].gate is GateName.CLONES_EQUAL
+    assert bench.records
+    del bench.servers.drop
+    assert bench.run(Side.COLD).moved.keys() == {DAY}
+    assert bench.twins.rows == bench.twins.inserted
+
+
+def test_a_record_of_other_tables_is_left_to_a_person() -> None:
+    bench = TwinBench(Twins(("a",)))
+    bench.servers.silent_after = lambda _statement: True
+    bench.run(Side.COLD)
+    bench.servers.silent_after = lambda _statement: False
+    bench.servers.change = lambda tables: tables._replace(cold=tables.cold._replace(path="/another"))
+    given = list(bench.servers.statements)
+    report = bench.run(Side.COLD)
+    assert report.failed[DAY].gate is GateName.TWIN_KNOWN
+    assert "between default:/tables/01/hits and cold:/tables/01/hits" in report.failed[DAY].reason
+    assert bench.servers.statements == given

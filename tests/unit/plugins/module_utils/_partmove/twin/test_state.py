@@ -1,0 +1,193 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Each state of a partition is told by its record and what the tables have, and nothing else is guessed."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.record import TwinRecord, contents
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+    Content,
+    Parts,
+    PartsOf,
+    Side,
+    TwinPart,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.state import (
+    TwinState,
+    clones_of,
+    is_stale,
+    undoing,
+    with_record,
+    without_record,
+)
+from support.memory.twins import DAY, content_of
+
+
+def parts(**rows: str) -> Parts:
+    """Parts by first block, last block and level, such as b1_2_1, with a letter for each row."""
+    return tuple(TwinPart(f"{DAY}_{name[1:]}", content_of(tuple(text))) for name, text in rows.items())
+
+
+def name(blocks: str) -> str:
+    return f"{DAY}_{blocks}"
+
+
+ONE = parts(b1_1_0="ab", b2_2_0="c")
+CLONES = parts(b5_5_0="ab", b6_6_0="c")
+HELD = parts(b4_4_0="x")
+
+
+def record(destination: Side = Side.COLD, *, clones: bool = False, dropping: str = "") -> TwinRecord:
+    verified = {name("1_1_0"): name("5_5_0"), name("2_2_0"): name("6_6_0")} if clones else {}
+    named = tuple(name(each) for each in dropping.split())
+    return TwinRecord(destination, "h", "c", contents(ONE), contents(HELD), verified, named, 0)
+
+
+def between(source: Parts, destination: Parts, to: Side = Side.COLD) -> PartsOf:
+    return PartsOf(source, destination) if to is Side.COLD else PartsOf(destination, source)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "state"),
+    [
+        ((), (), TwinState.NOWHERE),
+        (ONE, (), TwinState.AT_SOURCE),
+        (ONE, HELD, TwinState.AT_SOURCE),
+        ((), HELD, TwinState.AT_DESTINATION),
+    ],
+)
+@pytest.mark.parametrize("to", list(Side))
+def test_without_a_record(source: Parts, destination: Parts, state: TwinState, to: Side) -> None:
+    assert without_record(between(source, destination, to), to) is state
+
+
+MERGED = parts(b1_2_1="abc")
+BOTH = (*HELD, *CLONES)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "dropping", "state"),
+    [
+        (ONE, BOTH, "", TwinState.ATTACHED),
+        (ONE, BOTH, "1_1_0", TwinState.ATTACHED),
+        (ONE, parts(b4_6_1="xabc"), "", TwinState.ATTACHED),
+        (ONE[1:], BOTH, "1_1_0", TwinState.DROPPED_PARTLY),
+        ((), BOTH, "1_1_0 2_2_0", TwinState.DROPPED),
+        (parts(b7_7_0="z"), BOTH, "1_1_0 2_2_0", TwinState.DROPPED),
+        (parts(b1_7_1="z"), BOTH, "1_1_0 2_2_0", TwinState.UNKNOWN),
+        ((), (), "1_1_0 2_2_0", TwinState.DROPPED),
+        (MERGED, BOTH, "", TwinState.MERGED),
+        (MERGED, HELD, "", TwinState.MERGED),
+        (MERGED, parts(b4_6_1="xabc"), "", TwinState.UNKNOWN),
+        (MERGED, BOTH, "1_1_0", TwinState.UNKNOWN),
+        (MERGED, BOTH, "1_1_0 2_2_0", TwinState.UNKNOWN),
+        ((), BOTH, "", TwinState.UNKNOWN),
+        ((), BOTH, "1_1_0", TwinState.UNKNOWN),
+        (ONE, HELD, "", TwinState.UNKNOWN),
+        (ONE, (*HELD, CLONES[0]), "", TwinState.UNKNOWN),
+        (ONE, (*HELD, CLONES[0], *parts(b6_6_0="d")), "", TwinState.UNKNOWN),
+        (ONE, parts(b4_6_1="xa"), "", TwinState.UNKNOWN),
+        ((*parts(b1_1_0="zz"), ONE[1]), BOTH, "", TwinState.UNKNOWN),
+    ],
+)
+@pytest.mark.parametrize("to", list(Side))
+def test_with_clones_that_were_seen(
+    source: Parts, destination: Parts, dropping: str, state: TwinState, to: Side
+) -> None:
+    found = with_record(record(to, clones=True, dropping=dropping), between(source, destination, to), DAY)
+    assert found.state is state, found
+    assert bool(found.problem) is (state is TwinState.UNKNOWN)
+
+
+def test_parts_that_are_gone_for_good_are_not_dropped_again() -> None:
+    """What was named before the last one was dropped, whatever merges have made of its neighbours."""
+    found = with_record(
+        record(clones=True, dropping="1_1_0 2_2_0"), between((ONE[1], *parts(b1_1_2="zz")), BOTH), DAY
+    )
+    assert (found.state, found.parts) == (TwinState.DROPPED_PARTLY, (name("2_2_0"),))
+
+
+def test_without_clones_it_is_recorded_whatever_there_is() -> None:
+    assert with_record(record(), between((), BOTH), DAY).state is TwinState.RECORDED
+
+
+@pytest.mark.parametrize("to", list(Side))
+def test_each_part_gets_its_clone(to: Side) -> None:
+    assert clones_of(record(to), between(ONE, BOTH, to)) == {
+        name("1_1_0"): name("5_5_0"),
+        name("2_2_0"): name("6_6_0"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "problem"),
+    [
+        (ONE, (*HELD, CLONES[0]), "of 2 parts 1 were not cloned, and 0 others came"),
+        (ONE, (*BOTH, *parts(b7_7_0="c")), "of 2 parts 0 were not cloned, and 1 others came"),
+        (ONE, (CLONES[0], CLONES[0]._replace(name="x"), *HELD), "of 2 parts 1 were not cloned, and 1 others"),
+        (ONE, (*HELD, CLONES[0], *parts(b6_6_0="d")), "of 2 parts 1 were not cloned, and 1 others came"),
+        (ONE[1:], BOTH, "part 20191201_1_1_0 of the source is not there as it was"),
+        (MERGED, BOTH, "part 20191201_1_1_0 of the source is not there as it was"),
+    ],
+)
+def test_anything_else_is_no_clone(source: Parts, destination: Parts, problem: str) -> None:
+    told = clones_of(record(), between(source, destination))
+    assert isinstance(told, str)
+    assert problem in told
+
+
+@pytest.mark.parametrize("field", Content._fields)
+def test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal(field: str) -> None:
+    other: object = 7 if field == "rows" else "0" * 32
+    content = CLONES[1].content._replace(**{field: other})  # type: ignore[arg-type]
+    changed = CLONES[1]._replace(content=content)
+    assert isinstance(clones_of(record(), between(ONE, (*HELD, CLONES[0], changed))), str)
+
+
+def test_what_the_destination_had_is_no_clone() -> None:
+    had = parts(b4_4_0="c")
+    known = record()._replace(held=contents(had))
+    assert isinstance(clones_of(known, between(ONE, (*had, CLONES[0]))), str)
+
+
+@pytest.mark.parametrize(
+    ("to", "source", "destination", "drop"),
+    [
+        (Side.COLD, ONE, BOTH, "5_5_0 6_6_0"),
+        (Side.COLD, ONE, HELD, ""),
+        (Side.COLD, (*ONE, *parts(b3_3_0="l")), (*BOTH, *parts(b7_7_0="l")), "5_5_0 6_6_0 7_7_0"),
+        (Side.COLD, MERGED, BOTH, "5_5_0 6_6_0"),
+        (Side.COLD, MERGED, (*HELD, *parts(b5_5_1="abc")), "5_5_1"),
+        (Side.COLD, ONE, parts(b4_4_1="x", b5_5_0="ab", b6_6_0="c"), "5_5_0 6_6_0"),
+        (Side.COLD, ONE, parts(b4_6_1="xabc"), None),
+        (Side.COLD, ONE[1:], BOTH, None),
+        (Side.COLD, ONE, (*BOTH, *parts(b7_7_0="c")), None),
+        (Side.HOT, ONE, (*BOTH, *parts(b7_7_0="c")), "5_5_0 6_6_0"),
+        (Side.HOT, ONE, (*BOTH, *parts(b7_7_0="new")), "5_5_0 6_6_0"),
+        (Side.HOT, MERGED, BOTH, None),
+        (Side.HOT, ONE[1:], BOTH, None),
+        (Side.HOT, ONE, (*HELD, *parts(b5_6_1="abc")), None),
+    ],
+)
+def test_only_what_the_source_has_is_dropped_from_the_destination(
+    to: Side, source: Parts, destination: Parts, drop: str | None
+) -> None:
+    undo = undoing(record(to), between(source, destination, to), DAY)
+    assert sorted(undo.drop) == [name(each) for each in (drop or "").split()]
+    assert bool(undo.problem) is (drop is None)
+
+
+def test_of_equal_parts_an_insert_stays() -> None:
+    known = record(Side.HOT)._replace(parts=contents(parts(b1_2_1="abc")))
+    there = between(parts(b1_2_1="abc"), (*HELD, *parts(b5_5_0="abc", b6_6_1="abc")), Side.HOT)
+    assert undoing(known, there, DAY).drop == (name("6_6_1"),)
+
+
+def test_a_record_is_stale_while_nothing_came_and_the_source_changed() -> None:
+    assert is_stale(record(), between(MERGED, HELD))
+    assert not is_stale(record(), between(ONE, HELD))
+    assert not is_stale(record(), between(MERGED, BOTH))

@@ -1,0 +1,108 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""When an ensemble is in trouble: by what its answers take, by what waits there, by who falls behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.strain import (
+    MOST_OUTSTANDING,
+    MemberState,
+    Strain,
+)
+
+QUICK = (0.001, 0.001, 0.001, 0.001, 0.004)
+
+
+def strain(first: Sequence[float] = QUICK, allowed: float = 0.1) -> Strain:
+    return Strain("hot", first, allowed)
+
+
+def answered(judged: Strain, *seconds: float) -> list[bool]:
+    """Whether there was trouble after each answer."""
+    found = []
+    for each in seconds:
+        judged.answered(each)
+        found.append(bool(judged.problem()))
+    return found
+
+
+def test_an_ensemble_that_is_as_before_is_well() -> None:
+    assert not any(answered(strain(), *QUICK, *QUICK))
+
+
+def test_what_is_quick_anyway_is_no_trouble() -> None:
+    """From 1 ms to 3 ms, or to 90 ms, is many times as much, and hurts nobody."""
+    assert not any(answered(strain(), *[0.003] * 9, *[0.09] * 9))
+
+
+def test_one_late_answer_is_no_trouble() -> None:
+    assert not any(answered(strain(), 0.4, 0.001, 0.4, 0.001, 0.001, 0.4))
+
+
+def test_late_answers_are_trouble_until_they_are_much_quicker_again() -> None:
+    judged = strain()
+    assert answered(judged, 0.2, 0.2, 0.2, 0.2, 0.2) == [False, False, True, True, True]
+    assert judged.problem() == "ensemble hot takes 200 ms to answer, and took 1 ms at the start"
+    assert answered(judged, *[0.09] * 5) == [True] * 5
+    assert answered(judged, *[0.04] * 5) == [True, True, False, False, False]
+    assert not any(answered(judged, *[0.09] * 5))
+
+
+def test_an_ensemble_that_was_slow_at_the_start_may_be_as_slow_again() -> None:
+    far = strain([0.3] * 5)
+    assert not any(answered(far, *[1.4] * 5))
+    assert answered(far, *[1.6] * 9)[-1]
+    assert far.problem() == "ensemble hot takes 1.6 s to answer, and took 300 ms at the start"
+
+
+@pytest.mark.parametrize(("late", "trouble"), [(0.0, False), (0.4, False), (1.1, False), (1.6, True)])
+def test_an_answer_that_does_not_come_is_trouble_before_it_comes(late: float, trouble: bool) -> None:
+    assert bool(strain().problem(late)) is trouble
+
+
+def test_an_answer_that_was_waited_for_long_counts_for_those_that_were_not_asked_for() -> None:
+    assert answered(strain(), 30.0) == [True]
+
+
+def told(*looks: dict[str, tuple[int, int]]) -> str:
+    """The problem after these looks: address → outstanding, zxid."""
+    judged = strain()
+    for look in looks:
+        judged.told({address: MemberState(*state) for address, state in look.items()})
+    return judged.problem()
+
+
+CROWDED = {"a": (0, 1), "b": (MOST_OUTSTANDING + 1, 1)}
+CALM = {"a": (0, 1), "b": (MOST_OUTSTANDING, 1)}
+
+
+def test_requests_that_wait_at_a_member_are_trouble_when_they_stay() -> None:
+    assert told(CROWDED, CROWDED) == ""
+    assert told(CROWDED, CALM, CROWDED) == ""
+    assert told(CALM, CALM, CALM) == ""
+    assert told(CALM, CROWDED, CROWDED, CROWDED) == (
+        f"{MOST_OUTSTANDING + 1} requests wait at member b of ensemble hot"
+    )
+
+
+def test_a_member_that_has_not_what_another_had_some_time_ago_is_trouble() -> None:
+    behind = told({"a": (0, 9), "b": (0, 9)}, {"a": (0, 20), "b": (0, 9)}, {"a": (0, 30), "b": (0, 8)})
+    assert behind == "member b of ensemble hot has fallen behind the others"
+
+
+def test_a_member_that_follows_may_be_some_transactions_late() -> None:
+    assert told({"a": (0, 9), "b": (0, 5)}, {"a": (0, 20), "b": (0, 8)}, {"a": (0, 30), "b": (0, 9)}) == ""
+
+
+def test_members_of_an_ensemble_where_nothing_happens_are_even() -> None:
+    assert told(*[{"a": (0, 9), "b": (0, 9)}] * 4) == ""
+
+
+def test_members_that_say_nothing_are_not_judged() -> None:
+    assert told({}, {}, {}) == ""

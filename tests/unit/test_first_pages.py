@@ -1,0 +1,182 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What README promises on its first pages is so, and what playbooks do before anything else."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import OLDEST_PYTHON
+from compat.cores import CONTROLLERS
+from compat.pythons import SUPPORTED
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PLAYBOOKS = sorted((ROOT / "playbooks").glob("*.yml"))
+ROWS = re.findall(r"^\| `(\w+)`(?: \((\w+)\))? \| (.+) \|$", README, flags=re.MULTILINE)
+
+
+def documentation(plugin: Path) -> dict[str, Any]:
+    """The text that ansible-doc shows, without its fragments."""
+    for node in ast.parse(plugin.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "DOCUMENTATION":
+            found: dict[str, Any] = yaml.safe_load(ast.literal_eval(node.value))
+            return found
+    raise AssertionError(plugin)
+
+
+def specs(role: str) -> dict[str, Any]:
+    """The argument specs of a role."""
+    found: dict[str, Any] = yaml.safe_load(
+        (ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text()
+    )
+    return found["argument_specs"]["main"]  # type: ignore[no-any-return]
+
+
+def public(kind: str) -> list[Path]:
+    return sorted((ROOT / "plugins" / kind).glob("[a-z]*.py"))
+
+
+def what_there_is() -> Iterator[tuple[str, str, str]]:
+    """Name, kind where it is told, and line of every playbook, role and plugin; a playbook has no line."""
+    for playbook in PLAYBOOKS:
+        yield playbook.stem, "", ""
+    for folder in sorted((ROOT / "roles").iterdir()):
+        yield folder.name, "", specs(folder.name)["short_description"]
+    for module in public("modules"):
+        yield module.stem, "", documentation(module)["short_description"]
+    for kind in ("inventory", "lookup", "filter"):
+        for plugin in public(kind):
+            yield plugin.stem, kind, documentation(plugin)["short_description"]
+
+
+def tasks_of(play: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tasks of a play, with those of a file that comes first."""
+    tasks: list[Mapping[str, Any]] = play["tasks"]
+    first = tasks[0].get("ansible.builtin.import_tasks")
+    return [*yaml.safe_load((ROOT / "playbooks" / first).read_text()), *tasks[1:]] if first else tasks
+
+
+def needed_by(playbook: Path) -> Mapping[str, Any]:
+    """What the playbook refuses to begin without."""
+    plays = yaml.safe_load(playbook.read_text(encoding="utf-8"))
+    firsts = [tasks_of(play)[0] for play in plays]
+    (found,) = [each["olap.partmove._needed_variables"] for each in firsts if _asks(each)]
+    return found  # type: ignore[no-any-return]
+
+
+def _asks(task: Mapping[str, Any]) -> bool:
+    return "olap.partmove._needed_variables" in task
+
+
+@pytest.fixture(scope="module")
+def variables() -> dict[str, Any]:
+    """The file vars.yml that README writes."""
+    (text,) = re.findall(r"^cat > vars.yml <<'END'\n(.*?)^END$", README, flags=re.MULTILINE | re.DOTALL)
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
+
+
+def test_the_tables_have_all_there_is_and_nothing_else() -> None:
+    there_is = list(what_there_is())
+    number = len(PLAYBOOKS)
+    assert [row[0] for row in ROWS[:number]] == [row[0] for row in there_is[:number]]
+    assert ROWS[number:] == there_is[number:]
+
+
+def test_badges_tell_the_releases_that_are_tested() -> None:
+    cores, pythons = list(CONTROLLERS), SUPPORTED
+    assert f"![ansible-core {cores[0]} to {cores[-1]}]" in README
+    assert f"ansible--core-{cores[0]}%20to%20{cores[-1]}-" in README
+    assert f"![Python {pythons[0]} to {pythons[-1]}]" in README
+    assert f"python-{pythons[0]}%20to%20{pythons[-1]}-" in README
+    runtime = yaml.safe_load((ROOT / "meta" / "runtime.yml").read_text())
+    assert runtime["requires_ansible"] == f">={cores[0]}.0"
+
+
+def test_addresses_of_the_repository_are_those_of_galaxy() -> None:
+    repository = yaml.safe_load((ROOT / "galaxy.yml").read_text())["repository"]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "quickstart.md"]
+    found = {
+        address
+        for page in pages
+        for address in re.findall(r"https://github\.com/[\w.-]+/[\w.-]+", page.read_text(encoding="utf-8"))
+    }
+    assert found == {repository}
+
+
+def test_every_module_says_which_pythons_it_needs() -> None:
+    oldest = ".".join(map(str, OLDEST_PYTHON))
+    fragment = (ROOT / "plugins" / "doc_fragments" / "attributes.py").read_text(encoding="utf-8")
+    assert (
+        f"    requirements:\n      - Python {oldest} or later on the host that the module runs on\n"
+        in fragment
+    )
+    for module in public("modules"):
+        assert "olap.partmove.attributes" in documentation(module)["extends_documentation_fragment"], module
+
+
+def test_an_execution_environment_has_what_the_collection_needs() -> None:
+    wanted = (ROOT / "requirements.txt").read_text().splitlines()
+    of_controller = {line for line in wanted if line and not line.startswith(("#", "ansible-core"))}
+    folder = ROOT / "meta"
+    parts = yaml.safe_load((folder / "execution-environment.yml").read_text())["dependencies"]
+    assert set((ROOT / parts["python"]).read_text().splitlines()) == of_controller
+    assert re.findall(r"^[a-z].*\[platform:(\w+)\]$", (ROOT / parts["system"]).read_text(), re.MULTILINE) == [
+        "dpkg",
+        "rpm",
+    ]
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS, ids=lambda each: each.stem)
+def test_a_playbook_fails_without_hosts_and_without_its_variables(playbook: Path) -> None:
+    for play in yaml.safe_load(playbook.read_text(encoding="utf-8")):
+        # Those that a play before has found.
+        assert "lookup('olap.partmove.play_hosts', " in play["hosts"] or play["hosts"] == "rollout__servers"
+    assert needed_by(playbook)["roles"]
+
+
+def test_the_variables_of_readme_are_those_of_roles(variables: dict[str, Any]) -> None:
+    roles = {each.name: specs(each.name)["options"] for each in (ROOT / "roles").iterdir()}
+    known = {name for options in roles.values() for name in options}
+    assert set(variables) - known == {"hot", "cold", "clickhouse"}
+
+
+@pytest.mark.parametrize("name", ["audit", "census", "reheat", "rollout", "separate"])
+def test_the_variables_of_readme_are_enough(variables: dict[str, Any], name: str) -> None:
+    needed = needed_by(ROOT / "playbooks" / f"{name}.yml")
+    names = needed.get("needed", [])
+    wanted = set(re.findall(r"clickhouse_node_\w+", names) if isinstance(names, str) else names)
+    assert wanted - {"clickhouse_node_state"} <= variables.keys()
+    assert all(variables.keys() & set(group) for group in needed.get("one_of", []))
+
+
+def test_the_sign_of_the_patch_is_a_query(variables: dict[str, Any]) -> None:
+    sign = variables["clickhouse_node_patched_sign"]
+    assert re.fullmatch(r"SELECT [ -~]+", sign)
+    assert f"`{sign}`" in (ROOT / "docs" / "patched-server.md").read_text(encoding="utf-8")
+
+
+def test_the_archive_is_built_without_what_tests_need() -> None:
+    """As where nothing was made yet: neither servers nor the packages of tests are installed."""
+    done = subprocess.run(
+        ["make", "--dry-run", "BIN=/nowhere", f"--directory={ROOT}", "build"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "ansible-galaxy collection build" in done.stdout
+    assert "setup_host" not in done.stdout
+    assert "requirements-dev" not in done.stdout
+    archive = f"olap-partmove-{yaml.safe_load((ROOT / 'galaxy.yml').read_text())['version']}.tar.gz"
+    assert f"ansible-galaxy collection install build/dist/{archive}\n" in README
