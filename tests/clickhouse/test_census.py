@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,9 @@ def test_servers_are_asked_which_tables_they_have(
         table.fill(DAYS)
         client = connect(ensemble.connect_string)
         build_table(client, former)
+        # Files are as old as their newest change. Were that one of this table, nothing would have passed since.
+        time.sleep(0.01)
+        client.create("/later")
         # It ends the session of the replicas, too.
         client.stop()
         asked = f"127.0.0.1:{server.http_port}"
