@@ -40,7 +40,7 @@ options:
     default: []
   choices:
     description:
-      - Lists of values by name. A variable that is given has to have one of them. If it has not, its value is shown.
+      - Lists of values by name. A variable that is given has to have one of them; another value is shown.
     type: dict
     default: {}
   roles:
