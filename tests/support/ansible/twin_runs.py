@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from support.servers.modern.server import ModernShard
 from support.servers.zookeeper import Ensemble
 
-COLUMNS = "(day Date, id UInt32)"
+COLUMNS = "(day Date, id UInt32, v UInt32)"
 # Merged when it is told to, and not by itself; with what a lightweight update needs.
 _CLAUSES = (
     "PARTITION BY toYYYYMMDD(day) ORDER BY id SETTINGS max_replicated_merges_in_queue = 0,"
@@ -45,7 +45,7 @@ class TwinGround(NamedTuple):
 
     def insert(self, name: str, day: str, numbers: Sequence[int]) -> None:
         """Insert one part."""
-        rows = ", ".join(f"('{day[:4]}-{day[4:6]}-{day[6:]}', {number})" for number in numbers)
+        rows = ", ".join(f"('{day[:4]}-{day[4:6]}-{day[6:]}', {number}, 0)" for number in numbers)
         self.shard.servers[0].execute(f"INSERT INTO {name} VALUES {rows}")
 
     def path(self, name: str) -> str:
