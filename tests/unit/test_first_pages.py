@@ -165,6 +165,22 @@ def test_the_variables_of_readme_are_enough(variables: dict[str, Any], name: str
     assert all(variables.keys() & set(group) for group in given_as(needed.get("one_of", [])))
 
 
+def test_the_variables_for_cold_twins_are_those_of_roles_and_enough() -> None:
+    page = (ROOT / "docs" / "move-twins.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```yaml\n(separation: .*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    given: dict[str, Any] = yaml.safe_load(text)
+    known = {name for role in ("partition_classify", "partition_move") for name in specs(role)["options"]}
+    assert given.keys() - known == {"separation", "hot"}
+    separation = given["separation"]
+    for name in ("separate", "reheat"):
+        needed = needed_by(ROOT / "playbooks" / f"{name}.yml")
+        assert separation in needed["choices"]["separation"]
+        assert set(given_as(needed["needed"], separation=separation)) <= given.keys()
+        assert all(
+            given.keys() & set(group) for group in given_as(needed.get("one_of", []), separation=separation)
+        )
+
+
 def test_the_sign_of_the_patch_is_a_query(variables: dict[str, Any]) -> None:
     sign = variables["clickhouse_node_patched_sign"]
     assert re.fullmatch(r"SELECT [ -~]+", sign)

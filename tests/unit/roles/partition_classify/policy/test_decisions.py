@@ -262,7 +262,8 @@ CASES = {
     ),
     "patches of a partition are no partition of their own": Case(
         [
-            part("1", 9 * DAY), part("patch-0a1b-1", 2 * DAY), part("patch-0a1b-2", 8 * DAY), part("2", 9 * DAY),
+            part("1", 9 * DAY), part("2", 9 * DAY),
+            part("patch-0a1b-1", 2 * DAY), part("patch-0a1b-2", 8 * DAY),
         ],
         [
             Expected("1", "COLD", "pinned cold", "move"),

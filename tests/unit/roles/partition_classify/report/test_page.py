@@ -134,8 +134,8 @@ def test_page_says_what_could_go_by_either_way() -> None:
     hot = figures.hot
     ways = [share_text(each.znodes, hot.today.znodes) for each in (hot.one_part, hot.moved)]
     told = (
-        "By either way: with the patch {} can go now, and the rest after merges; to cold twins in an auxiliary"
-        " ensemble {} can, where several parts of a partition are no obstacle."
+        "By either way: with the patch {} can go now, and the rest after merges;"
+        " to cold twins in an auxiliary ensemble {} can, where several parts of a partition are no obstacle."
     )
     # As in a plan that is for cold twins.
     for each in (hot, replace(hot, now=hot.moved, gated=hot.gated - hot.gated)):
