@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The playbooks separate.yml and reheat.yml without a patch: from the classification to cold twins, and back."""
+"""The playbooks separate.yml and reheat.yml without a patch: from classification to cold twins, and back."""
 
 from __future__ import annotations
 
@@ -55,16 +55,8 @@ def classification(ground: TwinGround) -> dict[str, Any]:
     return {f"partition_classify_{name}": value for name, value in given.items()}
 
 
-def test_from_the_classification_to_the_twins_and_back(ground: TwinGround) -> None:
-    """Of one table everything old goes; rows of the other were updated in place, which has to be applied first."""
-    hits = ground.table({OLD: [[1, 2], [3]], LATER: [[4]], NEWEST: [[5]]})
-    visits = ground.table({OLD: [[6]], LATER: [[7]], NEWEST: [[8]]})
-    ground.shard.servers[0].execute(f"UPDATE {visits} SET v = 1 WHERE id = 6", enable_lightweight_update=1)
-    ground.shard.execute(f"SYSTEM SYNC REPLICA {visits}")
-    variables = {**classification(ground), "partition_move_create_twins": True}
-
-    planned = run(ground, "separate", variables, "--tags", "classify")
-    assert planned.status == 0, planned.output
+def check_plan(ground: TwinGround, hits: str, visits: str) -> None:
+    """Several parts are no obstacle; patches of rows that were updated in place are no partition."""
     _header, *lines = (ground.folder / "plan.jsonl").read_text().splitlines()
     rows = {(row["shard_path"], row["partition"]): row for row in map(json.loads, lines)}
     cold = {key for key, row in rows.items() if row["state"] == "COLD"}
@@ -74,6 +66,33 @@ def test_from_the_classification_to_the_twins_and_back(ground: TwinGround) -> No
     assert patch["reason"].startswith("patches of a lightweight update, which never move")
     figures = json.loads((ground.folder / "report" / "report.json").read_text())["hot"]
     assert (figures["now"]["partitions"], figures["one_part"]["partitions"]) == (4, 3)
+
+
+def check_way_back(ground: TwinGround, hits: str) -> None:
+    """All of a table that is in the twin comes back, once."""
+    variables = {"partition_move_shard_paths": [ground.path(hits)]}
+    foretold = run(ground, "reheat", variables, "--check")
+    assert changed(foretold) == 1
+    assert summary(foretold)[0].startswith("Would be brought back: 2 partitions, 3 parts, 4 rows, ")
+    assert ground.ids(hits) == [[5]] * 2
+    returned = run(ground, "reheat", variables)
+    assert changed(returned) == 1
+    assert summary(returned)[0].startswith("Brought back: 2 partitions, 3 parts, 4 rows, ")
+    assert (ground.ids(hits), ground.ids(f"{hits}_cold")) == ([[1, 2, 3, 4, 5]] * 2, [[]] * 2)
+    assert changed(run(ground, "reheat", variables)) == 0
+
+
+def test_from_the_classification_to_the_twins_and_back(ground: TwinGround) -> None:
+    """Of one table all that is old goes; of the other an update in place has to be applied first."""
+    hits = ground.table({OLD: [[1, 2], [3]], LATER: [[4]], NEWEST: [[5]]})
+    visits = ground.table({OLD: [[6]], LATER: [[7]], NEWEST: [[8]]})
+    ground.shard.servers[0].execute(f"UPDATE {visits} SET v = 1 WHERE id = 6", enable_lightweight_update=1)
+    ground.shard.execute(f"SYSTEM SYNC REPLICA {visits}")
+    variables = {**classification(ground), "partition_move_create_twins": True}
+
+    planned = run(ground, "separate", variables, "--tags", "classify")
+    assert planned.status == 0, planned.output
+    check_plan(ground, hits, visits)
     assert ground.has_table(f"{hits}_cold") == [False, False]
 
     checked = run(ground, "separate", variables, "--tags", "move", "--check")
@@ -92,14 +111,4 @@ def test_from_the_classification_to_the_twins_and_back(ground: TwinGround) -> No
     assert (ground.ids(hits), ground.ids(f"{hits}_cold")) == ([[5]] * 2, [[1, 2, 3, 4]] * 2)
     assert (ground.ids(visits), ground.ids(f"{visits}_cold")) == ([[6, 7, 8]] * 2, [[]] * 2)
     assert changed(run(ground, "separate", variables, "--tags", "move")) == 0
-
-    back = {"partition_move_shard_paths": [ground.path(hits)]}
-    foretold = run(ground, "reheat", back, "--check")
-    assert changed(foretold) == 1
-    assert summary(foretold)[0].startswith("Would be brought back: 2 partitions, 3 parts, 4 rows, ")
-    assert ground.ids(hits) == [[5]] * 2
-    returned = run(ground, "reheat", back)
-    assert changed(returned) == 1
-    assert summary(returned)[0].startswith("Brought back: 2 partitions, 3 parts, 4 rows, ")
-    assert (ground.ids(hits), ground.ids(f"{hits}_cold")) == ([[1, 2, 3, 4, 5]] * 2, [[]] * 2)
-    assert changed(run(ground, "reheat", back)) == 0
+    check_way_back(ground, hits)
