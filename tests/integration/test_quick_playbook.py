@@ -43,7 +43,7 @@ def play(program: Path, folder: Path) -> str:
 
 def test_a_module_is_packed_by_the_first_run_that_calls_it(tmp_path: Path) -> None:
     packed = tmp_path / "packed"
-    program = write_program(tmp_path / "programs", packed)
+    program = write_program(tmp_path / "programs", packed, Path(sys.executable))
     assert TOLD in play(program, tmp_path)
     (kept,) = (
         each for each in packed.iterdir() if "plugins.modules.part_info" in each.name and each.stat().st_size

@@ -110,7 +110,7 @@ def test_every_command_does_what_the_page_says(clickhouse: str, tmp_path: Path) 
     assert all(line in said for line in install.told), said
     assert len(steps) == 5
     # With what was installed, and none of the working folder.
-    quick_playbook.write_program(tmp_path / "programs", tmp_path / "packed")
+    quick_playbook.write_program(tmp_path / "programs", tmp_path / "packed", Path(sys.executable))
     interpreter = str(warm_interpreter.program(tmp_path / "collections"))
     with sandbox(tmp_path):
         for step in steps:

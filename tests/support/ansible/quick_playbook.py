@@ -42,18 +42,22 @@ run({packed!r})
 
 
 @cache
-def program() -> Path:
-    """Return the path of the program, for the collection of the working folder, until this process ends."""
+def program(other: Path | None = None) -> Path:
+    """Return the path of the program, for the collection of the working folder, until this process ends.
+
+    ``other`` is the Python of another ansible-core. Of that, nothing is kept for longer.
+    """
     folder = Path(tempfile.mkdtemp(prefix="programs-"))
     atexit.register(shutil.rmtree, folder)
-    return write_program(folder, packed_for(_ROOT / "plugins", _ROOT / "build" / "packed"))
+    packed = folder / "packed" if other else packed_for(_ROOT / "plugins", _ROOT / "build" / "packed")
+    return write_program(folder, packed, other or Path(sys.executable))
 
 
-def write_program(folder: Path, packed: Path) -> Path:
+def write_program(folder: Path, packed: Path, python: Path) -> Path:
     """Write it to a folder; ``packed`` is one for what it packs, of one collection and one Ansible."""
     folder.mkdir(exist_ok=True)
     path = folder / NAME
-    path.write_text(_PROGRAM.format(python=sys.executable, tests=str(_ROOT / "tests"), packed=str(packed)))
+    path.write_text(_PROGRAM.format(python=python, tests=str(_ROOT / "tests"), packed=str(packed)))
     path.chmod(0o755)
     return path
 
