@@ -56,9 +56,8 @@ def test_progress_is_shown_on_the_controller(pair: Pair, table: Table, slow_task
 
 def _daemon_runs_this_python() -> bool:
     command = shlex.join([sys.executable, "-c", "import kazoo"])
-    return (
-        os.geteuid() == 0 and not subprocess.run(["su", "-s", "/bin/sh", "daemon", "-c", command]).returncode
-    )
+    su = ["su", "-s", "/bin/sh", "daemon", "-c", command]
+    return os.geteuid() == 0 and subprocess.run(su, check=False).returncode == 0
 
 
 @pytest.mark.skipif(not _daemon_runs_this_python(), reason="another user cannot run this Python")
