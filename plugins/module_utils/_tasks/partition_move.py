@@ -26,6 +26,7 @@ from .._partmove.twin.run import TwinRun, TwinWorld
 from .._partmove.twin.servers import Side
 from .journal_file import told_run
 from .partition_move_result import TwinTally
+from .progress import Progress
 from .resources import LockOptions, Resources
 
 
@@ -61,7 +62,8 @@ class MovePartitions:
         journal = resources.open_journal()
         keeper = self._locks.keeper("partition_move", hot, None, resources.clock)
         world = TwinWorld(hot, resources.clock, journal, keeper, self._servers, resources.check_mode)
-        progress = resources.open_progress()
+        progress = resources.open_progress("partitions", "parts")
+        progress.expect(self._work.expected)
         shard_paths = self._work.shard_paths
         self._tally.expected = self._work.expected
         for row in self._work.other_rows():
@@ -69,10 +71,12 @@ class MovePartitions:
         work = {"state": self._state.value, "work": self._work.name, "shard_paths": len(shard_paths)}
         with told_run(journal, "partition_move", (hot, None), work, lambda: self.result()["counts"]):
             for shard_path in shard_paths:
-                self._move(world, shard_path)
-                progress.tell(f"{self._tally.summary(self._check_mode)}, done with {shard_path}")
+                partitions = self._move(world, shard_path, progress)
+                summary = self._tally.summary(self._check_mode)
+                progress.add(partitions, 0, f"{summary}, done with {shard_path}")
 
-    def _move(self, world: TwinWorld, shard_path: str) -> None:
+    def _move(self, world: TwinWorld, shard_path: str, progress: Progress) -> int:
+        """Returns how many partitions there were."""
         report = TwinReport(shard_path)
         run = TwinRun(world, self._destination, self._min_age, report)
         try:
@@ -80,12 +84,14 @@ class MovePartitions:
             if partitions is None:
                 partitions = run.find()
                 self._tally.expected += len(partitions)
+                progress.expect(len(partitions))
             try:
                 run.carry_out(partitions)
             except NoSuchTable as error:
                 # A table may be dropped after the plan was made.
                 refusal = Refusal(GateName.PARTITION_EXISTS, error.message, error.remedy)
                 report.deferred.update(dict.fromkeys(report.open(partitions), refusal))
+            return len(partitions)
         finally:
             self._tally.add(report)
             report.record_refusals(world.journal)
