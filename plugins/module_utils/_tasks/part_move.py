@@ -84,7 +84,7 @@ class MovePartitions:
         pace = resources.open_pace(self._pace, progress.announce)
         workers = workers_for(self._params["workers"], self._work.sizes())
         ending = threading.Event()
-        worlds = Worlds(hot, cold, partial(self._world, journal, pace), ending if workers > 1 else None)
+        worlds = Worlds((hot, cold), partial(self._world, journal, pace), ending if workers > 1 else None)
 
         def take(done: _Done) -> None:
             self._take(journal, done)
@@ -100,7 +100,8 @@ class MovePartitions:
                 ending=ending,
             )
 
-    def _world(self, journal: Journal, pace: Pace, hot: ZnodeStore, cold: ZnodeStore, clock: Clock) -> World:
+    def _world(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> World:
+        hot, cold = stores
         keeper = self._locks.keeper("part_move", hot, cold, clock)
         return World(hot, cold, clock, journal, keeper, self._readiness(hot, cold), self._servers, pace)
 
@@ -120,7 +121,7 @@ class MovePartitions:
             return AssumePatched()
         return LedgerReadiness(Ledger(hot, self._locks.root), ColdEnsemble.of(cold))
 
-    def _carry_out(self, worlds: Worlds, job: tuple[str, list[str] | None]) -> _Done:
+    def _carry_out(self, worlds: Worlds[World], job: tuple[str, list[str] | None]) -> _Done:
         """Work on one shard path; what that ends with is in the answer."""
         shard_path, partitions = job
         done = _Done(ShardReport(shard_path))
