@@ -14,14 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import PartMoveError
+from ..formats.layout import DEFAULT_ENSEMBLE
 from ..gates.gate import Refusal
 from ..gates.names import GateName
 from ..text import few
 from .record import contents
 from .servers import Parts, PartsOf, Side, TwinTable, TwinTables, Unrest
-
-DEFAULT_ENSEMBLE = "default"
-"""What servers call the ensemble of ``<zookeeper>``."""
 
 
 def servers_silent(error: PartMoveError) -> Refusal:
