@@ -135,7 +135,8 @@ findings:
       partition: "20191201"
       replica: ""
       kind: equal
-      means: both tables have it, each part of the table equals one of the twin, and no record tells of a clone
+      means: both tables have it, each part of the table equals one of the twin, and no record tells of a
+        clone
       parts: [20191201_0_5_2]
       reason: 1 of 1 parts of the table equal some of the twin
       way_out: If these are the same rows, give the statements told

@@ -192,6 +192,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("partition_merge", ensembles | asked | {"partitions": [{**place, "partition": SECOND}]}),
         Call("partition_move", turn | move),
         Call("cold_twin", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}, check_mode=True),
+        Call("twin_audit_info", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}),
     )
 
 
@@ -221,6 +222,7 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("partition_merge", {**both, "clickhouse": {}, "src": "/merges.sql"}),
         Call("partition_move", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
         Call("cold_twin", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
+        Call("twin_audit_info", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
     )
     assert {call.module for call in calls} == MODULES
 

@@ -51,7 +51,7 @@ def audit_twins(reader: TwinReader, shard_path: str) -> TwinAudit:
         unsound = {partition for (partition, _), verdict in verdicts.items() if not verdict.kind.is_sound}
         if unsound:
             reader.wait(_SECONDS_BETWEEN_LOOKS)
-            again = reader.read(shard_path, unsound)
+            again = reader.read(shard_path, None if look.tables is None else unsound)
             verdicts = _in_both(verdicts, judge(again))
     except (AccessDenied, FormatError) as error:
         return TwinAudit(shard_path, (), str(error))
@@ -63,12 +63,13 @@ def audit_twins(reader: TwinReader, shard_path: str) -> TwinAudit:
 def _in_both(first: Verdicts, second: Verdicts) -> dict[tuple[str, str], TwinVerdict]:
     """The verdicts of the first look, in place of those that are not sound what the second one says.
 
-    What only one of the looks found is left out unless it is sound.
+    Drift that only one of the looks found is left out. What the first one could not judge stays so where the
+    second one says nothing of it.
     """
-    kept = {place: verdict for place, verdict in first.items() if verdict.kind.is_sound}
+    kept = {place: verdict for place, verdict in first.items() if not verdict.kind.is_drift}
     told = {
         place: verdict
         for place, verdict in second.items()
-        if place not in kept and (place in first or not verdict.kind.is_drift)
+        if not (first[place].kind.is_sound if place in first else verdict.kind.is_drift)
     }
     return {**kept, **told}
