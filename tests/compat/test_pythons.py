@@ -114,7 +114,7 @@ def test_every_module(
 
     assert not [each["msg"] for each in results if each["failed"]]
     health, entered, repaired, restored, marked, ledger, checked, moved, *others = results
-    looked, audited, edited, journal, turn, census, merged, between_twins, twins = others
+    looked, audited, edited, journal, turn, census, merged, between_twins, twins, twins_audited = others
     assert table.path in [each["shard_path"] for each in health["replicas"]]
     assert [each["after"] for each in entered["replicas"]] == ["ready"]
     assert ledger["ready"]
@@ -140,6 +140,7 @@ def test_every_module(
     # This server has no second ensemble for tables.
     assert [each["gate"] for each in between_twins["deferred"]] == ["twin_ready"]
     assert [each["created"] for each in twins["twins"]] == [True]
+    assert (twins_audited["kinds"]["without_twin"], twins_audited["complete"]) == (1, True)
 
 
 def run_one_by_one(python: Path, folder: Path, calls: Iterable[Call]) -> list[dict[str, Any]]:
