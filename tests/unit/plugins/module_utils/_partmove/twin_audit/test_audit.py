@@ -75,6 +75,18 @@ def test_what_passes_between_two_looks_is_not_told(bench: TwinBench) -> None:
     assert servers.looks == 4
 
 
+def test_a_replica_is_told_only_where_both_looks_say_so(bench: TwinBench) -> None:
+    servers = MemoryWitnesses(bench.servers)
+    servers.lacking = ["r2"]
+    reader = reader_of(bench, servers)
+
+    def wait(_seconds: float) -> None:
+        servers.lacking = ["r1"]
+
+    reader.wait = wait  # type: ignore[method-assign]
+    assert kinds(audit_twins(reader, PATH)) == {}
+
+
 def test_what_is_sound_is_looked_at_once(bench: TwinBench) -> None:
     servers = MemoryWitnesses(bench.servers)
     assert kinds(audited(bench, servers)) == {DAY: TwinKind.HOT}
