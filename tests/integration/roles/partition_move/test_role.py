@@ -119,6 +119,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"plan": "/plan", "partitions": []}, "main", ONE_OF_THREE),
     ({"plan": "/plan", "hot": {}}, "main", "missing required arguments: hosts found in partition_move_hot"),
     ({"clickhouse": None}, "main", "partition_move_clickhouse"),
+    ({"plan": "/none", "create_twins": True}, "main", "/none: the plan file cannot be read"),
     ({"min_age": "soon"}, "look", "min_age"),
     ({"workers": 65}, "look", "workers"),
     ({"max_parts_per_second": -1}, "look", "max_parts_per_second"),
@@ -145,3 +146,5 @@ def test_variables_that_cannot_be(tmp_path: Path, hot: Ensemble) -> None:
     refusals = [line for line in run.output.splitlines() if line.startswith('    "msg": "refused: ')]
     for refusal, (_variables, _from, sentence) in zip(refusals, WRONG, strict=True):
         assert sentence in refusal
+    assert '"Nothing was moved. /none: the plan file cannot be read' in run.output
+    assert '"Twins could not be created. /none: the plan file cannot be read' in run.output
