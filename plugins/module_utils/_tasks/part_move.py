@@ -24,7 +24,6 @@ from .._partmove.lease.two_ensembles import check_invisible, check_unlike
 from .._partmove.ledger.entry import ColdEnsemble
 from .._partmove.ledger.ledger import Ledger, LedgerReadiness
 from .._partmove.move.events import record_refusals
-from .._partmove.move.portions import stages_of
 from .._partmove.move.report import ShardReport
 from .._partmove.move.run import World
 from .._partmove.move.to_cold import move_shard
@@ -34,6 +33,7 @@ from .._partmove.plan.origin import check_origin
 from .._partmove.shard.inventory import check_tables
 from .._partmove.text import parse_duration
 from .._partmove.tree.pace import Pace
+from .._partmove.tree.portions import stages_of
 from .._partmove.tree.ports import Clock, Journal, ZnodeReader, ZnodeStore
 from .journal_file import told_run
 from .pacing import PaceOptions
@@ -87,7 +87,7 @@ class MovePartitions:
         pace = resources.open_pace(self._pace, progress.announce)
         workers = workers_for(self._params["workers"], self._work.sizes())
         ending = threading.Event()
-        worlds = Worlds(hot, cold, partial(self._world, journal, pace), ending if workers > 1 else None)
+        worlds = Worlds((hot, cold), partial(self._world, journal, pace), ending if workers > 1 else None)
 
         def take(done: _Done) -> None:
             self._take(done)
@@ -103,7 +103,8 @@ class MovePartitions:
                 ending=ending,
             )
 
-    def _world(self, journal: Journal, pace: Pace, hot: ZnodeStore, cold: ZnodeStore, clock: Clock) -> World:
+    def _world(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> World:
+        hot, cold = stores
         keeper = self._locks.keeper("part_move", hot, cold, clock)
         return World(hot, cold, clock, journal, keeper, self._readiness(hot, cold), self._servers, pace)
 
@@ -123,7 +124,9 @@ class MovePartitions:
             return AssumePatched()
         return LedgerReadiness(Ledger(hot, self._locks.root), ColdEnsemble.of(cold))
 
-    def _carry_out(self, worlds: Worlds, progress: Progress, job: tuple[str, list[str] | None]) -> _Done:
+    def _carry_out(
+        self, worlds: Worlds[World], progress: Progress, job: tuple[str, list[str] | None]
+    ) -> _Done:
         """Work on one shard path; what that ends with is in the answer."""
         shard_path, partitions = job
         done = _Done(shard_path, MoveTally(self._params["max_listed"]))
@@ -139,7 +142,7 @@ class MovePartitions:
         return done
 
     def _carry_out_stage(
-        self, worlds: Worlds, progress: Progress, done: _Done, partitions: Sequence[str]
+        self, worlds: Worlds[World], progress: Progress, done: _Done, partitions: Sequence[str]
     ) -> None:
         """Work on so many partitions as fit into memory, and keep of them what is counted and listed.
 

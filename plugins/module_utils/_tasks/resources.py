@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -89,14 +89,19 @@ class Resources:
         return Progress(file, self.clock, things, pieces)
 
     def open_pace(
-        self, options: PaceOptions, tell: Callable[[str], object], *, members: bool = True
+        self,
+        options: PaceOptions,
+        tell: Callable[[str], object],
+        *,
+        ensembles: Sequence[str] = ("hot", "cold"),
+        members: bool = True,
     ) -> RunPace:
-        """How fast to work with hot and cold, both watched; ``tell`` gets a line where the run has to wait.
+        """How fast to work with the ensembles, each watched; ``tell`` gets a line where the run has to wait.
 
         members: whether to go by what the members say of themselves, too. Raises EnsembleError and its kin.
         """
         watches: list[Watch] = []
-        for name in ("hot", "cold") if options.max_latency else ():
+        for name in ensembles if options.max_latency else ():
             watch = self.open_watch(name, options.max_latency, members=members)
             watches.append(watch)
         return options.pace(watches, tell, check_mode=self.check_mode)

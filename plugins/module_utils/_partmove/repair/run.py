@@ -21,7 +21,7 @@ from ..audit.kind import Kind
 from ..errors import NoSuchTable, PartMoveError
 from ..formats.layout import ShardLayout
 from ..journal.events import Event
-from ..move.portions import portions_of
+from ..tree.portions import portions_of
 from ..tree.ports import Journal
 from .by_copies import adopt, rewrite
 from .by_registration import register
