@@ -16,7 +16,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PlanError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move import portions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
@@ -26,6 +25,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origi
     read_origin,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree import portions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import part_move
