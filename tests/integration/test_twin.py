@@ -395,6 +395,15 @@ def test_merges_that_a_killed_run_left_stopped_go_on(twin: Twin) -> None:
         assert [len(server.parts(table)) for server in twin.shard.servers] == [1, 1]
 
 
+def test_clones_that_are_merged_right_after_the_attach_are_known_again(twin: Twin) -> None:
+    twin.insert(1)
+    twin.insert(2)
+    report = twin.run_and_act("cold", lambda: optimize(twin, twin.cold))
+    assert {each.parts for each in report.moved.values()} == {2}, report
+    assert [len(server.parts(twin.cold)) for server in twin.shard.servers] == [1, 1]
+    assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[], []], [[1, 2], [1, 2]])
+
+
 def test_late_insert_right_after_the_attach_stays(twin: Twin) -> None:
     twin.insert(1)
     report = twin.run_and_act("cold", lambda: twin.insert(1))

@@ -115,22 +115,24 @@ class HttpTwinServers:
         names = both_tables(tables)
         rows = self._client_of(tables).rows(
             "SELECT table, partition_id, name, toString(rows), hash_of_all_files, hash_of_uncompressed_files,"
-            " toString(bytes_on_disk), disk_name, toString(toUnixTimestamp(modification_time))"
-            f" FROM system.parts WHERE active AND {names} AND partition_id IN {texts(partition_ids)}"
+            " toString(bytes_on_disk), disk_name, toString(toUnixTimestamp(modification_time)),"
+            " toString(active)"
+            f" FROM system.parts WHERE {names} AND partition_id IN {texts(partition_ids)}"
         )
-        found: dict[tuple[str, str], list[TwinPart]] = defaultdict(list)
-        for table, partition_id, name, count, files, data, size, disk, modified in rows:
-            if not files or not data:
+        found: dict[tuple[str, str, bool], list[TwinPart]] = defaultdict(list)
+        for table, partition_id, name, count, files, data, size, disk, modified, active in rows:
+            is_active = bool(int(active))
+            if is_active and not (files and data):
                 raise PartMoveError(
                     f"{tables.server} does not tell the hashes of part {name} of {table}",
                     remedy="See whether the part is broken, and run again",
                 )
             content = Content(int(count), files.lower(), data.lower())
             part = TwinPart(name, content, int(size), disk, float(modified))
-            found[table, partition_id].append(part)
-        hot, cold = tables.hot.name, tables.cold.name
+            found[table, partition_id, is_active].append(part)
+        kinds = [(side, active) for active in (True, False) for side in (tables.hot.name, tables.cold.name)]
         return {
-            each: PartsOf(tuple(sorted(found[hot, each])), tuple(sorted(found[cold, each])))
+            each: PartsOf(*(tuple(sorted(found[name, each, active])) for name, active in kinds))
             for each in partition_ids
         }
 

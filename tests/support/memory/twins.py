@@ -61,6 +61,8 @@ class ModelTable:
     blocks: dict[Content, int] = field(default_factory=dict)
     """What an ATTACH has cloned, and the number that it got."""
     last_block: int = 0
+    past: dict[tuple[int, int, int], Rows] = field(default_factory=dict)
+    """Parts that were merged or dropped, as long as they are shown."""
     late_on_r2: set[tuple[int, int, int]] = field(default_factory=set)
     """Parts that the second replica has still to fetch."""
 
@@ -81,7 +83,7 @@ class ModelTable:
         key = next((key for key in self.parts if name_of(key) == name), None)
         if key is None:
             return False
-        del self.parts[key]
+        self.past[key] = self.parts.pop(key)
         self.blocks = {each: block for each, block in self.blocks.items() if not key[0] <= block <= key[1]}
         return True
 
@@ -92,12 +94,18 @@ class ModelTable:
         keys = sorted(self.parts)
         rows = tuple(row for key in keys for row in self.parts[key])
         level = max(level for _first, _last, level in keys) + 1
+        self.past.update(self.parts)
         self.parts = {(keys[0][0], max(last for _first, last, _level in keys), level): rows}
 
     def shown(self, *, behind: bool = False) -> tuple[TwinPart, ...]:
         """What system.parts has of it; ``behind`` without what is still to be fetched."""
         keys = [key for key in self.parts if not (behind and key in self.late_on_r2)]
         return tuple(TwinPart(name_of(key), content_of(self.parts[key]), 100, "default") for key in keys)
+
+    @property
+    def shown_past(self) -> tuple[TwinPart, ...]:
+        """What system.parts has of it besides."""
+        return tuple(TwinPart(name_of(key), content_of(rows)) for key, rows in sorted(self.past.items()))
 
     @property
     def rows(self) -> Counter[str]:
@@ -180,8 +188,9 @@ class ModelServers:
             )
             for side in Side
         )
+        past = (self.twins.tables[side].shown_past for side in Side)
         nothing = PartsOf((), ())
-        return {each: PartsOf(hot, cold) if each == DAY else nothing for each in partition_ids}
+        return {each: PartsOf(hot, cold, *past) if each == DAY else nothing for each in partition_ids}
 
     def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
         """As TwinServers says."""

@@ -116,10 +116,17 @@ class PartsOf(NamedTuple):
 
     hot: Parts
     cold: Parts
+    hot_past: Parts = ()
+    """Parts that are not active any more, as long as the server shows them."""
+    cold_past: Parts = ()
 
     def on(self, side: Side) -> Parts:
         """Those of the table of that side."""
         return self.hot if side is Side.HOT else self.cold
+
+    def past(self, side: Side) -> Parts:
+        """Those of the table of that side that are not active any more."""
+        return self.hot_past if side is Side.HOT else self.cold_past
 
 
 class TwinServers(Protocol):
