@@ -147,6 +147,21 @@ class HttpTwinServers:
         """As TwinServers says."""
         return read_unrest(self._client_of(tables), tables, partition_ids)
 
+    def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
+        """As TwinServers says; rows that a policy or a mask hides are not in it."""
+        table, client = tables.on(side), self._client_of(tables)
+        columns = client.rows(
+            f"SELECT name FROM system.columns WHERE {one_table(table)}"
+            " AND default_kind NOT IN ('ALIAS', 'EPHEMERAL') ORDER BY position"
+        )
+        # A hash of values would be NULL where one of them is.
+        row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
+        ((count, total),) = client.rows(
+            f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {sql_name(table)}"
+            f" WHERE _part IN {texts(parts)}"
+        )
+        return f"{count} rows {total}"
+
     def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
         """As TwinServers says; any error but those of which it is known tells nothing of what was done."""
         to, of = tables.on(destination), tables.on(destination.other)

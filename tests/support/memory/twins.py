@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
@@ -168,6 +169,8 @@ class ModelServers:
         """What is different about the tables that servers tell of."""
         self.unrests: Mapping[str, Unrest] = {}
         """What goes on on a replica."""
+        self.rotten: set[tuple[str, Side]] = set()
+        """Replicas and tables that read other rows than their hashes say."""
         self.modified = 0.0
         self.now = 1_000_000.0
         self.statements: list[str] = []
@@ -202,6 +205,13 @@ class ModelServers:
         self._step("unrest")
         quiet = Unrest((), {}, {"default": 1_000}, self.now)
         return self.unrests.get(tables.replica.name, quiet)
+
+    def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
+        """As TwinServers says."""
+        self._step(f"checksum {side.value} of {tables.replica.name}")
+        table = self.twins.tables[side].parts
+        rows = sorted(row for key, part in table.items() if name_of(key) in parts for row in part)
+        return f"{rows}{' rotten' if (tables.replica.name, side) in self.rotten else ''}"
 
     def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
         """As TwinServers says."""
@@ -274,22 +284,22 @@ class TwinBench:
         destination: Side,
         script: Script | None = None,
         *,
-        min_age: float = 0.0,
-        stop_merges: bool = False,
         pace: Pace | None = None,
         dry: bool = False,
         partitions: Iterable[str] = (DAY,),
         report: TwinReport | None = None,
+        **options: Any,
     ) -> TwinReport:
         """One run, in a session of its own, which ends with it."""
         report = report or TwinReport(PATH)
+        given = TwinOptions()._replace(**options)
         self.servers.script = script or Script()
         session = self.hot.open()
         store: ZnodeStore = WatchedStore(session, self.servers.script, _NoWatch())  # type: ignore[arg-type]
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
         world = TwinWorld(store, self.clock, self.journal, leases, self.servers, pace or Unhurried(), dry)
         try:
-            TwinRun(world, destination, TwinOptions(min_age, stop_merges), report).carry_out(list(partitions))
+            TwinRun(world, destination, given, report).carry_out(list(partitions))
         finally:
             session.expire()
         return report

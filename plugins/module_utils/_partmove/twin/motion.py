@@ -53,7 +53,7 @@ from .refusals import Refused, keeps_changing, nowhere, too_large
 from .removal import drop_recorded, go_on_undoing, release, undo_attach
 from .report import MovedTwin, TwinReport
 from .servers import PartsOf, Side, Unrest
-from .state import TwinState, clones_of, is_stale, with_record, without_record
+from .state import TwinState, clones_of, is_stale, new_in, unlike_rows, with_record, without_record
 
 ROUNDS = 3
 """How often a partition that changed meanwhile is recorded and attached again."""
@@ -209,10 +209,15 @@ class Motion:
         """Clone, compare on every replica, and record the clones; undo what is not as it must be."""
         partition, record = self._partition, kept.record
         partition.tell(Event.ATTACHING, state=record.destination.value.upper(), parts=sorted(record.parts))
+        # Before the rows are there twice, as reading them all may take long.
+        sums = partition.checksums(record.destination.other, sorted(record.parts))
         began = self._shard.clock.now()
         problem = partition.attach(record.destination)
         there = partition.look()[0]
         clones = clones_of(record, there, self._id)
+        if not isinstance(clones, str):
+            sums += partition.checksums(record.destination, [part.name for part in new_in(record, there)])
+            clones = unlike_rows(sums) or clones
         if not isinstance(clones, str):
             self._attached_at = began
             partition.replace(kept, record._replace(clones=clones))

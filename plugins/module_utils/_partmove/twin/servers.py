@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 
@@ -109,6 +110,8 @@ class Unrest(NamedTuple):
     """Disk → bytes that may still be written to it."""
     now: float
     """What the clock of the server says, in seconds since 1970."""
+    no_links: Mapping[str, str] = MappingProxyType({})
+    """Disk → why no hard links are made on it, for people; "" in place of a disk for what holds for each."""
 
 
 class PartsOf(NamedTuple):
@@ -143,6 +146,9 @@ class TwinServers(Protocol):
 
     def unrest(self, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
         """What goes on in the two tables."""
+
+    def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
+        """The checksum of all rows that the replica reads of these active parts, in whatever order."""
 
     def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
         """Clone what the source has of the partition into the destination, on all replicas.

@@ -10,7 +10,7 @@ All of this is about one partition of which the replicas have equal parts; where
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -129,6 +129,16 @@ def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[
         missing, besides = sum((wanted - came).values()), sum((came - wanted).values())
         return f"of {len(record.parts)} parts {missing} were not cloned, and {besides} others came"
     return {name: clones[content].pop(0) for name, content in sorted(record.parts.items())}
+
+
+def unlike_rows(checksums: Sequence[str]) -> str:
+    """Why rows are not the same in all places that these are of; empty where they are, or were not read."""
+    if len(set(checksums)) <= 1:
+        return ""
+    return (
+        f"files have the same hashes, but not all replicas read the same rows from both tables"
+        f" (checksums {', '.join(checksums)}, of the source first)"
+    )
 
 
 def is_stale(record: TwinRecord, parts: PartsOf) -> bool:

@@ -57,6 +57,7 @@ def test_and_in_what_was_merged_again() -> None:
         (parts(b4_7_1="xabcd"), (*CLONES, *HELD)),
         (parts(b5_8_1="abcde"), (*CLONES, *parts(b8_8_0="e"))),
         (parts(b5_8_1="abcde"), CLONES),
+        (parts(b5_8_1="abde"), CLONES),
         # A mutation made other rows of them.
         (parts(b5_7_1_8="abcd"), CLONES),
         # Two parts are said to have been in the same block.
