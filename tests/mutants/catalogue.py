@@ -34,6 +34,7 @@ from mutants import (
     state,
     tree,
     twin,
+    twin_audit,
 )
 from mutants.mutant import Mutant
 
@@ -53,6 +54,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *move_aftermath.MUTANTS,
     *state.MUTANTS,
     *twin.MUTANTS,
+    *twin_audit.MUTANTS,
     *shard_fence.MUTANTS,
     *shard_facts.MUTANTS,
     *gates_shard.MUTANTS,

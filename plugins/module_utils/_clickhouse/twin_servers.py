@@ -21,6 +21,7 @@ from .._partmove.twin.servers import (
     TwinTables,
     Unrest,
 )
+from .auxiliary import tells_ensembles
 from .client import ClickHouseClient, QueryRefused, identifier, literal
 from .options import ClickHouseOptions
 from .replica_table import ReplicaClients
@@ -202,13 +203,9 @@ class HttpTwinServers:
         return self._clients.of(tables.hot.path, replica.name, replica.host)
 
     def _tells_ensembles(self, client: ClickHouseClient) -> bool:
-        """Whether the version has the name of the ensemble in system.replicas, as from 23.5 on."""
+        """Whether system.replicas has the name of the ensemble, which each server is asked once."""
         if client.label not in self._names_ensembles:
-            rows = client.rows(
-                "SELECT name FROM system.columns WHERE database = 'system' AND table = 'replicas'"
-                " AND name = 'zookeeper_name'"
-            )
-            self._names_ensembles[client.label] = bool(rows)
+            self._names_ensembles[client.label] = tells_ensembles(client)
         return self._names_ensembles[client.label]
 
     def _table(self, client: ClickHouseClient, database: str, name: str) -> TwinTable:

@@ -32,6 +32,7 @@ from .._partmove.twin.servers import Side
 from .journal_file import told_run
 from .pacing import PaceOptions
 from .partition_move_result import TwinTally
+from .progress import Progress
 from .resources import LockOptions, Resources
 from .workers import work_in_order, workers_for
 from .worlds import Worlds
@@ -70,7 +71,8 @@ class MovePartitions:
         hot = resources.open_ensemble("hot")
         self._work.check_cluster(hot)
         journal = resources.open_journal()
-        progress = resources.open_progress()
+        progress = resources.open_progress("partitions", "parts")
+        progress.expect(self._work.expected)
         # Nobody but the servers speaks with the auxiliary ensemble.
         pace = resources.open_pace(self._pace, progress.announce, ensembles=("hot",))
         workers = workers_for(self._workers, self._work.sizes())
@@ -83,36 +85,43 @@ class MovePartitions:
 
         def take(done: _Done) -> None:
             self._take(journal, done)
-            progress.tell(f"{self._tally.summary(self._check_mode)}, done with {done.report.shard_path}")
+            summary = self._tally.summary(self._check_mode)
+            progress.add(done.partitions, 0, f"{summary}, done with {done.report.shard_path}")
 
         work = {"state": self._state.value, "work": self._work.name, "shard_paths": len(shard_paths)}
         with told_run(journal, "partition_move", (hot, None), work, lambda: self.result()["counts"]):
             # Here, as a plan file is read by one thread only.
             jobs = ((path, self._work.partitions(path)) for path in shard_paths)
-            work_in_order(jobs, partial(self._move, worlds), take, workers=workers, ending=ending)
+            work_in_order(jobs, partial(self._move, worlds, progress), take, workers=workers, ending=ending)
 
     def _world(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> TwinWorld:
         (hot,) = stores
         keeper = self._locks.keeper("partition_move", hot, None, clock)
         return TwinWorld(hot, clock, journal, keeper, self._servers, pace, self._check_mode)
 
-    def _move(self, worlds: Worlds[TwinWorld], job: tuple[str, list[str] | None]) -> _Done:
+    def _move(
+        self, worlds: Worlds[TwinWorld], progress: Progress, job: tuple[str, list[str] | None]
+    ) -> _Done:
         """Work on one shard path; what that ends with is in the answer."""
         shard_path, partitions = job
         done = _Done(TwinReport(shard_path))
         try:
             with worlds.one() as world:
-                self._carry_out(world, done, partitions)
+                self._carry_out(world, progress, done, partitions)
         except BaseException as error:  # noqa: BLE001 - it is raised again where the report is taken
             done.error = error
         return done
 
-    def _carry_out(self, world: TwinWorld, done: _Done, partitions: list[str] | None) -> None:
+    def _carry_out(
+        self, world: TwinWorld, progress: Progress, done: _Done, partitions: list[str] | None
+    ) -> None:
         report = done.report
         run = TwinRun(world, self._destination, self._options, report)
         if partitions is None:
             partitions = run.find()
             done.found = len(partitions)
+            progress.expect(done.found)
+        done.partitions = len(partitions)
         try:
             run.carry_out(partitions)
         except NoSuchTable as error:
@@ -138,6 +147,8 @@ class _Done:
     report: TwinReport
     found: int = 0
     """How many partitions were found to be moved, where a whole shard path was given."""
+    partitions: int = 0
+    """How many partitions there are to move, found or given."""
     error: BaseException | None = None
     """What ended the run."""
 

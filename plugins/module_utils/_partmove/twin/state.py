@@ -67,7 +67,7 @@ class _Place(Enum):
 def with_record(record: TwinRecord, parts: PartsOf, partition_id: str) -> Found:
     """The state of a partition that a run has begun to move."""
     if not record.is_verified:
-        return Found(TwinState.UNDOING if record.undoing else TwinState.RECORDED)
+        return _not_verified(record, parts, partition_id)
     source = _Active(parts.on(record.destination.other), partition_id)
     destination = _Active(parts.on(record.destination), partition_id)
     names: dict[_Place, list[str]] = {place: [] for place in _Place}
@@ -88,6 +88,16 @@ def with_record(record: TwinRecord, parts: PartsOf, partition_id: str) -> Found:
         return Found(TwinState.DROPPED)
     state = TwinState.DROPPED_PARTLY if names[_Place.GONE] else TwinState.ATTACHED
     return Found(state, parts=tuple(waiting))
+
+
+def _not_verified(record: TwinRecord, parts: PartsOf, partition_id: str) -> Found:
+    if not record.undoing:
+        return Found(TwinState.RECORDED)
+    left = left_to_undo(record, parts, partition_id)
+    # In the twin, which nobody inserts into, what came can be compared anew.
+    if isinstance(left, str) and record.destination is Side.HOT:
+        return Found(TwinState.UNKNOWN, left)
+    return Found(TwinState.UNDOING)
 
 
 def _place_of(name: str, record: TwinRecord, source: _Active) -> _Place | str:

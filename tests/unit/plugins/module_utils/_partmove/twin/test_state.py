@@ -20,6 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.state
     TwinState,
     clones_of,
     is_stale,
+    left_to_undo,
     undoing,
     with_record,
     without_record,
@@ -125,6 +126,16 @@ def test_a_merge_of_clones_is_undone_only_where_the_source_has_all_of_them(
     assert found.state is (TwinState.MERGED if release else TwinState.UNKNOWN), found
     assert found.parts == tuple(name(each) for each in release.split())
     assert found.undo == tuple(name(each) for each in undo.split())
+
+
+@pytest.mark.parametrize("to", list(Side))
+def test_an_undo_that_was_begun_is_ended_or_left_to_a_person(to: Side) -> None:
+    begun = record(to)._replace(undoing=(name("5_5_0"), name("6_6_0")))
+    assert with_record(begun, between(ONE, BOTH, to), DAY).state is TwinState.UNDOING
+    assert left_to_undo(begun, between(ONE, (*HELD, CLONES[1]), to), DAY) == [name("6_6_0")]
+    assert left_to_undo(begun, between(ONE, HELD, to), DAY) == []
+    found = with_record(begun, between(ONE, (*HELD, *parts(b6_7_1="cd")), to), DAY)
+    assert found.state is (TwinState.UNKNOWN if to is Side.HOT else TwinState.UNDOING)
 
 
 def test_what_was_about_to_be_undone_is_gone_on_purpose() -> None:
