@@ -413,8 +413,9 @@ def test_auxiliary_ensemble_that_is_down_defers_at_any_step(own: Twin, cold: Ens
         cold.heal()
 
         def is_there() -> bool:
-            query = f"SELECT toString(is_readonly) FROM system.replicas WHERE table = '{own.cold}'"
-            return [each.value(query) for each in own.shard.servers] == ["0", "0"]
+            told = "SELECT toString(is_readonly), toString(active_replicas) FROM system.replicas"
+            states = [each.query(f"{told} WHERE table = '{own.cold}'") for each in own.shard.servers]
+            return states == [[("0", "2")]] * 2
 
         wait_for(is_there)
     wait_for(lambda: not own.call("cold")["counts"]["deferred"])
