@@ -169,6 +169,18 @@ class HttpTwinServers:
             return False
         return True
 
+    def stop_merges(self, tables: TwinTables) -> None:
+        """As TwinServers says."""
+        self._tell_merges(tables, "STOP")
+
+    def start_merges(self, tables: TwinTables) -> None:
+        """As TwinServers says."""
+        self._tell_merges(tables, "START")
+
+    def _tell_merges(self, tables: TwinTables, verb: str) -> None:
+        for table in (tables.hot, tables.cold):
+            self._client_of(tables).execute(f"SYSTEM {verb} MERGES {sql_name(table)}")
+
     def _client_of(self, tables: TwinTables) -> ClickHouseClient:
         replica = tables.replica
         return self._clients.of(tables.hot.path, replica.name, replica.host)

@@ -24,7 +24,7 @@ from ..aligned import aligned
 from ..envelope import Envelope
 from ..errors import EnsembleError, LeaseLost
 from ..lease.lease import Lease, raise_if_lease_lost
-from ..records import COUNT, TEXT, Record, Unfit, Value, list_of, mapping_of, word_of
+from ..records import COUNT, FLAG, TEXT, Record, Unfit, Value, list_of, mapping_of, word_of
 from ..tree.paths import ensure_path, refuse_unwritable
 from ..tree.ports import ZnodeReader, ZnodeStore
 from ..tree.znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
@@ -58,6 +58,7 @@ _RECORD = Record(
         "dropping": list_of(TEXT),
         "began": COUNT,
     },
+    {"merges_stopped": FLAG},
     remedy=_REMEDY,
 )
 
@@ -80,6 +81,8 @@ class TwinRecord(NamedTuple):
     """The parts of the source of which a DROP PART was given, or was about to be."""
     began: int
     """When the first statement was about to be given, in milliseconds since 1970."""
+    merges_stopped: bool = False
+    """Whether merges of both tables may be stopped because of it, on any replica."""
 
     @property
     def is_verified(self) -> bool:
