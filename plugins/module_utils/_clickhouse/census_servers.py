@@ -15,8 +15,7 @@ from .client import ClickHouseClient
 
 # Most of them answer at once; those that do not are waited for side by side.
 _AT_ONCE = 16
-# Other columns of the table would each cost a look into ZooKeeper. Tables of all ensembles are asked for: a census
-# may be one of an auxiliary ensemble.
+# Other columns of the table would each cost a look into ZooKeeper.
 _REPLICAS = "SELECT zookeeper_path, replica_name FROM system.replicas"
 
 

@@ -75,7 +75,9 @@ def test_what_passes_between_two_looks_is_not_told(bench: TwinBench) -> None:
     assert servers.looks == 4
 
 
-def test_a_replica_is_told_only_where_both_looks_say_so(bench: TwinBench) -> None:
+def test_a_replica_is_told_only_where_both_looks_say_so(
+    bench: TwinBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     servers = MemoryWitnesses(bench.servers)
     servers.lacking = ["r2"]
     reader = reader_of(bench, servers)
@@ -83,7 +85,7 @@ def test_a_replica_is_told_only_where_both_looks_say_so(bench: TwinBench) -> Non
     def wait(_seconds: float) -> None:
         servers.lacking = ["r1"]
 
-    reader.wait = wait  # type: ignore[method-assign]
+    monkeypatch.setattr(reader, "wait", wait)
     assert kinds(audit_twins(reader, PATH)) == {}
 
 
