@@ -124,8 +124,10 @@ MUTANTS = (
     Mutant(
         "the record is removed before merges go on",
         _MERGES,
-        "    if kept.record.merges_stopped:\n        _let_merge(partition.shard)\n    partition.remove(kept)\n",
-        "    partition.remove(kept)\n    if kept.record.merges_stopped:\n        _let_merge(partition.shard)\n",
+        "    if kept.record.merges_stopped:\n        _let_merge(partition.shard)\n"
+        "    partition.remove(kept)\n",
+        "    partition.remove(kept)\n"
+        "    if kept.record.merges_stopped:\n        _let_merge(partition.shard)\n",
         ("twin/test_merges.py::test_after_a_run_that_was_killed_the_next_one_starts_them",),
     ),
     Mutant(
