@@ -112,6 +112,9 @@ def test_every_module(
     else:
         results = run_one_by_one(python, tmp_path, calls)
 
+    *results, table_moved = results
+    # This server knows no databases whose tables can be exchanged.
+    assert "is of the engine Ordinary" in table_moved["msg"]
     assert not [each["msg"] for each in results if each["failed"]]
     health, entered, repaired, restored, marked, ledger, checked, moved, *others = results
     looked, audited, edited, journal, turn, census, merged, between_twins, twins = others
@@ -192,6 +195,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("partition_merge", ensembles | asked | {"partitions": [{**place, "partition": SECOND}]}),
         Call("partition_move", turn | move),
         Call("cold_twin", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}, check_mode=True),
+        Call("table_move", {**turn, "shard_paths": [table.path], **asked}, check_mode=True),
     )
 
 
@@ -221,6 +225,7 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("partition_merge", {**both, "clickhouse": {}, "src": "/merges.sql"}),
         Call("partition_move", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
         Call("cold_twin", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
+        Call("table_move", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
     )
     assert {call.module for call in calls} == MODULES
 

@@ -64,11 +64,12 @@ def _unlike(shard_path: str, found: Sequence[TwinTables]) -> Refusal | None:
     first = found[0]
     for tables in found:
         hot, cold = tables.hot, tables.cold
+        home, away = tables.on(tables.home), tables.on(tables.home.other)
         problem = ""
-        if hot.ensemble != DEFAULT_ENSEMBLE or hot.path != shard_path:
-            problem = f"{hot} is at {hot.place}, and not at {shard_path} of the default ensemble"
-        elif cold.ensemble == DEFAULT_ENSEMBLE:
-            problem = f"{cold} is in the default ensemble, and not in an auxiliary one"
+        if home.ensemble != DEFAULT_ENSEMBLE or home.path != shard_path:
+            problem = f"{home} is at {home.place}, and not at {shard_path} of the default ensemble"
+        elif away.ensemble == DEFAULT_ENSEMBLE:
+            problem = f"{away} is in the default ensemble, and not in an auxiliary one"
         elif cold.place != first.cold.place:
             problem = f"{cold} is at {cold.place}, and at {first.cold.place} on {first.server}"
         elif hot.definition != cold.definition:
