@@ -112,9 +112,9 @@ def test_every_module(
     else:
         results = run_one_by_one(python, tmp_path, calls)
 
-    *results, table_moved = results
-    # This server knows no databases whose tables can be exchanged.
-    assert "is of the engine Ordinary" in table_moved["msg"]
+    # This server knows no databases whose tables can be exchanged, and has no twin.
+    refused = [results.pop()["msg"] for _ in range(2)]
+    assert ["has no twin of" in refused[0], "is of the engine Ordinary" in refused[1]] == [True, True]
     assert not [each["msg"] for each in results if each["failed"]]
     health, entered, repaired, restored, marked, ledger, checked, moved, *others = results
     looked, audited, edited, journal, turn, census, merged, between_twins, twins = others
@@ -196,6 +196,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("partition_move", turn | move),
         Call("cold_twin", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}, check_mode=True),
         Call("table_move", {**turn, "shard_paths": [table.path], **asked}, check_mode=True),
+        Call("reading_table", {**turn, "shard_paths": [table.path], **asked}, check_mode=True),
     )
 
 
@@ -226,6 +227,7 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("partition_move", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
         Call("cold_twin", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
         Call("table_move", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
+        Call("reading_table", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
     )
     assert {call.module for call in calls} == MODULES
 

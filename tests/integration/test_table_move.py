@@ -207,14 +207,14 @@ def test_runs_that_are_killed_at_any_statement_are_taken_up(
 ) -> None:
     """ATTACH and DROP PART, the exchange of each replica, and the same for what came between."""
     place.insert(1)
-    for number in range(8):
+    for number, (statements, given) in enumerate([(0, False), (1, True), (2, True), (3, False)]):
         state, ensemble = (("cold", "cold"), ("hot", "default"))[number % 2]
-        with pytest.raises(Killed), dying(monkeypatch, number // 2, given=(number + number // 2) % 2 == 1):
+        with pytest.raises(Killed), dying(monkeypatch, statements, given=given):
             place.run_here(state)
         # By the name, which is that of different tables where one has exchanged only.
         place.insert(10 * number + 10, on=0)
         place.insert(10 * number + 11, on=1)
-        with suppress(Killed), dying(monkeypatch, number, given=(number + number // 2) % 2 == 0):
+        with suppress(Killed), dying(monkeypatch, 3 - number // 2, given=not given):
             place.run_here(state)
         place.run_here(state)
         assert place.is_at(ensemble), (number, place.where())
@@ -238,14 +238,12 @@ def test_a_run_that_was_killed_goes_back_from_there(place: Place, monkeypatch: p
     assert place.is_at("default")
 
 
-@pytest.mark.parametrize("moment", ["before", "during"])
 def test_a_server_that_is_killed_at_its_exchange(
     start_modern: ModernShardMaker,
     hot: Ensemble,
     cold: Ensemble,
     base: str,
     monkeypatch: pytest.MonkeyPatch,
-    moment: str,
 ) -> None:
     auxiliary = {"cold": ZooKeeperSource(cold.connect_string)}
     place = Place(start_modern(ZooKeeperSource(hot.connect_string), auxiliary), hot, base)
@@ -259,8 +257,6 @@ def test_a_server_that_is_killed_at_its_exchange(
             return
         killer = threading.Thread(target=second.kill)
         killer.start()
-        if moment == "before":
-            killer.join()
         exchange(servers, pair)
         killer.join()
 

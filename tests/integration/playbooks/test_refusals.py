@@ -105,10 +105,11 @@ def test_all_variables_that_are_missing_are_told_at_once(tmp_path: Path) -> None
     assert done.output.count("TASK [") == 1
 
 
-def test_a_whole_table_needs_its_paths(tmp_path: Path) -> None:
-    done = run(tmp_path, "move_table", ENSEMBLES)
+@pytest.mark.parametrize("name", ["move_table", "read_both"])
+def test_a_whole_table_needs_its_paths(tmp_path: Path, name: str) -> None:
+    done = run(tmp_path, name, ENSEMBLES)
     assert done.status != 0
-    assert "part_move_clickhouse and move_table_shard_paths are not given" in done.output
+    assert f"part_move_clickhouse and {name}_shard_paths are not given" in done.output
     assert done.output.count("TASK [") == 1
 
 

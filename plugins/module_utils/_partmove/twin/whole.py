@@ -48,7 +48,7 @@ from .pair import (
     refuse_databases,
     refuse_pairs,
 )
-from .record import Records
+from .record import Records, refuse_records
 from .report import TwinReport
 from .run import TwinRun, TwinWorld, read_replicas
 from .servers import Side
@@ -210,7 +210,9 @@ class WholeTable:
 
     def _exchange_all(self, lease: Lease | None) -> None:
         """Exchange on one replica after the other; ``lease`` is None in check mode."""
-        self._refuse_records()
+        if lease is not None:
+            records = Records(self._world.hot, self._world.leases.root, self._path)
+            refuse_records(records, self._path)
         pairs = self._pairs()
         self._name(refuse_pairs(self._path, pairs, self._twin))
         for pair in pairs:
@@ -252,16 +254,6 @@ class WholeTable:
             remedy="Nothing is lost, and inserts go to both tables meanwhile. Run again when the server"
             " answers, which goes on from here, or with the other state, which goes back",
         )
-
-    def _refuse_records(self) -> None:
-        records = Records(self._world.hot, self._world.leases.root, self._path)
-        partitions = records.partition_ids()
-        if partitions and not self._world.dry:
-            raise PartMoveError(
-                f"The names of {self.report.name} and its twin are not exchanged, as partition"
-                f" {partitions[0]} of {self._path} is between the two, says {records.path(partitions[0])}",
-                remedy="Run again, which ends its move; partition_move tells why where that does not",
-            )
 
     def _find(self) -> list[Found]:
         replicas = read_replicas(self._world.hot, self._path)

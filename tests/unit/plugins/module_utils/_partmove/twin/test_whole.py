@@ -124,7 +124,8 @@ def test_names_stay_while_a_partition_is_between_the_tables(bench: PairBench) ->
     whole = bench.whole(Side.COLD)
     assert whole.look()
     with pytest.raises(
-        PartMoveError, match=f"as partition {DAY} of {PATH} is between the two, says /partmove/"
+        PartMoveError,
+        match=f"{PATH} and its twin are not exchanged, as partition {DAY} is between the two, says /partmove",
     ):
         whole.exchange()
     assert set(bench.pairs.at.values()) == {Side.HOT}
