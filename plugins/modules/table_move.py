@@ -32,7 +32,7 @@ notes:
   - The old table is never dropped. Drop it once RV(tables[].left_parts) and RV(tables[].older_inserts) are 0
     on every replica and there is no need to go back.
   - The user of O(clickhouse) has to be allowed to C(CREATE), C(DROP), C(ALTER), C(SELECT) and C(INSERT) both
-    tables, and to read the database C(system).
+    tables, with O(stop_merges=true) to C(SYSTEM MERGES), and to read the database C(system).
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
@@ -91,6 +91,13 @@ options:
         seconds or with a unit, such as V(36h) or V(7d). Younger ones are moved after it.
     type: str
     default: 1d
+  stop_merges:
+    description:
+      - Whether to stop merges and mutations of both tables while a partition is in both of them, as
+        M(olap.partmove.partition_move) does.
+      - It is for tables that get inserts all the time.
+    type: bool
+    default: false
   max_listed:
     description: How many partitions each list of the result may have. The counts are always complete.
     type: int
@@ -266,6 +273,7 @@ def main() -> None:
             "min_age": {"type": "str", "default": "1d"},
             "journal": {"type": "path"},
             "lock_wait": argspec.LOCK_WAIT,
+            "stop_merges": {"type": "bool", "default": False},
             "max_listed": {"type": "int", "default": 1000},
             "progress_file": {"type": "path"},
         },

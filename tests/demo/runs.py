@@ -23,6 +23,7 @@ from demo.facts import Facts
 from demo.screen import Surprise
 from demo.stage import Ensembles, Server
 from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT
+from support.ansible import quick_playbook
 from support.ansible.calls import Call, run_modules
 from support.ansible.warm_interpreter import program
 from support.servers.jvm import SMALL_SPARK_CONF
@@ -141,7 +142,7 @@ class Runs:
         playbook.write_text(json.dumps(plays))
         settings.write_text(json.dumps(variables or {}))
         log = self._logs / f"{name}.log"
-        command = [str(_PROGRAMS / "ansible-playbook"), "--inventory", "localhost,", "--connection", "local"]
+        command = [str(quick_playbook.program()), "--inventory", "localhost,", "--connection", "local"]
         with log.open("w") as output:
             done = subprocess.run(
                 [*command, "--diff", *more, "--extra-vars", f"@{settings}", str(playbook)],

@@ -104,6 +104,7 @@ class Place:
             "path": "{path}_cold",
             "twin": "{table}_cold",
             "max_listed": 1000,
+            "stop_merges": False,
             "progress_file": None,
         }
         with ExitStack() as stack:
@@ -390,7 +391,7 @@ def test_a_partition_that_is_between_the_tables_keeps_the_names(
     with pytest.raises(Killed), dying(monkeypatch, 0, given=True):
         place.run_here("cold")
     # The record is of a partition that nobody moves on, so that only the look before the exchange sees it.
-    monkeypatch.setattr(WholeTable, "move_before", lambda _table, _min_age: None)
+    monkeypatch.setattr(WholeTable, "move_before", lambda _table: None)
     with pytest.raises(PartMoveError, match="is between the two, says"):
         place.run_here("cold")
     assert place.where() == ["default"] * 2

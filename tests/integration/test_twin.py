@@ -16,6 +16,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import TwinReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinRun, TwinWorld
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
@@ -47,6 +48,8 @@ class Twin:
         self.name = f"t_{uuid.uuid4().hex[:8]}"
         self.cold = f"{self.name}_cold"
         self.path = f"{base}/01/{self.name}"
+        self.options = TwinOptions()
+        """For runs in this process."""
         self._hot = hot
         self._root = f"{base}/partmove"
         for auxiliary, name in (("", self.name), ("cold:", self.cold)):
@@ -94,7 +97,7 @@ class Twin:
         leases = LeaseKeeper(store, None, clock, owner="a test", root=self._root)
         world = TwinWorld(store, clock, NullJournal(), leases, servers)
         try:
-            TwinRun(world, Side(state), 0.0, report).carry_out([DAY])
+            TwinRun(world, Side(state), self.options, report).carry_out([DAY])
         finally:
             store.close()
         return report
@@ -250,6 +253,7 @@ class DyingServers(HttpTwinServers):
     def __init__(self, options: ClickHouseOptions, statements: int, *, given: bool) -> None:
         super().__init__(options)
         self._left = statements
+        self._is_dead = False
         self._given = given
 
     def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
@@ -260,12 +264,19 @@ class DyingServers(HttpTwinServers):
         """As the servers do, or die."""
         return self._live(lambda: super(DyingServers, self).drop(tables, side, part))
 
+    def start_merges(self, tables: TwinTables) -> None:
+        """As the servers do; a process that is gone tells nobody anything."""
+        if self._is_dead:
+            raise Killed
+        super().start_merges(tables)
+
     def _live(self, statement: Callable[[], T]) -> T:
         if self._left:
             self._left -= 1
             return statement()
         if self._given:
             statement()
+        self._is_dead = True
         raise Killed
 
 
@@ -348,6 +359,40 @@ def test_merge_in_hot_right_after_the_attach_is_undone_and_tried_again(twin: Twi
     report = twin.run_and_act("cold", lambda: optimize(twin, twin.name))
     assert {each.parts for each in report.moved.values()} == {1}, report
     assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[], []], [[1, 2], [1, 2]])
+
+
+@pytest.mark.parametrize("side", ["hot", "cold"])
+def test_merge_that_is_assigned_while_merges_are_stopped_is_waited_for(twin: Twin, side: str) -> None:
+    """Servers assign merges all the same, which they do not carry out, and drop no part that has one."""
+    twin.insert(1)
+    twin.insert(2)
+    twin.options = TwinOptions(stop_merges=True)
+    table = twin.name if side == "hot" else twin.cold
+    seen: list[list[str]] = []
+
+    def merge() -> None:
+        first = twin.shard.servers[0]
+        first.execute(f"OPTIMIZE TABLE {table} FINAL", alter_sync=0)
+        seen.append(first.parts(table))
+
+    report = twin.run_and_act("cold", merge)
+    assert len(seen[0]) == 2
+    assert report.moved.keys() == {DAY}, report
+    assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[], []], [[1, 2], [1, 2]])
+    optimize(twin, twin.cold)
+    assert [len(server.parts(twin.cold)) for server in twin.shard.servers] == [1, 1]
+
+
+def test_merges_that_a_killed_run_left_stopped_go_on(twin: Twin) -> None:
+    """The next run starts them, though it is asked for another partition and not told to stop any."""
+    twin.insert(1)
+    twin.insert(2)
+    twin.options = TwinOptions(stop_merges=True)
+    twin.die("cold", 0, given=True)
+    assert twin.call("cold", NEXT)["changed"]
+    for table in (twin.name, twin.cold):
+        optimize(twin, table)
+        assert [len(server.parts(table)) for server in twin.shard.servers] == [1, 1]
 
 
 def test_late_insert_right_after_the_attach_stays(twin: Twin) -> None:

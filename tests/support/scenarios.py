@@ -15,6 +15,7 @@ import pytest
 
 from staging.hosts import destroy
 from staging.machine import ROOT, STAGING, obstacle
+from support.ansible import quick_playbook
 from support.ansible.calls import COLLECTIONS
 from support.ansible.warm_interpreter import program
 
@@ -45,13 +46,13 @@ def check_scenario(name: str) -> None:
 
 
 def _molecule(name: str) -> subprocess.CompletedProcess[str]:
-    programs = Path(sys.executable).parent
+    programs = [quick_playbook.program().parent, Path(sys.executable).parent]
     return subprocess.run(
-        [str(programs / "molecule"), "test", "--scenario-name", name],
+        [str(programs[-1] / "molecule"), "test", "--scenario-name", name],
         cwd=ROOT,
         env={
             **os.environ,
-            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join([*map(str, programs), os.environ["PATH"]]),
             # Where molecule keeps its state: by the name of the working folder alone, others have it too, and
             # scenarios run beside each other.
             "ANSIBLE_HOME": str(STAGING / "home" / name),

@@ -22,6 +22,7 @@ from .._partmove.twin.servers import (
     TwinTables,
     Unrest,
 )
+from .auxiliary import tells_ensembles
 from .client import ClickHouseClient, QueryRefused, identifier, literal
 from .options import ClickHouseOptions
 from .replica_table import ReplicaClients
@@ -167,18 +168,26 @@ class HttpTwinServers:
             return False
         return True
 
+    def stop_merges(self, tables: TwinTables) -> None:
+        """As TwinServers says."""
+        self._tell_merges(tables, "STOP")
+
+    def start_merges(self, tables: TwinTables) -> None:
+        """As TwinServers says."""
+        self._tell_merges(tables, "START")
+
+    def _tell_merges(self, tables: TwinTables, verb: str) -> None:
+        for table in (tables.hot, tables.cold):
+            self._client_of(tables).execute(f"SYSTEM {verb} MERGES {sql_name(table)}")
+
     def _client_of(self, tables: TwinTables) -> ClickHouseClient:
         replica = tables.replica
         return self._clients.of(tables.hot.path, replica.name, replica.host)
 
     def _tells_ensembles(self, client: ClickHouseClient) -> bool:
-        """Whether the version has the name of the ensemble in system.replicas, as from 23.5 on."""
+        """Whether system.replicas has the name of the ensemble, which each server is asked once."""
         if client.label not in self._names_ensembles:
-            rows = client.rows(
-                "SELECT name FROM system.columns WHERE database = 'system' AND table = 'replicas'"
-                " AND name = 'zookeeper_name'"
-            )
-            self._names_ensembles[client.label] = bool(rows)
+            self._names_ensembles[client.label] = tells_ensembles(client)
         return self._names_ensembles[client.label]
 
     def _table(self, client: ClickHouseClient, database: str, name: str) -> TwinTable:

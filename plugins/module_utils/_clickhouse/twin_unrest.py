@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from .._partmove.errors import FormatError
-from .._partmove.formats.names import FORMAT_VERSIONS, partition_id_of
+from .._partmove.formats.names import FORMAT_VERSIONS, PATCH_PREFIX, partition_id_of
 from .._partmove.text import shortened
 from .._partmove.twin.servers import TwinTables, Unrest
 from .client import ClickHouseClient
@@ -49,7 +49,8 @@ def _changing(client: ClickHouseClient, names: str) -> list[str]:
     """Mutations that are not done, and rows that were updated in place, of which no ATTACH knows."""
     mutations = client.rows(f"SELECT table, mutation_id FROM system.mutations WHERE is_done = 0 AND {names}")
     patches = client.rows(
-        f"SELECT table, name FROM system.parts WHERE active AND {names} AND partition_id LIKE 'patch-%'"
+        f"SELECT table, name FROM system.parts WHERE active AND {names}"
+        f" AND partition_id LIKE '{PATCH_PREFIX}%'"
     )
     return [
         *(f"mutation {mutation} of {table} is not done" for table, mutation in mutations),

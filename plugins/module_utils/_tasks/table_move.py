@@ -15,14 +15,16 @@ from .._clickhouse.twin_creation import TwinPlace, TwinSteps, steps_to_twins
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.text import parse_duration
 from .._partmove.twin.pair import Holding
+from .._partmove.twin.partition import TwinOptions
 from .._partmove.twin.report import MovedTwin, TwinReport
 from .._partmove.twin.run import TwinWorld, read_replicas
 from .._partmove.twin.servers import Side
-from .._partmove.twin.whole import Kept, WholeReport, WholeTable
+from .._partmove.twin.whole import Kept, WholeReport, WholeTable, Wish
 from .cold_twin import told_twin
 from .journal_file import told_run
 from .partition_move_result import TwinTally
-from .resources import LockOptions, ProgressFile, Resources
+from .progress import Progress
+from .resources import LockOptions, Resources
 
 
 class MoveTables:
@@ -36,7 +38,8 @@ class MoveTables:
         self._servers = HttpPairServers(ClickHouseOptions(**given), self._place, self._twin)
         self._locks = LockOptions.of(params)
         self._wanted = Side(params["state"])
-        self._min_age = float(parse_duration(params["min_age"], "min_age"))
+        min_age = float(parse_duration(params["min_age"], "min_age"))
+        self._options = TwinOptions(min_age, params["stop_merges"])
         self._max_listed: int = params["max_listed"]
         paths = sorted({check_shard_path(each) for each in params["shard_paths"]})
         for each in paths:
@@ -76,14 +79,14 @@ class MoveTables:
     def run(self, resources: Resources) -> None:
         """Take each step for all tables before the next one, so that all are exchanged at about one time."""
         self._is_dry = resources.check_mode
-        hot, journal, progress = (
-            resources.open_ensemble("hot"),
-            resources.open_journal(),
-            resources.open_progress(),
-        )
+        hot, journal = resources.open_ensemble("hot"), resources.open_journal()
+        progress = resources.open_progress("shard paths", "steps")
         keeper = self._locks.keeper("table_move", hot, None, resources.clock)
-        world = TwinWorld(hot, resources.clock, journal, keeper, self._servers, resources.check_mode)
-        tables = [WholeTable(world, self._servers, self._twin, self._wanted, each) for each in self._reports]
+        world = TwinWorld(hot, resources.clock, journal, keeper, self._servers, dry=resources.check_mode)
+        tables = [
+            WholeTable(world, self._servers, Wish(self._twin, self._wanted), self._options, each)
+            for each in self._reports
+        ]
         work = {
             "state": self._wanted.value.upper(),
             "work": "a list of whole tables",
@@ -109,9 +112,9 @@ class MoveTables:
                 step.carry_out()
             self._twins.append((path, step))
 
-    def _work(self, tables: list[WholeTable], progress: ProgressFile) -> None:
+    def _work(self, tables: list[WholeTable], progress: Progress) -> None:
         steps: tuple[tuple[str, Callable[[WholeTable], None]], ...] = (
-            ("moved away from the name", lambda table: table.move_before(self._min_age)),
+            ("moved away from the name", WholeTable.move_before),
             ("looked at what stayed", WholeTable.refuse_left),
             ("exchanged", WholeTable.exchange),
             ("moved to the name", self._move_after),
@@ -120,7 +123,7 @@ class MoveTables:
         for told, step in steps:
             for table in tables:
                 step(table)
-                progress.tell(f"{told}: {table.report.shard_path}")
+                progress.announce(f"{told}: {table.report.shard_path}")
 
     def _move_after(self, table: WholeTable) -> None:
         # In check mode names are as they were, and what will be left nobody knows.

@@ -121,6 +121,24 @@ def test_nothing_is_missing_that_has_a_default(tmp_path: Path) -> None:
     assert "cannot be read" not in done.output
 
 
+@pytest.mark.parametrize("name", ["separate", "reheat"])
+def test_the_way_of_separation_is_known_and_has_its_own_variables(tmp_path: Path, name: str) -> None:
+    unknown = run(tmp_path, name, {"separation": "modern"})
+    assert "separation is 'modern' and has to be patched or auxiliary; " in unknown.output
+    auxiliary = run(tmp_path, name, {"separation": "auxiliary", **ENSEMBLES})
+    for done in (unknown, auxiliary):
+        assert done.status != 0
+        assert done.output.count("TASK [") == 1
+    assert "partition_move_hot and partition_move_clickhouse are not given" in auxiliary.output
+    assert "--type role olap.partmove.partition_move` tell" in auxiliary.output
+    assert "part_move_clickhouse, part_move_assume_active" not in auxiliary.output
+
+
+def test_a_guard_looks_after_patched_servers_alone(tmp_path: Path) -> None:
+    done = run(tmp_path, "guard", {"separation": "auxiliary"})
+    assert "separation is 'auxiliary' and has to be patched; " in done.output
+
+
 def test_the_stock_servers_need_no_sign_of_the_patch(tmp_path: Path) -> None:
     patched = run(tmp_path, "rollout", {})
     assert "clickhouse_node_cold and clickhouse_node_patched_sign are not given" in patched.output

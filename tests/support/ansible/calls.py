@@ -16,13 +16,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from support.ansible import quick_playbook, warm_interpreter
 from support.ansible.warm import Ended, WarmPython
-from support.ansible.warm_interpreter import program
 
 ROOT = Path(__file__).resolve().parents[3]
 COLLECTIONS = ROOT / "build" / "collections"
 PROGRAMS = Path(os.environ.get("ANSIBLE_PROGRAMS", Path(sys.executable).parent))
 """Where ansible-playbook and its kin are; of this Python, unless another ansible-core is to be tested."""
+OTHER_CORE = "ANSIBLE_PROGRAMS" in os.environ
 _SECONDS = 3600.0
 
 
@@ -46,13 +47,14 @@ class PlaybookRun(NamedTuple):
 def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookRun:
     """Run a playbook against localhost; `options` are those of ansible-playbook."""
     home = playbook.parent / "ansible-home"
-    command = [str(PROGRAMS / "ansible-playbook"), "-vvv", "-i", "localhost,"]
+    program = quick_playbook.program(PROGRAMS / "python" if OTHER_CORE else None)
+    command = [str(program), "-vvv", "-i", "localhost,"]
     done = subprocess.run(
         [*command, "--connection", "local", *options, str(playbook)],
         env={
             **os.environ,
             # There is no variable for what it sets.
-            "ANSIBLE_CONFIG": str(Path(__file__).with_name("quick.cfg")),
+            "ANSIBLE_CONFIG": str(quick_playbook.CONFIG),
             "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
             "ANSIBLE_HOME": str(home),
             "ANSIBLE_LOCAL_TEMP": str(home / "tmp"),
@@ -73,7 +75,7 @@ def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookR
 
 def _interpreter() -> str:
     """Return one for which nothing has to be imported, where it has the right ansible-core."""
-    return sys.executable if "ANSIBLE_PROGRAMS" in os.environ else str(program(COLLECTIONS))
+    return sys.executable if OTHER_CORE else str(warm_interpreter.program(COLLECTIONS))
 
 
 def write_playbook(folder: Path, tasks: Sequence[Mapping[str, Any]]) -> Path:

@@ -17,6 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.pair 
     named,
     tables_of,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinWorld
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
     PartsOf,
@@ -27,6 +28,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.serve
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.whole import (
     WholeReport,
     WholeTable,
+    Wish,
 )
 from support.memory.interleaving import Script
 from support.memory.twins import PATH, REPLICAS, ModelServers, TwinBench, Twins, table_of
@@ -141,18 +143,18 @@ class PairBench(TwinBench):
         """Insert by the name, which is that of the table where the replica has it."""
         self.twins.insert(self.pairs.at[replica], rows)
 
-    def whole(self, wanted: Side, *, dry: bool = False) -> WholeTable:
+    def whole(self, wanted: Side, *, min_age: float = 0.0, dry: bool = False) -> WholeTable:
         """The steps of the table, with a session of its own."""
         self.session = store = self.hot.open()
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        world = TwinWorld(store, self.clock, self.journal, leases, self.pairs, dry)
-        return WholeTable(world, self.pairs, TWIN, wanted, WholeReport(PATH))
+        world = TwinWorld(store, self.clock, self.journal, leases, self.pairs, dry=dry)
+        return WholeTable(world, self.pairs, Wish(TWIN, wanted), TwinOptions(min_age), WholeReport(PATH))
 
     def move(self, wanted: Side, *, min_age: float = 0.0, dry: bool = False) -> WholeReport:
         """All steps, one after the other."""
-        whole = self.whole(wanted, dry=dry)
+        whole = self.whole(wanted, min_age=min_age, dry=dry)
         assert whole.look()
-        whole.move_before(min_age)
+        whole.move_before()
         whole.refuse_left()
         whole.exchange()
         if not dry:

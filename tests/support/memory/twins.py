@@ -18,9 +18,11 @@ from hashlib import sha256
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.pace import Pace, Unhurried
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import TwinReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinRun, TwinWorld
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
@@ -114,6 +116,8 @@ class Twins:
     def __init__(self, *inserted: Rows, at: Side = Side.HOT) -> None:
         self.tables = {side: ModelTable() for side in Side}
         self.inserted: Counter[str] = Counter()
+        self.stopped: set[str] = set()
+        """The replicas that merge nothing."""
         for rows in inserted:
             self.insert(at, rows)
 
@@ -121,6 +125,11 @@ class Twins:
         """Insert a part."""
         self.tables[side].add(rows)
         self.inserted.update(rows)
+
+    def merge(self, side: Side) -> None:
+        """Merge all parts of a table, unless every replica was told to stop."""
+        if self.stopped != set(REPLICAS):
+            self.tables[side].merge()
 
     @property
     def rows(self) -> Counter[str]:
@@ -199,6 +208,18 @@ class ModelServers:
         self._done(f"drop {part} of {side.value}")
         return done
 
+    def stop_merges(self, tables: TwinTables) -> None:
+        """As TwinServers says."""
+        self._step(f"stop merges {tables.replica.name}")
+        self.twins.stopped.add(tables.replica.name)
+        self._done("stop merges")
+
+    def start_merges(self, tables: TwinTables) -> None:
+        """As TwinServers says."""
+        self._step(f"start merges {tables.replica.name}")
+        self.twins.stopped.discard(tables.replica.name)
+        self._done("start merges")
+
     def _step(self, what: str) -> None:
         self.script.step(f"servers {what}")
 
@@ -245,6 +266,8 @@ class TwinBench:
         script: Script | None = None,
         *,
         min_age: float = 0.0,
+        stop_merges: bool = False,
+        pace: Pace | None = None,
         dry: bool = False,
         partitions: Iterable[str] = (DAY,),
         report: TwinReport | None = None,
@@ -255,9 +278,9 @@ class TwinBench:
         session = self.hot.open()
         store: ZnodeStore = WatchedStore(session, self.servers.script, _NoWatch())  # type: ignore[arg-type]
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        world = TwinWorld(store, self.clock, self.journal, leases, self.servers, dry)
+        world = TwinWorld(store, self.clock, self.journal, leases, self.servers, pace or Unhurried(), dry)
         try:
-            TwinRun(world, destination, min_age, report).carry_out(list(partitions))
+            TwinRun(world, destination, TwinOptions(min_age, stop_merges), report).carry_out(list(partitions))
         finally:
             session.expire()
         return report

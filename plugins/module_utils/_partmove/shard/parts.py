@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
 from ..aligned import aligned
@@ -33,11 +33,15 @@ class PartNames:
     def __init__(self, layout: ShardLayout, format_version: int) -> None:
         self._layout = layout
         self._format_version = format_version
+        # Every name is looked at once, to refuse what is none. Of most only the partition is wanted, and that
+        # is kept of them: a table may have a million.
+        self._partitions: dict[str, str] = {}
         self._known: dict[str, PartName] = {}
 
     def renew(self, format_version: int) -> None:
         """Forget all names: another table is there by now, whose parts may be named in another way."""
         self._format_version = format_version
+        self._partitions.clear()
         self._known.clear()
 
     def by_partition(
@@ -59,10 +63,10 @@ class PartNames:
     ) -> dict[str, dict[str, list[PartName]]]:
         """As `by_partition`, of what the folders were found to hold; with ``wanted`` of these partitions."""
         found: dict[str, dict[str, list[PartName]]] = {replica: {} for replica in replicas}
-        for replica, names in aligned(replicas, self._named(reader, replicas, listed)):
+        for replica, names in aligned(replicas, self._named(reader, self.folders(replicas), listed, wanted)):
+            partitions = found[replica]
             for name in names:
-                if wanted is None or name.partition_id in wanted:
-                    found[replica].setdefault(name.partition_id, []).append(name)
+                partitions.setdefault(name.partition_id, []).append(name)
         return found
 
     def registered_steps(
@@ -73,42 +77,51 @@ class PartNames:
         wanted: frozenset[str],
     ) -> Steps[dict[str, dict[str, list[RegisteredPart]]]]:
         """Replica → partition id → parts, by name, of the partitions wanted; ``listed`` as in `of_lists`."""
+        folders = self.folders(replicas)
         for _attempt in range(_ATTEMPTS):
+            named = self._named(reader, folders, listed, wanted)
             parts = [
-                (f"{folder}/{name.text}", name)
-                for folder, names in aligned(self.folders(replicas), self._named(reader, replicas, listed))
-                for name in names
-                if name.partition_id in wanted
+                (f"{folder}/{name.text}", name) for folder, names in aligned(folders, named) for name in names
             ]
             read = yield from part_steps(parts)
             # Parts that were merged after they were listed are gone, and what they became was not listed.
             if len(read) == len(parts):
                 break
-            listed = (yield Query(children=self.folders(replicas))).children
+            listed = (yield Query(children=folders)).children
         found: dict[str, dict[str, list[RegisteredPart]]] = {name: {} for name in replicas}
         for part in read:
             found[part.replica].setdefault(part.name.partition_id, []).append(part)
         return found
 
     def _named(
-        self, reader: ZnodeReader, replicas: Sequence[str], listed: Sequence[Sequence[str] | None]
-    ) -> list[Iterator[PartName]]:
-        """The name of every part, taken apart when its turn comes; those of each replica by themselves."""
+        self,
+        reader: ZnodeReader,
+        folders: Sequence[str],
+        listed: Sequence[Sequence[str] | None],
+        wanted: Collection[str] | None,
+    ) -> list[list[PartName]]:
+        """Of each folder, the names of its parts in these partitions, or of all; all are looked at."""
         return [
-            self._parsed_each(reader, folder, names or ())
-            for folder, names in aligned(self.folders(replicas), listed)
+            self._in_partitions(reader, folder, names or (), wanted)
+            for folder, names in aligned(folders, listed)
         ]
 
-    def _parsed_each(self, reader: ZnodeReader, folder: str, texts: Sequence[str]) -> Iterator[PartName]:
+    def _in_partitions(
+        self, reader: ZnodeReader, folder: str, texts: Sequence[str], wanted: Collection[str] | None
+    ) -> list[PartName]:
+        partitions, known = self._partitions, self._known
+        found: list[PartName] = []
         for text in texts:
-            yield self._parsed(reader, text, folder)
-
-    def _parsed(self, reader: ZnodeReader, text: str, folder: str) -> PartName:
-        name = self._known.get(text)
-        if name is None:
-            path = f"{folder}/{text}"
-            name = self._known[text] = parse_name_in(reader, path, text, self._format_version)
-        return name
+            partition_id = partitions.get(text)
+            if partition_id is None:
+                taken = parse_name_in(reader, f"{folder}/{text}", text, self._format_version)
+                partition_id = partitions[text] = taken.partition_id
+            if wanted is None or partition_id in wanted:
+                name = known.get(text)
+                if name is None:
+                    name = known[text] = parse_part_name(text, self._format_version, folder)
+                found.append(name)
+        return found
 
 
 def parse_name_in(reader: ZnodeReader, path: str, text: str, format_version: int) -> PartName:
@@ -135,6 +148,12 @@ def part_steps(parts: Sequence[tuple[str, PartName]]) -> Steps[list[RegisteredPa
     children = yield from _children_steps(
         [each for each in znodes if each is not None and each.stat.num_children]
     )
+    if not children:
+        return [
+            RegisteredPart(name, znode, ())
+            for znode, (_path, name) in aligned(znodes, parts)
+            if znode is not None and not znode.stat.num_children
+        ]
     return [
         RegisteredPart(name, znode, children.get(znode.path, ()))
         for znode, (_path, name) in aligned(znodes, parts)

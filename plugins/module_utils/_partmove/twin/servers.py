@@ -149,3 +149,9 @@ class TwinServers(Protocol):
 
     def drop(self, tables: TwinTables, side: Side, part: str) -> bool:
         """Drop one active part, on all replicas; False where the server says that nothing was done."""
+
+    def stop_merges(self, tables: TwinTables) -> None:
+        """Let the replica begin no merge and no mutation of the two tables, and give up those under way."""
+
+    def start_merges(self, tables: TwinTables) -> None:
+        """Let the replica merge both tables again."""

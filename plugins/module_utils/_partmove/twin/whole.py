@@ -48,6 +48,7 @@ from .pair import (
     refuse_databases,
     refuse_pairs,
 )
+from .partition import TwinOptions
 from .record import Records, refuse_records
 from .report import TwinReport
 from .run import TwinRun, TwinWorld, read_replicas
@@ -82,6 +83,15 @@ class Kept(NamedTuple):
     """Inserts under way that began before the exchange, and may still end in the table without the name."""
 
 
+class Wish(NamedTuple):
+    """Where the name shall be."""
+
+    twin: str
+    """The name of a twin, with the word for the name of its table in it."""
+    wanted: Side
+    """HOT for home, the default ensemble; COLD for away."""
+
+
 @dataclass
 class WholeReport:
     """What was done to the table of one shard."""
@@ -102,12 +112,12 @@ class WholeTable:
     """The steps of one shard path, which a run takes for all of them side by side."""
 
     def __init__(
-        self, world: TwinWorld, servers: PairServers, twin: str, wanted: Side, report: WholeReport
+        self, world: TwinWorld, servers: PairServers, names: Wish, options: TwinOptions, report: WholeReport
     ) -> None:
         self._world = world
         self._servers = servers
-        self._twin = twin
-        self._wanted = wanted
+        self._twin, self._wanted = names
+        self._options = options
         self._path = report.shard_path
         self.report = report
         self._began = 0.0
@@ -139,12 +149,12 @@ class WholeTable:
         """Whether the name is where it is wanted on every replica."""
         return all(each.at is self._wanted for each in self._names())
 
-    def move_before(self, min_age: float) -> None:
+    def move_before(self) -> None:
         """Move partitions away from the name, unless names were exchanged on some replica already."""
         if any(each.at is self._wanted for each in self._names()):
             return
         self.report.before = TwinReport(self._path)
-        self._move(self.report.before, Side.COLD, min_age)
+        self._move(self.report.before, Side.COLD)
 
     def refuse_left(self) -> None:
         """Raise PartMoveError where a partition stayed that would stay after the exchange, too."""
@@ -175,7 +185,7 @@ class WholeTable:
     def move_after(self) -> None:
         """Move what is left in the table without the name to the one that has it."""
         self.report.after = TwinReport(self._path)
-        self._move(self.report.after, Side.HOT, 0.0)
+        self._move(self.report.after, Side.HOT)
 
     def look_after(self) -> None:
         """Take down what every replica has, once all have the same or after a while."""
@@ -201,8 +211,8 @@ class WholeTable:
             0 if elapsed is None else self._servers.older_inserts(pair, elapsed),
         )
 
-    def _move(self, report: TwinReport, destination: Side, min_age: float) -> None:
-        run = TwinRun(self._world, destination, min_age, report)
+    def _move(self, report: TwinReport, destination: Side) -> None:
+        run = TwinRun(self._world, destination, self._options, report)
         try:
             run.carry_out(run.find())
         finally:

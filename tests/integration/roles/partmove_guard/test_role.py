@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from support.ansible.calls import COLLECTIONS, PROGRAMS, PlaybookRun, run_playbook, write_playbook
+from support.ansible import quick_playbook, warm_interpreter
+from support.ansible.calls import COLLECTIONS, PlaybookRun, run_playbook, write_playbook
 from support.ansible.modules import Pair
 from support.ansible.role_runs import changed
 from support.exposition import parsed
@@ -45,7 +46,7 @@ class Host:
             "clickhouse": {"user": "monitor", "password": PASSWORD},
             "root": self.pair.base,
             "metrics": str(self.metrics),
-            "ansible_playbook": str(PROGRAMS / "ansible-playbook"),
+            "ansible_playbook": str(quick_playbook.program()),
             "collections": str(COLLECTIONS),
             "config_dir": str(self.folder / "etc"),
             "work_dir": str(self.folder / "work"),
@@ -67,10 +68,15 @@ class Host:
     def start(self, *options: str) -> subprocess.CompletedProcess[str]:
         """Run what the service runs, with the environment that its unit gives it."""
         home = self.folder / "work" / "ansible"
-        environment = {"ANSIBLE_HOME": str(home), "ANSIBLE_LOCAL_TEMP": str(home / "tmp")}
+        environment = {
+            "ANSIBLE_HOME": str(home),
+            "ANSIBLE_LOCAL_TEMP": str(home / "tmp"),
+            "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
+            "ANSIBLE_PYTHON_INTERPRETER": str(warm_interpreter.program(COLLECTIONS)),
+        }
         return subprocess.run(
             [str(self.script), *options],
-            env={**os.environ, **environment, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)},
+            env={**os.environ, **environment},
             capture_output=True,
             text=True,
             check=False,
@@ -136,7 +142,7 @@ def test_what_a_run_that_fails_says(host: Host) -> None:
     assert "127.0.0.1:1" in run.stdout
     assert run.stdout.count("\n") == 1
 
-    program = str(PROGRAMS / "ansible-playbook")
+    program = str(quick_playbook.program())
     host.script.write_text(host.script.read_text().replace(program, "/no/such/program"))
     run = host.start()
     (log,) = (host.folder / "log").iterdir()

@@ -73,5 +73,5 @@ def test_an_insert_that_ends_after_the_parts_were_listed_is_in_flight(bench: Ben
     survey = bench.reader().survey([DAY])
 
     assert acts == []
-    assert survey.partitions[DAY].hot["r1"] == [PART]
+    assert survey.partitions[DAY].hot["r1"] == (PART,)
     assert survey.block_numbers.in_flight.keys() == {DAY}

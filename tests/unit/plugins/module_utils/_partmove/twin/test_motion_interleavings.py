@@ -31,7 +31,7 @@ def late(twins: Twins) -> None:
 def merge(*sides: Side) -> Act:
     def act(twins: Twins) -> None:
         for side in sides:
-            twins.tables[side].merge()
+            twins.merge(side)
 
     return act
 
