@@ -105,6 +105,14 @@ def test_all_variables_that_are_missing_are_told_at_once(tmp_path: Path) -> None
     assert done.output.count("TASK [") == 1
 
 
+@pytest.mark.parametrize("name", ["move_table", "read_both"])
+def test_a_whole_table_needs_its_paths(tmp_path: Path, name: str) -> None:
+    done = run(tmp_path, name, ENSEMBLES)
+    assert done.status != 0
+    assert f"part_move_clickhouse and {name}_shard_paths are not given" in done.output
+    assert done.output.count("TASK [") == 1
+
+
 def test_nothing_is_missing_that_has_a_default(tmp_path: Path) -> None:
     """It goes on to the ensembles, which are not there."""
     done = run(tmp_path, "reheat", {**ENSEMBLES, "part_move_shard_paths": [], "part_move_lock_wait": "1s"})
