@@ -138,6 +138,10 @@ explore: setup ## Explore faults while partitions move: STEPS=1000000, or play S
 bench: setup ## Measure the move, the audit and the classification on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
 
+.PHONY: bench-auxiliary
+bench-auxiliary: setup ## Measure moves between a table and its cold twin: PARTITIONS=1000
+	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_auxiliary.py
+
 .PHONY: bench-daily
 bench-daily: setup ## Measure the daily run: SHARD_PATHS=1000 LATENCY_MS=5
 	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_daily.py

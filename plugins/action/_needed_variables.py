@@ -29,7 +29,7 @@ class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Fail with one sentence where something is missing; no value is shown."""
+        """Fail with one sentence where something is missing; no value is shown but a wrong choice."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         del tmp
         names = {"type": "list", "elements": "str", "default": []}
@@ -37,6 +37,7 @@ class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type
             {
                 "needed": names,
                 "one_of": {**names, "elements": "list"},
+                "choices": {"type": "dict", "default": {}},
                 "roles": {"type": "list", "elements": "str", "required": True},
             }
         )
@@ -44,7 +45,12 @@ class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type
         absent = [
             name for name in wanted["needed"] if name not in unreadable and values.get(name) in _NOTHING
         ]
-        told = [f"{_listed(absent)} {'is' if len(absent) == 1 else 'are'} not given"] if absent else []
+        told = [
+            f"{name} is {values[name]!r} and has to be {' or '.join(choices)}"
+            for name, choices in wanted["choices"].items()
+            if values.get(name) not in (*_NOTHING, *choices)
+        ]
+        told += [f"{_listed(absent)} {'is' if len(absent) == 1 else 'are'} not given"] if absent else []
         told += [
             f"one of {', '.join(group)} has to be given"
             for group in wanted["one_of"]
@@ -59,7 +65,8 @@ class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type
         self, wanted: Mapping[str, Any], variables: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the values of all that is given, and why what cannot be read cannot, by name."""
-        asked = {*wanted["needed"], *(name for group in wanted["one_of"] for name in group)}
+        groups = [wanted["needed"], wanted["choices"], *wanted["one_of"]]
+        asked = {name for group in groups for name in group}
         prefixes = tuple(f"{role}_" for role in wanted["roles"])
         # What has two underscores is the role's own, and may be known only later.
         of_roles = {name for name in variables if name.startswith(prefixes) and "__" not in name}

@@ -27,6 +27,9 @@ class ModuleDocFragment:
             then, tells what it did so far, and can be run again to go on.
         type: str
         default: 10m
+      progress_file:
+        description: Set by the action plugin of this module, which shows the lines of it. Not for playbooks.
+        type: path
 """
 
     PARTS = r"""

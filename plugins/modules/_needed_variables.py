@@ -13,7 +13,7 @@ description:
   - This is an internal helper of the playbooks of this collection. It is no part of the public interface, and
     may change or go with any release. Use C(ansible.builtin.assert).
   - Reads variables and fails with one sentence that names all that are missing or cannot be read, before a
-    play does anything. It shows no values.
+    play does anything. It shows no values but those of O(choices).
   - It runs on the controller alone, and does nothing on the host.
 author:
   - olap.partmove contributors (@olap-partmove)
@@ -38,6 +38,11 @@ options:
     type: list
     elements: list
     default: []
+  choices:
+    description:
+      - Lists of values by name. A variable that is given has to have one of them; another value is shown.
+    type: dict
+    default: {}
   roles:
     description:
       - Names of roles of this collection. Every variable that begins with the name of such a role is read,
@@ -52,6 +57,8 @@ EXAMPLES = r"""
   olap.partmove._needed_variables:
     needed: [part_move_hot, part_move_cold]
     one_of: [[part_move_clickhouse, part_move_assume_active]]
+    choices:
+      separation: [patched, auxiliary]
     roles: [part_move]
 """
 

@@ -41,10 +41,17 @@ options:
     description: How to ask the ClickHouse servers of the replicas, and to tell them what to do.
     required: true
   shard_paths:
-    description: ZooKeeper paths of the hot tables, as C(system.replicas) has them in C(zookeeper_path).
+    description:
+      - ZooKeeper paths of the hot tables, as C(system.replicas) has them in C(zookeeper_path).
+      - Exactly one of O(shard_paths) and O(plan) is needed.
     type: list
     elements: str
-    required: true
+  plan:
+    description:
+      - Path of a plan file, on the host that the module runs on, as the role
+        P(olap.partmove.partition_classify#role) writes it, in place of O(shard_paths).
+      - The tables are those of which it wants a partition cold. A plan of another cluster is refused.
+    type: path
   ensemble:
     description: The name of the auxiliary ensemble in the configuration of the servers.
     type: str
@@ -122,11 +129,14 @@ def main() -> None:
         argument_spec={
             "hot": argspec.ensemble(),
             "clickhouse": argspec.clickhouse(required=True),
-            "shard_paths": {"type": "list", "elements": "str", "required": True},
+            "shard_paths": {"type": "list", "elements": "str"},
+            "plan": {"type": "path"},
             "ensemble": {"type": "str", "default": "cold"},
             "path": {"type": "str", "default": "{path}_cold"},
             "twin": {"type": "str", "default": "{table}_cold"},
         },
+        mutually_exclusive=[("shard_paths", "plan")],
+        required_one_of=[("shard_paths", "plan")],
         supports_check_mode=True,
     )
     run(module, _task)

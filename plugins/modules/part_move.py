@@ -136,9 +136,6 @@ options:
     description: How many partitions each list of the result may have. The counts are always complete.
     type: int
     default: 1000
-  progress_file:
-    description: Set by the action plugin of this module, which shows the lines of it. Not for playbooks.
-    type: path
 seealso:
   - module: olap.partmove.part_info
   - module: olap.partmove.journal_info
@@ -414,7 +411,6 @@ def main() -> None:
             **argspec.PARTS_PER_SECOND,
             "workers": {"type": "int", "default": 0},
             "max_listed": {"type": "int", "default": 1000},
-            "progress_file": {"type": "path"},
         },
         mutually_exclusive=[("plan", "partitions", "shard_paths")],
         required_one_of=[("plan", "partitions", "shard_paths")],

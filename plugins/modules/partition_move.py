@@ -28,7 +28,8 @@ notes:
     long as RV(moved[].seen_twice_seconds) tells.
   - Nothing may insert into the twin, and nothing else may ATTACH, DROP or REPLACE the partition in either
     table, nor EXCHANGE the tables, while the module works on it.
-  - The user of O(clickhouse) has to be allowed to C(ALTER TABLE) both tables and to C(SELECT) and C(INSERT).
+  - The user of O(clickhouse) has to be allowed to C(ALTER TABLE) both tables and to C(SELECT) and C(INSERT),
+    and with O(stop_merges=true) to C(SYSTEM MERGES).
   - In check mode the gates are looked at and no statement is given. In diff mode these are shown then.
 author:
   - olap.partmove contributors (@olap-partmove)
@@ -37,6 +38,8 @@ extends_documentation_fragment:
   - olap.partmove.ensembles.lock
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
+  - olap.partmove.load
+  - olap.partmove.load.parts
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
 attributes:
@@ -97,6 +100,46 @@ options:
         V(36h) or V(7d). Not used with O(state=hot).
     type: str
     default: 1d
+  stop_merges:
+    description:
+      - Whether to stop merges and mutations of both tables on every replica, with C(SYSTEM STOP MERGES),
+        from before a partition is cloned until it is in one table again.
+      - It is for partitions that are merged all the time, which otherwise have to be tried again, or fail by
+        the gate C(twin_known). Merges of all partitions of the two tables wait meanwhile, and those under way
+        begin again.
+      - A run that is killed leaves them stopped. The next run over the shard path, whatever it is asked for,
+        starts them again before anything else, and a server that restarts forgets it.
+      - Merges that somebody else has stopped go on, too, as nobody can see who stopped them.
+    type: bool
+    default: false
+  checksums:
+    description:
+      - Whether to read all rows of what is moved as well, from both tables on every replica, and to compare
+        their checksums. Otherwise rows and hashes of files are compared as C(system.parts) has them.
+      - It finds what a disk has lost since. It reads each partition twice on each replica, once of these
+        while rows are there twice. Raise O(clickhouse.timeout) for large partitions.
+      - Rows that a row policy hides from the user of O(clickhouse), or a lightweight C(DELETE) from
+        everybody, are not in the checksums.
+    type: bool
+    default: false
+  workers:
+    description:
+      - How many shard paths to work on at the same time, up to 64, each under its own lock. The partitions of
+        a shard path go one after the other.
+      - With 0 it is as many as there are shard paths, up to 16.
+    type: int
+    default: 0
+  max_latency:
+    description:
+      - Seconds that the hot ensemble may take to answer. When it takes longer, and five times as long as when
+        the module began, the module pauses until it takes half of that again. It also pauses while more than
+        500 requests wait at a member, and while a member has fallen behind the others, where members tell so
+        by the four-letter word C(srvr).
+      - It waits between partitions only, while none is in both tables. The auxiliary ensemble is not watched,
+        as only the servers have sessions with it.
+      - With V(0) it never pauses.
+    type: float
+    default: 1.0
   max_listed:
     description: How many partitions each list of the result may have. The counts are always complete.
     type: int
@@ -321,6 +364,11 @@ def main() -> None:
             "min_age": {"type": "str", "default": "1d"},
             "journal": {"type": "path"},
             "lock_wait": argspec.LOCK_WAIT,
+            "stop_merges": {"type": "bool", "default": False},
+            "checksums": {"type": "bool", "default": False},
+            "workers": {"type": "int", "default": 0},
+            **argspec.LOAD,
+            **argspec.PARTS_PER_SECOND,
             "max_listed": {"type": "int", "default": 1000},
             "progress_file": {"type": "path"},
         },

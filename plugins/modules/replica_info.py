@@ -168,6 +168,10 @@ replicas:
     engine:
       description: Its engine.
       type: str
+    ensemble:
+      description: What the server calls the ensemble that the table is in; V(default) is that of
+        C(<zookeeper>). Of a table in another one hot and cold are not asked.
+      type: str
     shard_path:
       description: ZooKeeper path of the table.
       type: str

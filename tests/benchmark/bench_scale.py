@@ -5,7 +5,7 @@
 """Measures the classification of more rows than fit into memory, on one machine and on a cluster.
 
 Prints what it finds: the time by the clock and of processors, and the most memory and disk that the processes
-of Spark took. ``ROWS`` in the environment is how many parts there are, 5 million if it is not set; of ten
+of Spark took. ``ROWS`` in the environment is how many parts there are, 50 million if it is not set; of ten
 each a partition is made. A tenth of it is how many parts one partition has, whose names all matter.
 """
 
@@ -29,7 +29,7 @@ from benchmark.process_watch import ProcessWatch
 from build_package import build
 from support.servers.spark_cluster import HOST, LOCAL_FOLDER, standalone_cluster
 
-ROWS = 5_000_000
+ROWS = 50_000_000
 HEAP_MB = 1024
 """Of the driver, and of each executor."""
 MOST_MB = {

@@ -92,7 +92,7 @@ def test_servers_are_asked_which_tables_they_have(
         table.fill(DAYS)
         client = connect(ensemble.connect_string)
         build_table(client, former)
-        # Files are as old as their newest change. Were that one of this table, nothing would have passed since.
+        # Files are as old as their newest change: were that one of this table, it would have no age.
         time.sleep(0.01)
         client.create("/later")
         # It ends the session of the replicas, too.

@@ -115,6 +115,7 @@ def test_a_healthy_server(pair: ClickHouseCluster, make: NewTable) -> None:
             "database": "default",
             "table": table.name,
             "engine": "ReplicatedMergeTree",
+            "ensemble": "default",
             "shard_path": table.path,
             "replica": "r1",
             "leader": result["replicas"][0]["leader"],

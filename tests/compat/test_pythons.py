@@ -112,9 +112,10 @@ def test_every_module(
     else:
         results = run_one_by_one(python, tmp_path, calls)
 
+    check_refused(results.pop()["msg"], results.pop()["msg"])
     assert not [each["msg"] for each in results if each["failed"]]
     health, entered, repaired, restored, marked, ledger, checked, moved, *others = results
-    looked, audited, edited, journal, turn, census, merged, between_twins, twins = others
+    looked, audited, edited, journal, turn, census, merged, between_twins, twins, twins_audited = others
     assert table.path in [each["shard_path"] for each in health["replicas"]]
     assert [each["after"] for each in entered["replicas"]] == ["ready"]
     assert ledger["ready"]
@@ -140,6 +141,13 @@ def test_every_module(
     # This server has no second ensemble for tables.
     assert [each["gate"] for each in between_twins["deferred"]] == ["twin_ready"]
     assert [each["created"] for each in twins["twins"]] == [True]
+    assert (twins_audited["kinds"]["without_twin"], twins_audited["complete"]) == (1, True)
+
+
+def check_refused(reading: str, whole: str) -> None:
+    """The server has no twin, and knows no databases whose tables can be exchanged."""
+    assert "has no twin of" in reading
+    assert "is of the engine Ordinary" in whole
 
 
 def run_one_by_one(python: Path, folder: Path, calls: Iterable[Call]) -> list[dict[str, Any]]:
@@ -192,6 +200,9 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("partition_merge", ensembles | asked | {"partitions": [{**place, "partition": SECOND}]}),
         Call("partition_move", turn | move),
         Call("cold_twin", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}, check_mode=True),
+        Call("twin_audit_info", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}),
+        Call("table_move", {**turn, "shard_paths": [table.path], **asked}, check_mode=True),
+        Call("reading_table", {**turn, "shard_paths": [table.path], **asked}, check_mode=True),
     )
 
 
@@ -221,6 +232,9 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("partition_merge", {**both, "clickhouse": {}, "src": "/merges.sql"}),
         Call("partition_move", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
         Call("cold_twin", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
+        Call("twin_audit_info", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
+        Call("table_move", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
+        Call("reading_table", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
     )
     assert {call.module for call in calls} == MODULES
 

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from kazoo.client import KazooClient
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.auxiliary import (
+    BY_ENGINE,
+    auxiliary_tables,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.census_servers import ask_servers
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import ClickHouseClient
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import read_usage
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import Places
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
@@ -32,9 +40,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.ta
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.ansible.calls import Call, run_modules
 from support.memory.tables import read_tree
+from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.kazoo_client import connected
 from support.servers.modern.history import Tables, tables_with_a_history
-from support.servers.modern.server import ModernShard
+from support.servers.modern.server import ModernShard, ModernShardMaker
 from support.servers.moving import open_stores
 from support.servers.registered import data_of
 from support.servers.replicated import wait_for
@@ -200,3 +209,98 @@ def test_audit_finds_nothing_where_nothing_is_moved(
     args = {**ensembles(hot, cold), "root": ground.base, "clickhouse": {"endpoints": endpoints}}
     (result,) = run_modules(Call("partition_audit_info", args))
     assert (result["findings"], result["unjudged"], result["shard_paths"]) == ([], [], 3)
+
+
+# --- tables in an auxiliary ensemble, which hot and cold know nothing of --------------------------
+
+
+def client_of(shard: ModernShard) -> ClickHouseClient:
+    """Asks the first server."""
+    return ClickHouseClient("127.0.0.1", shard.servers[0].http_port, ClickHouseOptions())
+
+
+def asked(shard: ModernShard) -> dict[str, object]:
+    """The options of a module that asks the first server."""
+    return {"clickhouse": {"host": "127.0.0.1", "port": shard.servers[0].http_port}}
+
+
+def test_server_with_a_table_in_an_auxiliary_ensemble_is_diagnosed(
+    ground: Ground, modern: ModernShard, hot: Ensemble, cold: Ensemble
+) -> None:
+    both = ensembles(hot, cold)
+    for given in ({}, {"hot": both["hot"]}, both):
+        (result,) = run_modules(Call("replica_info", {**asked(modern), **given}))
+        assert not result["failed"], result
+        assert {each["table"]: each["ensemble"] for each in result["replicas"]} == {
+            name: "cold" if name == ground.tables.cold else "default" for name in ground.tables
+        }
+        assert "cold_parts_missing" not in {each["symptom"] for each in result["findings"]}
+
+
+def test_read_only_table_in_an_auxiliary_ensemble_has_not_lost_its_znodes(
+    start_modern: ModernShardMaker, hot: Ensemble, cold: Ensemble, base: str
+) -> None:
+    sources = [ZooKeeperSource(each.connect_string, session_ms=4000) for each in (hot, cold)]
+    shard = start_modern(sources[0], {"cold": sources[1]}, replicas=1)
+    (server,) = shard.servers
+    path = f"{base}/twin"
+    server.execute(
+        f"CREATE TABLE twin (id UInt32) ENGINE = ReplicatedMergeTree('cold:{path}', 'r1') ORDER BY id"
+    )
+    server.execute("DETACH TABLE twin SYNC")
+    with connected(cold.connect_string) as client:
+        client.delete(path, recursive=True)
+    server.execute("ATTACH TABLE twin")
+    wait_for(lambda: server.value("SELECT is_readonly FROM system.replicas") == 1)
+    (result,) = run_modules(Call("replica_info", {**asked(shard), "hot": ensembles(hot, cold)["hot"]}))
+    assert [each["symptom"] for each in result["findings"]] == ["read_only"], result
+
+
+def test_ledger_gets_no_replica_of_an_auxiliary_ensemble(
+    ground: Ground, modern: ModernShard, hot: Ensemble, cold: Ensemble
+) -> None:
+    args = {**ensembles(hot, cold), **asked(modern), "patched_sign": "SELECT 1"}
+    (result,) = run_modules(Call("replica_ledger", args, check_mode=True))
+    assert not result["failed"], result
+    assert {each["shard_path"] for each in result["replicas"]} == {
+        f"{ground.base}/{name}" for name in ground.tables[:3]
+    }
+
+
+def test_what_servers_know_of_partitions_is_of_hot(ground: Ground, modern: ModernShard) -> None:
+    rows = list(read_usage(client_of(modern)))
+    assert {row.shard_path for row in rows} == {f"{ground.base}/{name}" for name in ground.tables[:3]}
+
+
+def test_census_of_any_ensemble_hears_of_all_tables(ground: Ground, modern: ModernShard) -> None:
+    """Of an auxiliary one, too, where a table would be taken for one that no server has."""
+    (answer,) = ask_servers([client_of(modern)])
+    assert {path for path, _replica in answer.replicas} == {f"{ground.base}/{name}" for name in ground.tables}
+
+
+def test_engine_of_a_table_tells_its_ensemble_where_the_server_does_not(
+    ground: Ground, modern: ModernShard
+) -> None:
+    """Versions before 23.5 have no name of it in system.replicas; their query gives the same here."""
+    client = client_of(modern)
+    expected = {("default", ground.tables.cold): "cold"}
+    assert auxiliary_tables(client) == expected
+    assert {(each, name): ensemble for each, name, ensemble in client.rows(BY_ENGINE)} == expected
+
+
+def test_merges_of_a_table_in_an_auxiliary_ensemble_are_passed_by(
+    ground: Ground, modern: ModernShard, hot: Ensemble, cold: Ensemble
+) -> None:
+    endpoints = {server.name: f"127.0.0.1:{server.http_port}" for server in modern.servers}
+
+    def merged(name: str) -> dict[str, Any]:
+        rows = [{"shard_path": f"{ground.base}/{name}", "partition": "20240101"}]
+        args = {**ensembles(hot, cold), "clickhouse": {"endpoints": endpoints}, "partitions": rows}
+        (result,) = run_modules(Call("partition_merge", args, check_mode=True))
+        return result
+
+    assert merged(ground.tables.altered)["merged_already"] == 1
+    refused = merged(ground.tables.cold)
+    assert [each["reason"] for each in refused["passed_by"]] == [
+        f"{ground.base}/{ground.tables.cold} is no table with replicas in hot"
+    ]

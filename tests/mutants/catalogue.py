@@ -34,6 +34,8 @@ from mutants import (
     state,
     tree,
     twin,
+    twin_audit,
+    twin_whole,
 )
 from mutants.mutant import Mutant
 
@@ -53,6 +55,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *move_aftermath.MUTANTS,
     *state.MUTANTS,
     *twin.MUTANTS,
+    *twin_audit.MUTANTS,
+    *twin_whole.MUTANTS,
     *shard_fence.MUTANTS,
     *shard_facts.MUTANTS,
     *gates_shard.MUTANTS,

@@ -62,6 +62,13 @@ MUTANTS = (
         ("gates/test_partition.py::test_a_gate_that_trips[payload_readable0]",),
     ),
     Mutant(
+        "gate: the payload of the first replica stands for all",
+        _PARTITION,
+        "if sound is not None and part.registers_as(sound):",
+        "if sound is not None:",
+        ("gates/test_partition.py::test_a_gate_that_trips[payload_readable0]",),
+    ),
+    Mutant(
         "gate: other payloads on each replica pass",
         _PARTITION,
         "def _payloads_differ(case: Case) -> str | None:\n",
@@ -114,8 +121,8 @@ MUTANTS = (
     Mutant(
         "the age is that of the oldest part",
         _PARTITION,
-        "newest = max((part",
-        "newest = min((part",
+        "newest = max([part",
+        "newest = min([part",
         ("gates/test_partition_age.py::test_one_part_that_is_young_is_enough",),
     ),
     Mutant(
@@ -189,11 +196,11 @@ MUTANTS = (
     Mutant(
         "the first gate is the only one",
         _JUDGE,
-        "            if refusal is not None:\n"
-        "                refused[partition.partition_id] = refusal\n"
+        "            if reason is not None:\n"
+        "                refused[partition.partition_id] = gate.refused_for(reason)\n"
         "                break\n",
-        "            if refusal is not None:\n"
-        "                refused[partition.partition_id] = refusal\n"
+        "            if reason is not None:\n"
+        "                refused[partition.partition_id] = gate.refused_for(reason)\n"
         "            break\n",
         ("gates/test_judge.py::test_the_first_of_several_gates_is_told[names4-one_part]",),
     ),

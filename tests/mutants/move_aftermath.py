@@ -98,8 +98,8 @@ MUTANTS = (
     Mutant(
         "a switch is undone although its copies are gone",
         _AFTERMATH,
-        "if gone or not self._leased.hot.fits(ops, shard.fence):",
-        "if not self._leased.hot.fits(ops, shard.fence):",
+        "if gone or not self._leased.hot.room(shard.fence).holds(ops):",
+        "if not self._leased.hot.room(shard.fence).holds(ops):",
         ("move/test_aftermath.py::test_what_was_dropped_since_does_not_come_back",),
     ),
     Mutant(

@@ -12,6 +12,7 @@ _COPIES = "move/copies.py"
 _NEEDED = "move/needed.py"
 _HOT_MEMBERS = "move/hot_members.py"
 _COMPARE = "move/compare.py"
+_FACTS = "shard/facts.py"
 
 MUTANTS = (
     Mutant(
@@ -136,15 +137,15 @@ MUTANTS = (
     Mutant(
         "copies are compared by name only",
         _COMPARE,
-        '"matches" if copy.payload == part.payload else "differs"',
-        '"matches"',
+        "if copy is not None and copy.registers_as(part):",
+        "if copy is not None:",
         ("move/test_to_cold_copies.py::test_a_member_with_other_bytes_keeps_a_partition_hot",),
     ),
     Mutant(
         "copies are compared without their children",
-        _COMPARE,
-        "if copy.payload == part.payload else",
-        "if copy.znode.data == part.znode.data else",
+        _FACTS,
+        "return self.payload == other.payload",
+        "return self.znode.data == other.znode.data",
         ("move/test_compare.py::TestComparison::test_a_copy_without_a_child",),
     ),
     Mutant(
@@ -157,15 +158,15 @@ MUTANTS = (
     Mutant(
         "a copy that is missing does no harm",
         _COMPARE,
-        'if verdict == "matches":',
-        'if verdict in ("matches", "is missing"):',
+        "if copy is not None and copy.registers_as(part):",
+        "if copy is None or copy.registers_as(part):",
         ("move/test_compare.py::TestComparison::test_a_copy_that_is_missing",),
     ),
     Mutant(
         "a copy without an original does no harm",
         _COMPARE,
-        'if verdict == "matches":',
-        'if verdict in ("matches", "has no original"):',
+        "        self.failed.add(partition_id)\n",
+        '        if verdict != "has no original":\n            self.failed.add(partition_id)\n',
         ("move/test_compare.py::TestComparison::test_a_part_without_an_original",),
     ),
 )

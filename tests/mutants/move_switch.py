@@ -91,7 +91,7 @@ MUTANTS = (
     Mutant(
         "a switch that does not fit one multi back is made",
         _SWITCH,
-        "sum(part.data_bytes for part in partition.hot_parts)",
+        "sum([part.data_bytes for part in partition.hot_parts])",
         "0",
         ("move/test_to_cold.py::test_a_switch_that_could_not_be_undone_is_refused",),
     ),

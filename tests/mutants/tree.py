@@ -28,8 +28,8 @@ MUTANTS = (
     Mutant(
         "what does not fit one multi is sent all the same",
         _BATCHES,
-        "used <= MAX_BYTES",
-        "used <= 4 * MAX_BYTES",
+        "size_of(ops) + more_bytes <= self.bytes",
+        "size_of(ops) + more_bytes <= 4 * self.bytes",
         ("tree/test_batches.py::test_a_group_fits_up_to_the_limits[0]",),
     ),
 )

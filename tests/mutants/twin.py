@@ -10,6 +10,8 @@ from mutants.mutant import Mutant
 
 _STATE = "twin/state.py"
 _MOTION = "twin/motion.py"
+_REMOVAL = "twin/removal.py"
+_MERGES = "twin/merges.py"
 _RECORD = "twin/record.py"
 _GATES = "twin/gates.py"
 _INTERLEAVINGS = "twin/test_motion_interleavings.py"
@@ -62,14 +64,14 @@ MUTANTS = (
     Mutant(
         "parts are dropped whose clones are lost",
         _STATE,
-        "    problem = _lost_clone(record, waiting, destination) or _merged_clone",
-        "    problem = _merged_clone",
+        "    problem = release if isinstance(release, str) else _lost_clone(record, waits, destination)\n",
+        "    problem = release if isinstance(release, str) else ''\n",
         ("twin/test_state.py::test_with_clones_that_were_seen",),
     ),
     Mutant(
         "an undo drops all that equals a clone",
         _STATE,
-        "            allowed[part.content] -= 1\n",
+        "            allowed -= clones\n",
         "",
         ("twin/test_state.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
     ),
@@ -83,25 +85,25 @@ MUTANTS = (
     Mutant(
         "an insert before the statement of a killed run counts as its clone",
         _MOTION,
-        "            problem = shard.servers.attach(shard.tables[0], record.destination, self._id)\n",
-        "            problem = ''\n"
-        "            if len(self._look()[0].on(record.destination)) == len(record.held):\n"
-        "                problem = shard.servers.attach(shard.tables[0], record.destination, self._id)\n",
+        "        problem = partition.attach(record.destination)\n",
+        "        problem = ''\n"
+        "        if len(partition.look()[0].on(record.destination)) == len(record.held):\n"
+        "            problem = partition.attach(record.destination)\n",
         (f"{_INTERLEAVINGS}::test_an_insert_of_the_same_rows_before_an_attach_of_a_killed_run_is_no_clone",),
     ),
     Mutant(
         "the record does not name what is about to be dropped",
-        _MOTION,
-        "kept = self._replace(kept, record._replace(dropping=(*gone, name)))",
-        "kept = self._replace(kept, record)",
+        _REMOVAL,
+        "kept = partition.replace(kept, record._replace(dropping=(*gone, name)))",
+        "kept = partition.replace(kept, record)",
         ("twin/test_motion_interleavings.py::test_a_quiet_partition_is_taken_up_after_a_kill_and_arrives",),
     ),
     Mutant(
         "a late insert is dropped with the rest",
-        _MOTION,
-        "        for name in names:\n",
-        "        late = self._look()[0].on(side)\n"
-        "        for name in [*names, *(part.name for part in late if part.name not in record.parts)]:\n",
+        _REMOVAL,
+        "not in names]\n    for name in names:\n",
+        "not in names]\n    late = partition.look()[0].on(side)\n"
+        "    for name in [*names, *(part.name for part in late if part.name not in record.parts)]:\n",
         ("twin/test_motion_interleavings.py::test_an_act_at_any_step_loses_nothing",),
     ),
     Mutant(
@@ -111,6 +113,57 @@ MUTANTS = (
         "    if record.parts:\n        return {name: name for name in record.parts}\n"
         "    clones: dict[Content, list[str]] = {}\n",
         ("twin/test_motion_interleavings.py::test_an_act_at_any_step_loses_nothing",),
+    ),
+    Mutant(
+        "an undo that was begun is forgotten",
+        _REMOVAL,
+        "        kept = partition.replace(kept, kept.record._replace(undoing=undo.drop))\n",
+        "        kept = kept._replace(record=kept.record._replace(undoing=undo.drop))\n",
+        (f"{_INTERLEAVINGS}::test_an_insert_of_the_same_rows_is_no_clone_where_an_undo_of_it_was_killed",),
+    ),
+    Mutant(
+        "clones are known in a merge that has not all of their rows",
+        "twin/lineage.py",
+        " or sum(content.rows for _name, content in by_block.values()) != rows",
+        "",
+        ("twin/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
+    ),
+    Mutant(
+        "clones are known in a merge that has other blocks besides",
+        "twin/lineage.py",
+        "    if len(by_block) != blocks or",
+        "    if not by_block or",
+        ("twin/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
+    ),
+    Mutant(
+        "a merge of clones is undone with those of parts that are gone",
+        _STATE,
+        "    if not parts.isdisjoint(gone):\n",
+        "    if not parts:\n",
+        ("twin/test_state.py::test_a_merge_of_clones_is_undone_only_where_the_source_has_all_of_them",),
+    ),
+    Mutant(
+        "merges are stopped before the record says so",
+        _MERGES,
+        "    if not kept.record.merges_stopped:\n",
+        "    if not partition.shard.tables:\n",
+        ("twin/test_merges.py::test_a_run_that_takes_a_partition_up_says_that_it_stops_them",),
+    ),
+    Mutant(
+        "the record is removed before merges go on",
+        _MERGES,
+        "    if kept.record.merges_stopped:\n        _let_merge(partition.shard)\n"
+        "    partition.remove(kept)\n",
+        "    partition.remove(kept)\n"
+        "    if kept.record.merges_stopped:\n        _let_merge(partition.shard)\n",
+        ("twin/test_merges.py::test_after_a_run_that_was_killed_the_next_one_starts_them",),
+    ),
+    Mutant(
+        "one replica that cannot be told keeps merges stopped on all",
+        _MERGES,
+        "            problem = problem or error\n",
+        "            raise\n",
+        ("twin/test_merges.py::test_a_server_that_cannot_be_told_is_told_later",),
     ),
     Mutant(
         "a record is written without the lease",

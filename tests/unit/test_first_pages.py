@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from jinja2.nativetypes import NativeEnvironment
 
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.runner import OLDEST_PYTHON
 from compat.cores import CONTROLLERS
@@ -152,13 +153,32 @@ def test_the_variables_of_readme_are_those_of_roles(variables: dict[str, Any]) -
     assert set(variables) - known == {"hot", "cold", "clickhouse"}
 
 
+def given_as(value: Any, **variables: Any) -> Any:
+    """A value of a task, as Ansible has it with these variables."""
+    return NativeEnvironment().from_string(value).render(variables) if isinstance(value, str) else value
+
+
 @pytest.mark.parametrize("name", ["audit", "census", "reheat", "rollout", "separate"])
 def test_the_variables_of_readme_are_enough(variables: dict[str, Any], name: str) -> None:
     needed = needed_by(ROOT / "playbooks" / f"{name}.yml")
-    names = needed.get("needed", [])
-    wanted = set(re.findall(r"clickhouse_node_\w+", names) if isinstance(names, str) else names)
-    assert wanted - {"clickhouse_node_state"} <= variables.keys()
-    assert all(variables.keys() & set(group) for group in needed.get("one_of", []))
+    assert set(given_as(needed.get("needed", []))) <= variables.keys()
+    assert all(variables.keys() & set(group) for group in given_as(needed.get("one_of", [])))
+
+
+def test_the_variables_for_cold_twins_are_those_of_roles_and_enough() -> None:
+    page = (ROOT / "docs" / "move-twins.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```yaml\n(separation: .*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    given: dict[str, Any] = yaml.safe_load(text)
+    known = {name for role in ("partition_classify", "partition_move") for name in specs(role)["options"]}
+    assert given.keys() - known == {"separation", "hot"}
+    separation = given["separation"]
+    for name in ("separate", "reheat"):
+        needed = needed_by(ROOT / "playbooks" / f"{name}.yml")
+        assert separation in needed["choices"]["separation"]
+        assert set(given_as(needed["needed"], separation=separation)) <= given.keys()
+        assert all(
+            given.keys() & set(group) for group in given_as(needed.get("one_of", []), separation=separation)
+        )
 
 
 def test_the_sign_of_the_patch_is_a_query(variables: dict[str, Any]) -> None:

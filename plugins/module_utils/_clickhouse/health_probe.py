@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .._partmove.errors import PartMoveError
+from .._partmove.formats.layout import DEFAULT_ENSEMBLE
 from .._partmove.health.facts import (
     Disk,
     DiskPartition,
@@ -21,6 +22,7 @@ from .._partmove.health.facts import (
     ServerFacts,
     TableKey,
 )
+from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient, QueryRefused, literal
 from .server_probe import HttpServerProbe
 from .system_zookeeper import SystemZookeeper
@@ -69,7 +71,11 @@ class HttpHealthProbe:
         )
         keys = [TableKey(row[0], row[1]) for row in rows]
         logs = self._log_positions(keys) if with_log else {}
-        return [status_of(row, logs.get(TableKey(row[0], row[1]))) for row in rows]
+        auxiliary = auxiliary_tables(self._client)
+        return [
+            status_of(row, logs.get(key), auxiliary.get(key, DEFAULT_ENSEMBLE))
+            for key, row in zip(keys, rows)
+        ]
 
     def failing(self) -> list[FailingEntry]:
         """Entries of the queues whose last attempt failed, those with the most attempts first."""
@@ -180,7 +186,7 @@ def detached_folders(folder: str) -> frozenset[str] | None:
         ) from error
 
 
-def status_of(row: list[Any], log: LogPosition | None) -> ReplicaStatus:
+def status_of(row: list[Any], log: LogPosition | None, ensemble: str = DEFAULT_ENSEMBLE) -> ReplicaStatus:
     """A row of ``system.replicas`` with the columns that `replicas` asks for; numbers may be text."""
     database, table, engine, shard_path, replica, leader, read_only, expired, *numbers = row
     delay, queue, queue_age = map(int, numbers)
@@ -196,4 +202,5 @@ def status_of(row: list[Any], log: LogPosition | None) -> ReplicaStatus:
         queue=queue,
         queue_age=max(0, queue_age),
         log=log,
+        ensemble=ensemble,
     )

@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from .._partmove.ledger.enter import SeenActivation, ServedReplica
 from .._partmove.ledger.ledger import ReplicaKey
+from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient, QueryRefused, literal
 
 
@@ -21,11 +22,12 @@ class HttpServerProbe:
         self.label = client.label
 
     def replicas(self) -> Collection[ServedReplica]:
-        """The rows of system.replicas, whether or not the replica works."""
+        """The rows of system.replicas, whether or not the replica works; without auxiliary ensembles."""
         rows = self._client.rows(
             "SELECT zookeeper_path, replica_name, database, table, is_readonly, is_session_expired"
             " FROM system.replicas"
         )
+        auxiliary = auxiliary_tables(self._client)
         return [
             ServedReplica(
                 ReplicaKey(shard_path, replica),
@@ -34,6 +36,7 @@ class HttpServerProbe:
                 bool(int(expired)),
             )
             for shard_path, replica, database, table, read_only, expired in rows
+            if (database, table) not in auxiliary
         ]
 
     def version(self) -> str:

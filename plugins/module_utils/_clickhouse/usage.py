@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient, identifier
 
 READ_DAYS = 7
@@ -68,7 +69,7 @@ class _Table(NamedTuple):
 
 
 _Tables = Mapping[tuple[str, str], "_Table"]
-"""The replicated tables of a server by database and name."""
+"""The replicated tables of a server by database and name, without those in auxiliary ensembles."""
 
 
 def read_usage(
@@ -99,10 +100,13 @@ def read_usage(
 
 
 def _tables(client: ClickHouseClient) -> _Tables:
+    """Those whose path is one of hot."""
     found = client.rows("SELECT database, table, zookeeper_path, replica_name FROM system.replicas")
+    auxiliary = auxiliary_tables(client)
     return {
         (database, table): _Table(shard_path, f"{identifier(database)}.{identifier(table)}", replica)
         for database, table, shard_path, replica in found
+        if (database, table) not in auxiliary
     }
 
 

@@ -13,6 +13,7 @@ LOCK_WAIT: dict[str, Any] = {"type": "str", "default": "45s"}
 
 LOAD: dict[str, Any] = {
     "max_latency": {"type": "float", "default": 1.0},
+    "progress_file": {"type": "path"},
     "give_up_after": {"type": "str", "default": "10m"},
 }
 PARTS_PER_SECOND: dict[str, Any] = {"max_parts_per_second": {"type": "int", "default": 0}}

@@ -13,6 +13,9 @@ from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.twin_creation import TwinPlace, TwinSteps, steps_to_twins
 from .._clickhouse.twin_servers import HttpTwinServers
 from .._partmove.formats.layout import check_shard_path
+from .._partmove.formats.state import State
+from .._partmove.plan.file import Plan, read_plan
+from .._partmove.plan.origin import check_origin
 from .._partmove.twin.run import read_replicas
 from .resources import Resources
 
@@ -27,26 +30,18 @@ class CreateTwins:
         given = {name: value for name, value in params["clickhouse"].items() if value is not None}
         self._servers = HttpTwinServers(ClickHouseOptions(**given), params["twin"])
         self._place = TwinPlace(params["ensemble"], params["path"])
-        self._shard_paths = sorted({check_shard_path(each) for each in params["shard_paths"]})
-        for each in self._shard_paths:
+        self._plan = None if params["plan"] is None else read_plan(params["plan"])
+        wanted = params["shard_paths"] if self._plan is None else _with_cold_partitions(self._plan)
+        self._shard_paths = sorted({check_shard_path(each) for each in wanted})
+        # A path that cannot be is refused without a table too, by who looks whether a run could begin.
+        for each in self._shard_paths or ["/a_table"]:
             self._place.of(each)
         self._done: list[tuple[str, TwinSteps]] = []
         self._is_dry = False
 
     def result(self) -> dict[str, Any]:
         """What was created so far, and what was there."""
-        twins = [
-            {
-                "shard_path": shard_path,
-                "replica": steps.replica,
-                "server": steps.server.client.label,
-                "table": str(steps.server.hot),
-                "twin": steps.server.name,
-                "created": bool(steps.statement),
-                "statement": steps.statement,
-            }
-            for shard_path, steps in self._done
-        ]
+        twins = [told_twin(shard_path, steps) for shard_path, steps in self._done]
         statements = "".join(f"{each['statement']}\n" for each in twins if each["created"])
         return {
             "changed": bool(statements),
@@ -60,6 +55,8 @@ class CreateTwins:
         """Look at all replicas of all tables first, and then create what is missing."""
         self._is_dry = resources.check_mode
         hot = resources.open_ensemble("hot")
+        if self._plan is not None:
+            check_origin(hot, self._plan.header.origin, str(self._plan.path))
         wanted = [
             (path, step)
             for path in self._shard_paths
@@ -69,3 +66,21 @@ class CreateTwins:
             if not resources.check_mode:
                 step.carry_out()
             self._done.append((path, step))
+
+
+def _with_cold_partitions(plan: Plan) -> list[str]:
+    """The shard paths of which the plan wants a partition cold."""
+    return [shard_path for shard_path, counts in plan.counts.items() if counts[State.COLD]]
+
+
+def told_twin(shard_path: str, steps: TwinSteps) -> dict[str, Any]:
+    """A twin that was created or was there, as results of modules have it."""
+    return {
+        "shard_path": shard_path,
+        "replica": steps.replica,
+        "server": steps.server.client.label,
+        "table": str(steps.server.hot),
+        "twin": steps.server.name,
+        "created": bool(steps.statement),
+        "statement": steps.statement,
+    }

@@ -33,10 +33,12 @@ from .._partmove.plan.origin import check_origin
 from .._partmove.shard.inventory import check_tables
 from .._partmove.text import parse_duration
 from .._partmove.tree.pace import Pace
+from .._partmove.tree.portions import stages_of
 from .._partmove.tree.ports import Clock, Journal, ZnodeReader, ZnodeStore
 from .journal_file import told_run
 from .pacing import PaceOptions
 from .part_move_result import MoveTally
+from .progress import Progress, ProgressJournal
 from .resources import LockOptions, Resources, SystemClock, server_check
 from .workers import work_in_order, workers_for
 from .worlds import Worlds
@@ -80,27 +82,29 @@ class MovePartitions:
         self._check(hot, cold, shard_paths)
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
-        progress = resources.open_progress()
+        progress = resources.open_progress("partitions", "parts")
+        progress.expect(self._tally.expected)
         pace = resources.open_pace(self._pace, progress.announce)
         workers = workers_for(self._params["workers"], self._work.sizes())
         ending = threading.Event()
-        worlds = Worlds(hot, cold, partial(self._world, journal, pace), ending if workers > 1 else None)
+        worlds = Worlds((hot, cold), partial(self._world, journal, pace), ending if workers > 1 else None)
 
         def take(done: _Done) -> None:
-            self._take(journal, done)
-            progress.tell(f"{self._tally.summary(self._check_mode)}, done with {done.report.shard_path}")
+            self._take(done)
+            progress.add(0, 0, f"{self._tally.summary(self._check_mode)}, done with {done.shard_path}")
 
         work = self._work.event(shard_paths, self._tally.expected)
         with told_run(journal, "part_move", (hot, cold), work, lambda: self.result()["counts"]):
             work_in_order(
                 self._work.by_shard_path(),
-                partial(self._carry_out, worlds),
+                partial(self._carry_out, worlds, progress),
                 take,
                 workers=workers,
                 ending=ending,
             )
 
-    def _world(self, journal: Journal, pace: Pace, hot: ZnodeStore, cold: ZnodeStore, clock: Clock) -> World:
+    def _world(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> World:
+        hot, cold = stores
         keeper = self._locks.keeper("part_move", hot, cold, clock)
         return World(hot, cold, clock, journal, keeper, self._readiness(hot, cold), self._servers, pace)
 
@@ -120,23 +124,45 @@ class MovePartitions:
             return AssumePatched()
         return LedgerReadiness(Ledger(hot, self._locks.root), ColdEnsemble.of(cold))
 
-    def _carry_out(self, worlds: Worlds, job: tuple[str, list[str] | None]) -> _Done:
+    def _carry_out(
+        self, worlds: Worlds[World], progress: Progress, job: tuple[str, list[str] | None]
+    ) -> _Done:
         """Work on one shard path; what that ends with is in the answer."""
         shard_path, partitions = job
-        done = _Done(ShardReport(shard_path))
+        done = _Done(shard_path, MoveTally(self._params["max_listed"]))
         try:
-            with worlds.one() as world:
-                if partitions is None:
+            if partitions is None:
+                with worlds.one() as world:
                     partitions = _find(world, done)
-                if self._to_cold:
-                    move_shard(world, shard_path, partitions, self._options, done.report)
-                else:
-                    reheat_shard(world, shard_path, partitions, done.report)
-        except BaseException as error:  # noqa: BLE001 - it is raised again where the report is taken
+                progress.expect(done.found)
+            for stage in stages_of(partitions):
+                self._carry_out_stage(worlds, progress, done, stage)
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the result is taken
             done.error = error
         return done
 
-    def _take(self, journal: Journal, done: _Done) -> None:
+    def _carry_out_stage(
+        self, worlds: Worlds[World], progress: Progress, done: _Done, partitions: Sequence[str]
+    ) -> None:
+        """Work on so many partitions as fit into memory, and keep of them what is counted and listed.
+
+        In check mode nothing is kept of what would be written, either.
+        """
+        report = ShardReport(done.shard_path)
+        with worlds.one() as lent:
+            told = ProgressJournal(lent.journal, progress, f"at {done.shard_path}")
+            world = lent._replace(journal=told)
+            try:
+                if self._to_cold:
+                    move_shard(world, done.shard_path, partitions, self._options, report)
+                else:
+                    reheat_shard(world, done.shard_path, partitions, report)
+            finally:
+                done.tally.add(report)
+                record_refusals(world.journal, report)
+        progress.add(len(partitions) - told.partitions, 0, f"at {done.shard_path}")
+
+    def _take(self, done: _Done) -> None:
         """Add up what was done; raise what that ended with."""
         try:
             if done.error is not None:
@@ -144,15 +170,15 @@ class MovePartitions:
         finally:
             self._tally.expected += done.found
             self._unreadable = self._unreadable or done.unreadable
-            self._tally.add(done.report)
-            record_refusals(journal, done.report)
+            self._tally.merge(done.tally)
 
 
 @dataclass
 class _Done:
     """What became of a shard path."""
 
-    report: ShardReport
+    shard_path: str
+    tally: MoveTally
     found: int = 0
     """How many partitions were found to be brought back, where a whole shard path was given."""
     unreadable: str = ""
@@ -163,7 +189,7 @@ class _Done:
 
 def _find(world: World, done: _Done) -> list[str]:
     """Without partitions to defer, one odd table must not keep the others from coming back."""
-    shard_path = done.report.shard_path
+    shard_path = done.shard_path
     try:
         partitions = find_reheatable(world, shard_path)
     except FormatError as error:
@@ -186,16 +212,20 @@ class _Work:
         self._plan: Plan | None = None
         self._counts: Mapping[str, Counter[State]]
         self._read: Callable[[str], Sequence[PlanRow]]
+        self._partitions: Callable[[str, State], list[str]]
         if path is not None:
             self._plan = plan = read_plan(path)
             self.name = f"{path}, rows_digest {plan.header.rows_digest}"
-            self._counts, self._read = plan.counts, plan.read
+            self._counts, self._read, self._partitions = plan.counts, plan.read, plan.partitions
         else:
             self.name = "a list of shard paths" if self._shard_paths else "a list of partitions"
             rows = rows_from_list(partitions or (), self._state)
             listed = {each: tuple(group) for each, group in groupby(rows, key=lambda row: row.shard_path)}
             self._counts = {each: Counter(row.state for row in group) for each, group in listed.items()}
             self._read = listed.__getitem__
+            self._partitions = lambda path, state: [
+                row.partition for row in listed[path] if row.state is state
+            ]
 
     def check_cluster(self, hot: ZnodeReader) -> None:
         """Raise PlanError for a plan of another cluster; what is given by name is of this one."""
@@ -224,10 +254,7 @@ class _Work:
         for shard_path, counts in self._counts.items():
             if counts[self._state]:
                 # Not in a variable here, which would keep all that the plan says while they are worked on.
-                yield shard_path, self._wanted(shard_path)
-
-    def _wanted(self, shard_path: str) -> list[str]:
-        return [row.partition for row in self._read(shard_path) if row.state is self._state]
+                yield shard_path, self._partitions(shard_path, self._state)
 
     def other_rows(self) -> Iterator[PlanRow]:
         """The rows that want another state."""

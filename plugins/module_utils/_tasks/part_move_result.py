@@ -26,7 +26,8 @@ class MoveTally:
         self._lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS}
         self._totals: Counter[str] = Counter()
         self._gates: dict[str, dict[str, Any]] = {}
-        self._diff: list[tuple[str, str]] = []
+        self._diff: list[tuple[str, str, str]] = []
+        """Kind of each row that is listed and has a diff, and what was and is so of it."""
         self._first_failure = ""
         self._is_changed = False
         self.expected = 0
@@ -41,7 +42,9 @@ class MoveTally:
         for partition in sorted(report.copies_removed):
             if self._list("copies_removed", path, partition):
                 name = f"{path} {partition}"
-                self._diff.append((f"{name}: copies in cold\n", f"{name}: no copies in cold\n"))
+                self._diff.append(
+                    ("copies_removed", f"{name}: copies in cold\n", f"{name}: no copies in cold\n")
+                )
         for partition in sorted(report.unchanged):
             self._list("unchanged", path, partition)
         for kind, refusals in (("deferred", report.deferred), ("failed", report.failed)):
@@ -51,6 +54,25 @@ class MoveTally:
         if report.failed and not self._first_failure:
             partition, refusal = min(report.failed.items())
             self._first_failure = f"partition {partition} of {path}: {refusal.reason}. {refusal.remedy}"
+
+    def merge(self, other: MoveTally) -> None:
+        """Add what another one has added up, of shard paths that come after those of this one."""
+        self._is_changed |= other._is_changed
+        self._counts.update(other._counts)
+        self._totals.update(other._totals)
+        room = {kind: self._max_listed - len(rows) for kind, rows in self._lists.items()}
+        for kind, rows in other._lists.items():
+            self._lists[kind] += rows[: room[kind]]
+        for each in other._diff:
+            # In the order of the rows, so that the first ones are those that are listed.
+            if room[each[0]] > 0:
+                room[each[0]] -= 1
+                self._diff.append(each)
+        for name, gate in other._gates.items():
+            mine = self._gates.setdefault(name, {**gate, "deferred": 0, "failed": 0})
+            for kind in ("deferred", "failed"):
+                mine[kind] += gate[kind]
+        self._first_failure = self._first_failure or other._first_failure
 
     def add_other_state(self, row: PlanRow) -> None:
         """Add a partition that the plan wants in the other ensemble than this run."""
@@ -125,6 +147,7 @@ class MoveTally:
                 in_hot = (f"{parts} parts in cold only", f"{parts} parts in hot and in cold")
             self._diff.append(
                 (
+                    "moved",
                     f"{name}: State {before or 'absent'}, {in_hot[0]}\n",
                     f"{name}: State {after}, {in_hot[1]}\n",
                 )
@@ -144,7 +167,7 @@ class MoveTally:
         self._gates.setdefault(name, new)[kind] += 1
 
     def _diff_text(self, side: int) -> str:
-        lines = [pair[side] for pair in self._diff]
+        lines = [each[1 + side] for each in self._diff]
         unlisted = self._counts["moved"] + self._counts["copies_removed"] - len(lines)
         if unlisted:
             lines.append(f"and {unlisted} more\n")

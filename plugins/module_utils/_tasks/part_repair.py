@@ -28,7 +28,7 @@ from .backup_file import BackupFile
 from .journal_file import told_run
 from .pacing import PaceOptions
 from .registrations_file import read_registrations
-from .resources import LockOptions, Resources, probe_of
+from .resources import SERVERS_AT_ONCE, LockOptions, Resources, probe_of
 
 
 class RepairParts:
@@ -95,17 +95,24 @@ class RepairParts:
         header = BackupHeader(moment, self._layout.path, czxid, self._kind.value)
         self._backup = resources.open_backup(self._params["backup"], header)
         probe = probe_of(self._params["clickhouse"])
+        progress = resources.open_progress("partitions", "parts")
+
+        def told(expected: int, done: int) -> None:
+            progress.expect(expected)
+            progress.add(done, 0, f"of the kind {self._kind.value} at {self._layout.path}")
+
         world = RepairWorld(
             self._saving(hot, "hot", journal),
             self._saving(cold, "cold", journal),
             resources.clock,
             journal,
             self._locks.keeper("part_repair", hot, cold, resources.clock),
-            AskServers(probe),
+            AskServers(probe, SERVERS_AT_ONCE),
             probe,
             "" if self._backup is None else self._backup.planned,
-            # Nobody is told: the module has no lines of progress.
-            resources.open_pace(self._pace, lambda _line: None),
+            resources.open_pace(self._pace, progress.announce),
+            SERVERS_AT_ONCE,
+            told,
         )
         work = {"work": f"{self._kind.value} of {self._layout.path}", "shard_paths": 1}
         with told_run(journal, "part_repair", (hot, cold), work, self._counts):

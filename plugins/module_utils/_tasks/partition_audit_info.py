@@ -51,14 +51,16 @@ class AuditPartitions:
     def run(self, resources: Resources) -> None:
         """Audit one shard path after the other; while the ensembles are slow it waits between them."""
         hot, cold = resources.open_pair()
-        # Nobody is told: the module has no lines of progress.
-        pace = resources.open_pace(self._pace, lambda _line: None, members=False)
+        progress = resources.open_progress("shard paths", "partitions of replicas")
+        progress.expect(len(self._shard_paths))
+        pace = resources.open_pace(self._pace, progress.announce, members=False)
         reader = EvidenceReader(
             hot, cold, self._disks, resources.clock, self._coordination_root, at_once=SERVERS_AT_ONCE
         )
         for shard_path in told_apart(hot, cold, self._paths(hot, cold)):
             pace.wait(0, resources.clock)
-            self._audit(reader, shard_path)
+            rows = self._audit(reader, shard_path)
+            progress.add(1, rows, f"done with {shard_path}")
         self._is_whole, self._now = True, resources.clock.now()
 
     def _paths(self, hot: ZnodeReader, cold: ZnodeReader) -> Iterator[str]:
@@ -79,13 +81,17 @@ class AuditPartitions:
         found = self._denied.besides(audit.shard_path for audit in self._audits)
         return [ShardAudit(each.path, (), f"{each.reason}. {each.remedy}.") for each in found]
 
-    def _audit(self, reader: EvidenceReader, shard_path: str) -> None:
+    def _audit(self, reader: EvidenceReader, shard_path: str) -> int:
+        """Returns how many partitions of replicas were judged."""
         try:
-            self._audits.append(audit_shard(reader, shard_path, compare_all=self._compare_all))
+            audit = audit_shard(reader, shard_path, compare_all=self._compare_all)
         except NoSuchTable:
             if self._root is None:
                 raise
             # The table was dropped after it was found below the root, or cold has nothing of it any more.
+            return 0
+        self._audits.append(audit)
+        return len(audit.rows)
 
 
 def result_of(

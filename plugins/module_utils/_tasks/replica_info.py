@@ -67,8 +67,10 @@ class DiagnoseReplica:
         server = probe.server(self._params["patched_sign"])
         has_zookeeper = server.zookeeper_problem is None
         replicas = probe.replicas(with_log=has_zookeeper)
-        presence = self._presence(resources, replicas)
-        registered = {} if presence is None else presence.registered(replicas)
+        # Neither hot nor cold knows anything of tables that are in an auxiliary ensemble.
+        in_hot = [each for each in replicas if not each.is_auxiliary]
+        presence = self._presence(resources, in_hot)
+        registered = {} if presence is None else presence.registered(in_hot)
         facts = HealthFacts(
             server=server,
             replicas=replicas,
@@ -89,9 +91,9 @@ class DiagnoseReplica:
             later = probe.replicas(with_log=has_zookeeper)
             facts = replace(facts, later={each.path: each for each in later})
         if presence is not None:
-            cold = presence.facts(replicas, registered, facts.disk)
-            cold = presence.still_missing(cold, replicas)
-            again = presence.still_unregistered(cold, replicas, lambda: probe.disk(read_disk=False))
+            cold = presence.facts(in_hot, registered, facts.disk)
+            cold = presence.still_missing(cold, in_hot)
+            again = presence.still_unregistered(cold, in_hot, lambda: probe.disk(read_disk=False))
             facts = replace(facts, cold=again)
         self._facts, self._findings = facts, diagnose(facts)
 
@@ -104,8 +106,15 @@ class DiagnoseReplica:
         return ColdPresence(hot, cold, Ledger(hot, self._root))
 
     def _registrations(self, replicas: Sequence[ReplicaStatus]) -> Mapping[ReplicaPath, Registration]:
-        """What ZooKeeper has of replicas that are not there, or do not work for want of their znodes."""
-        wanted = {each.path for each in replicas if each.read_only and not each.session_expired}
+        """What ZooKeeper has of replicas that are not there, or do not work for want of their znodes.
+
+        The server is asked for znodes of its default ensemble, which tell nothing of tables in another one.
+        """
+        wanted = {
+            each.path
+            for each in replicas
+            if each.read_only and not each.session_expired and not each.is_auxiliary
+        }
         wanted |= set(self._expected) - {each.path for each in replicas}
         return {path: self._probe.zookeeper.registration(path) for path in sorted(wanted)}
 
@@ -133,6 +142,7 @@ def _replica(status: ReplicaStatus) -> dict[str, Any]:
         "database": status.key.database,
         "table": status.key.table,
         "engine": status.engine,
+        "ensemble": status.ensemble,
         "shard_path": status.shard_path,
         "replica": status.replica,
         "leader": status.leader,

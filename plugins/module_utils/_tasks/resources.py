@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from .._clickhouse.client import ClickHouseClient
 from .._clickhouse.options import ClickHouseOptions
@@ -35,11 +33,10 @@ from .._zookeeper.watch import EnsembleWatch
 from .backup_file import BackupFile
 from .journal_file import FileJournal, NullJournal, open_journal
 from .pacing import PaceOptions, Watch
+from .progress import Progress, ProgressFile
 
 SERVERS_AT_ONCE = 8
 """Servers of one shard path that are asked at the same time."""
-
-_SECONDS_BETWEEN_LINES = 2.0
 
 
 class SystemClock:
@@ -52,32 +49,6 @@ class SystemClock:
     def sleep(self, seconds: float) -> None:
         """Do nothing for so many seconds."""
         time.sleep(seconds)
-
-
-class ProgressFile:
-    """Tells somebody who may be looking how far a run is, by lines in a file that is there already."""
-
-    def __init__(self, path: str | None, clock: Clock, stack: ExitStack) -> None:
-        self._clock = clock
-        self._told = clock.now()
-        self._turn = threading.Lock()
-        self._file: TextIO | None = None
-        if path is not None:
-            stream = Path(path).open("a", encoding="utf-8")  # noqa: SIM115 - the stack closes it
-            self._file = stack.enter_context(stream)
-
-    def tell(self, line: str) -> None:
-        """Append the line, unless the last one is too recent to be read."""
-        if self._clock.now() - self._told >= _SECONDS_BETWEEN_LINES:
-            self.announce(line)
-
-    def announce(self, line: str) -> None:
-        """Append the line in any case."""
-        with self._turn:
-            if self._file is not None:
-                self._told = self._clock.now()
-                self._file.write(f"{line}\n")
-                self._file.flush()
 
 
 class Resources:
@@ -109,19 +80,28 @@ class Resources:
         """Connect to hot, and to cold as well where that is given; otherwise as `open_pair`."""
         return (self.open_ensemble("hot"), None) if self._params["cold"] is None else self.open_pair()
 
-    def open_progress(self) -> ProgressFile:
-        """The file that the action plugin of the module looks at; nothing is written where there is none."""
-        return ProgressFile(self._params["progress_file"], self.clock, self._stack)
+    def open_progress(self, things: str, pieces: str) -> Progress:
+        """What tells the action plugin of the module how many things, and pieces of them, are done.
+
+        Nothing is written where there is none that looks.
+        """
+        file = ProgressFile(self._params.get("progress_file"), self.clock, self._stack)
+        return Progress(file, self.clock, things, pieces)
 
     def open_pace(
-        self, options: PaceOptions, tell: Callable[[str], object], *, members: bool = True
+        self,
+        options: PaceOptions,
+        tell: Callable[[str], object],
+        *,
+        ensembles: Sequence[str] = ("hot", "cold"),
+        members: bool = True,
     ) -> RunPace:
-        """How fast to work with hot and cold, both watched; ``tell`` gets a line where the run has to wait.
+        """How fast to work with the ensembles, each watched; ``tell`` gets a line where the run has to wait.
 
         members: whether to go by what the members say of themselves, too. Raises EnsembleError and its kin.
         """
         watches: list[Watch] = []
-        for name in ("hot", "cold") if options.max_latency else ():
+        for name in ensembles if options.max_latency else ():
             watch = self.open_watch(name, options.max_latency, members=members)
             watches.append(watch)
         return options.pace(watches, tell, check_mode=self.check_mode)

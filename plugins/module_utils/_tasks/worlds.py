@@ -7,54 +7,55 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
+from typing import Generic, TypeVar
 
-from .._partmove.move.run import World
 from .._partmove.tree.interruption import InterruptibleClock, InterruptibleStore, Interruption
 from .._partmove.tree.overlay import OverlayStore
 from .._partmove.tree.ports import Clock, ZnodeStore
 from .resources import SystemClock
 
-MakeWorld = Callable[[ZnodeStore, ZnodeStore, Clock], World]
+_World = TypeVar("_World")
 
 
-class Worlds:
+class Worlds(Generic[_World]):
     """Lends a world to whoever works on a shard path."""
 
     def __init__(
-        self, hot: ZnodeStore, cold: ZnodeStore, make: MakeWorld, ending: threading.Event | None
+        self,
+        stores: Sequence[ZnodeStore],
+        make: Callable[[Sequence[ZnodeStore], Clock], _World],
+        ending: threading.Event | None,
     ) -> None:
-        """With ``ending`` what is lent raises Interrupted when the run is about to end."""
-        self._hot = hot
-        self._cold = cold
+        """Take the stores that ``make`` is given for each world, as they are lent.
+
+        With ``ending`` what is lent raises Interrupted when the run is about to end.
+        """
+        self._stores = stores
         self._make = make
         self._ending = ending
-        self._free: SimpleQueue[World] = SimpleQueue()
+        self._free: SimpleQueue[_World] = SimpleQueue()
 
     @contextmanager
-    def one(self) -> Iterator[World]:
+    def one(self) -> Iterator[_World]:
         """A world that nobody else has; in check mode one that knows of no other shard path."""
-        world = self._given_back() or self._new()
+        try:
+            world = self._free.get_nowait()
+        except Empty:
+            world = self._new()
         yield world
-        if not isinstance(self._hot, OverlayStore):
+        if not isinstance(self._stores[0], OverlayStore):
             self._free.put(world)
 
-    def _given_back(self) -> World | None:
-        try:
-            return self._free.get_nowait()
-        except Empty:
-            return None
-
-    def _new(self) -> World:
-        hot, cold, clock = _apart(self._hot), _apart(self._cold), SystemClock()
+    def _new(self) -> _World:
+        stores, clock = [_apart(each) for each in self._stores], SystemClock()
         if self._ending is None:
-            return self._make(hot, cold, clock)
+            return self._make(stores, clock)
         interruption = Interruption(self._ending)
         return self._make(
-            InterruptibleStore(hot, interruption),
-            InterruptibleStore(cold, interruption),
+            [InterruptibleStore(each, interruption) for each in stores],
             InterruptibleClock(clock, interruption),
         )
 

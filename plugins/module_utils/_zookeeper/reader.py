@@ -37,6 +37,9 @@ BATCHES_IN_FLIGHT = 8
 SINGLES_IN_FLIGHT = 256
 ANSWER_BYTES = 1024 * 1024
 
+LONG_LIST = 100_000
+"""Names of children of which it is worth looking for those that another list has, too."""
+
 _NOT_KNOWN = (UNIMPLEMENTED, BAD_ARGUMENTS)
 
 _Entered = TypeVar("_Entered", bound="Reader")
@@ -57,6 +60,19 @@ class AnswerSize:
         """Follow larger znodes at once and smaller ones slowly."""
         seen = max(1.0, size / znodes)
         self._expected = max(seen, (self._expected + seen) / 2)
+
+
+class SharedNames:
+    """Keeps once what several long lists have in common: the replicas of a table have the same parts."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def shared(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """The list, made of names that were there before as far as they were."""
+        if names is None or len(names) < LONG_LIST:
+            return names
+        return tuple(map(self._known.setdefault, names, names))
 
 
 class Reader:
@@ -136,6 +152,7 @@ class Reader:
     ) -> tuple[list[Znode | None], list[tuple[str, ...] | None]]:
         """All znodes of the sections, and all lists of children, each in their order."""
         found: dict[int, list[Any]] = {DATA.type: [], CHILDREN.type: []}
+        names = SharedNames()
         requests: Iterator[ReadRequest]
         if self._multi_read:
             requests, window = _multi_reads(chroot, sections, self._sizes), BATCHES_IN_FLIGHT
@@ -147,7 +164,7 @@ class Reader:
                 self._multi_read = False
                 return self._read(sections, chroot)
             for kind, results, size in request.decode(answer, self._refuse):
-                found[kind.type] += results
+                found[kind.type] += results if kind is DATA else map(names.shared, results)
                 self._sizes[kind.type].learn(len(results), size)
         return found[DATA.type], found[CHILDREN.type]
 

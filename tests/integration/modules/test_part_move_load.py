@@ -72,7 +72,7 @@ class SlowRun:
 
     def told(self) -> list[str]:
         """The lines of progress that are about pauses."""
-        return [line for line in self.progress.read_text().splitlines() if "done with" not in line]
+        return [line for line in self.progress.read_text().splitlines() if " partitions" not in line]
 
     def states(self) -> list[bytes | None]:
         return [each.state(FIRST) for each in self.tables]

@@ -51,6 +51,7 @@ def large(name: str = NAME) -> ReportFigures:
         busy=amount(stay // 20),
         left_alone=amount(stay // 10),
         after=amount(stay + 1_200),
+        one_part=amount(now),
     )
     tables = _tables(name, hot)
     first_month = THIS_MONTH - MONTHS + 1
@@ -188,7 +189,7 @@ def _merges(name: str, znodes: int) -> MergesFigures:
 
 def empty() -> ReportFigures:
     """A report of ensembles in which nothing is registered."""
-    hot = HotFigures(*[NOTHING] * 8)
+    hot = HotFigures(*[NOTHING] * 9)
     return ReportFigures(
         as_of="2026-11-20T22:15:00.000Z",
         source="x",

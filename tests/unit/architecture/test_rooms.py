@@ -39,14 +39,14 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("gates", "census"),
     ("move", "twin", "ledger", "plan"),
     ("health", "audit"),
-    ("repair",),
+    ("repair", "twin_audit"),
 )
 """The rooms from the ground up; those of one floor do not know each other."""
 
 ONLY: Mapping[str, frozenset[str]] = {"formats": frozenset({"errors", "text"})}
 """Rooms that may import less than what lies below them."""
 
-KNOWN_TO_NOBODY = frozenset({"plan", "health", "repair", "census"})
+KNOWN_TO_NOBODY = frozenset({"plan", "health", "repair", "census", "twin_audit"})
 """Rooms that the rest of the domain does not need to work."""
 
 MAY_COMMIT = (

@@ -18,6 +18,9 @@ from ..errors import FormatError
 from ..text import shown
 from .state import STATE
 
+DEFAULT_ENSEMBLE = "default"
+"""What servers call the ensemble of ``<zookeeper>``, beside the names of auxiliary ones."""
+
 KNOWN_TABLE_CHILDREN = frozenset(
     {
         # From 18.16 on, or earlier.

@@ -28,6 +28,10 @@ from .znode_text import INT64_MAX, READ_ZNODE
 FORMAT_VERSIONS = (0, 1)
 """The data format versions of MergeTree tables that there are."""
 
+PATCH_PREFIX = "patch-"
+"""What ids begin with of partitions that are only patches of another one, whose id comes last. Servers that
+update rows in place, by a lightweight update, write such patches, and apply them when they merge."""
+
 _BLOCKS = r"_(0|[1-9][0-9]{0,18})_(0|[1-9][0-9]{0,18})_(0|[1-9][0-9]{0,9})(?:_([1-9][0-9]{0,18}))?"
 _V0_NAME = re.compile(r"([1-9][0-9]{7}_[1-9][0-9]{7})" + _BLOCKS)
 _V1_NAME = re.compile(r"([0-9A-Za-z-]+)" + _BLOCKS)

@@ -76,4 +76,8 @@ class PartitionGate:
     def refusal(self, case: Case) -> Refusal | None:
         """The refusal, or None to let the partition pass."""
         reason = self.reason(case)
-        return None if reason is None else Refusal(self.name, reason, self.remedy)
+        return None if reason is None else self.refused_for(reason)
+
+    def refused_for(self, reason: str) -> Refusal:
+        """The refusal for a reason that the gate gave."""
+        return Refusal(self.name, reason, self.remedy)

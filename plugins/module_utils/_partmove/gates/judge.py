@@ -79,11 +79,13 @@ def refuse_partitions(
     if stopped is not None:
         return {partition.partition_id: stopped for partition in partitions}
     refused: dict[str, Refusal] = {}
+    # Hardly any gate is closed, and there are eleven a partition: a refusal is made where there is a reason.
+    reasons = [(gate, gate.reason) for gate in gates.partition]
     for partition in partitions:
         case = Case(shard, partition, options, now)
-        for gate in gates.partition:
-            refusal = gate.refusal(case)
-            if refusal is not None:
-                refused[partition.partition_id] = refusal
+        for gate, reason_of in reasons:
+            reason = reason_of(case)
+            if reason is not None:
+                refused[partition.partition_id] = gate.refused_for(reason)
                 break
     return refused

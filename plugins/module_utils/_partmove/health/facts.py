@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..formats.layout import DEFAULT_ENSEMBLE
+
 
 class TableKey(NamedTuple):
     """A table as its server calls it."""
@@ -89,11 +91,18 @@ class ReplicaStatus(NamedTuple):
     """Age of the oldest of them; 0 for an empty queue."""
     log: LogPosition | None
     """Where the replica is in the log; None when the server could not read that from ZooKeeper."""
+    ensemble: str = DEFAULT_ENSEMBLE
+    """What the server calls the ensemble that the table is in."""
 
     @property
     def path(self) -> ReplicaPath:
         """Where the replica is in ZooKeeper."""
         return ReplicaPath(self.shard_path, self.replica)
+
+    @property
+    def is_auxiliary(self) -> bool:
+        """Whether the table is in another ensemble than that of ``<zookeeper>``, as a cold twin is."""
+        return self.ensemble != DEFAULT_ENSEMBLE
 
 
 class Registration(NamedTuple):

@@ -95,8 +95,10 @@ class Aftermath:
             cold = survey.partitions[each].cold
             gone[each] = [
                 part.znode.path
-                for part in before.hot_parts
-                if part.replica in cold and part.name.text not in cold[part.replica]
+                for replica, parts in before.hot.items()
+                if replica in cold
+                for part in parts
+                if part.name.text not in cold[replica]
             ]
         return {each: paths for each, paths in gone.items() if paths}
 
@@ -122,7 +124,7 @@ class Aftermath:
                 )
             ops = returning_to_hot(parts, now.state)
             gone = {part.znode.path for part in parts} - {part.znode.path for part in now.cold_parts}
-            if gone or not self._leased.hot.fits(ops, shard.fence):
+            if gone or not self._leased.hot.room(shard.fence).holds(ops):
                 return False
             if self._servers.lacking(shard, parts):
                 return False

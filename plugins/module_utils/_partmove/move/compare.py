@@ -13,7 +13,7 @@ from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..shard.facts import RegisteredPart
 from ..shard.looks import Names, names_steps
-from ..shard.parts import parse_name_in, part_steps
+from ..shard.parts import part_steps, partition_in
 from ..tree.ports import ZnodeReader
 from ..tree.reading import Reading, read_together
 
@@ -35,14 +35,13 @@ class Comparison(NamedTuple):
 
 class _Tally:
     def __init__(self) -> None:
-        self.counts = {"matches": 0, "differs": 0, "is missing": 0, "has no original": 0}
+        self.matched = 0
+        self.counts = {"differs": 0, "is missing": 0, "has no original": 0}
         self.samples: list[str] = []
         self.failed: set[str] = set()
 
     def add(self, verdict: str, path: str, partition_id: str, member: str) -> None:
         self.counts[verdict] += 1
-        if verdict == "matches":
-            return
         self.failed.add(partition_id)
         if len(self.samples) < _MOST_SAMPLES:
             self.samples.append(f"{path} {verdict} on {member}")
@@ -66,17 +65,19 @@ def compare_copies(
         for part in originals:
             path = part.znode.path
             copy = copies.get(path)
-            if copy is None:
-                verdict = "is missing"
+            if copy is not None and copy.registers_as(part):
+                tally.matched += 1
             else:
-                verdict = "matches" if copy.payload == part.payload else "differs"
-            tally.add(verdict, path, part.name.partition_id, member.name)
+                verdict = "is missing" if copy is None else "differs"
+                tally.add(verdict, path, part.name.partition_id, member.name)
         for path, partition_id in _extras(
             member, [*aligned(folders, listed.result)], originals, format_version
         ):
             tally.add("has no original", path, partition_id, member.name)
-    matched, mismatched, missing, extra = tally.counts.values()
-    return Comparison(matched, mismatched, missing, extra, tuple(tally.samples), frozenset(tally.failed))
+    mismatched, missing, extra = tally.counts.values()
+    return Comparison(
+        tally.matched, mismatched, missing, extra, tuple(tally.samples), frozenset(tally.failed)
+    )
 
 
 def _extras(
@@ -93,6 +94,6 @@ def _extras(
             if name in known:
                 continue
             path = f"{folder}/{name}"
-            partition_id = parse_name_in(member, path, name, format_version).partition_id
+            partition_id = partition_in(member, path, name, format_version)
             if partition_id in partition_ids:
                 yield path, partition_id

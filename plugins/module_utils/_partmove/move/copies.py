@@ -135,5 +135,5 @@ def _differences(
         part, copy = wanted[path], existing.get(path)
         if copy is None:
             yield path, creation(part)
-        elif copy.payload != part.payload:
+        elif not copy.registers_as(part):
             yield path, [*removal(copy), *creation(part)]

@@ -21,7 +21,7 @@ from ..formats.layout import ShardLayout
 from ..lease.lease import Lease, confirm_lease, raise_if_lease_lost
 from ..shard.facts import ShardFacts
 from ..shard.reader import Look, ShardReader, Survey
-from ..tree.batches import fits, pack
+from ..tree.batches import Room, pack
 from ..tree.paths import does_not_stay, missing_on_the_way, refuse_unwritable
 from ..tree.ports import ZnodeStore
 from ..tree.znodes import Committed, Multi, Op, Rejected
@@ -60,9 +60,9 @@ class LeasedEnsemble:
         self._lease_checks = tuple(lease_checks)
         self._shard_path = shard_path
 
-    def fits(self, ops: Sequence[Op], checks: Sequence[Op] = (), more_bytes: int = 0) -> bool:
-        """Whether the operations fit one multi with the checks and the lease, with so many bytes to spare."""
-        return fits((*self._lease_checks, *checks), ops, more_bytes)
+    def room(self, checks: Sequence[Op] = ()) -> Room:
+        """What one multi has room for beside the checks and the lease."""
+        return Room.beside((*self._lease_checks, *checks))
 
     def write(self, path: str, ops: Sequence[Op]) -> None:
         """Apply the operations unless something else was faster; look afterwards which.

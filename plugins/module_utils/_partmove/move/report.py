@@ -57,8 +57,8 @@ class MovedPartition(NamedTuple):
             partition_id,
             *states,
             len(parts),
-            sum(part.znodes for part in parts),
-            sum(part.data_bytes for part in parts),
+            sum([part.znodes for part in parts]),
+            sum([part.data_bytes for part in parts]),
         )
 
 

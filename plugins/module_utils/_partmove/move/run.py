@@ -44,12 +44,12 @@ from ..shard.facts import PartitionFacts, RegisteredNames, ShardFacts
 from ..shard.location import Location, locate
 from ..shard.reader import Look, ShardReader
 from ..tree.pace import Pace, Unhurried
+from ..tree.portions import portions_of
 from ..tree.ports import Clock, Journal, ZnodeStore
 from .direction import Direction, Stage
 from .events import switching
 from .leased_shard import LeasedShard
 from .nowhere import look_nowhere
-from .portions import portions_of
 from .report import ShardReport
 from .switch import Switch, SwitchResult
 

@@ -119,6 +119,7 @@ class Switch:
         judgement = direction.judge(look, ids, self._leased.taken_at)
         result.refused.update(judgement.refused)
         checks = (*look.shard.fence, *judgement.checks)
+        room = self._hot.room(checks)
         groups: list[tuple[str, list[Op]]] = []
         unmarked: list[PartitionFacts] = []
         for each, partition in look.partitions.items():
@@ -131,7 +132,7 @@ class Switch:
             else:
                 ops = direction.ops(partition, partition.state)
                 # To undo the switch takes as many operations, and the bytes of the parts besides.
-                if self._hot.fits(ops, checks, sum(part.data_bytes for part in partition.hot_parts)):
+                if room.holds(ops, sum([part.data_bytes for part in partition.hot_parts])):
                     groups.append((each, ops))
                 else:
                     result.refused[each] = _too_large(ops, direction.refusals.too_large)

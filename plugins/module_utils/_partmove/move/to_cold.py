@@ -18,6 +18,7 @@ from ..journal.events import Event
 from ..shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 from ..shard.location import Location, never_was_cold
 from ..shard.reader import Look
+from ..tree.portions import stages_of
 from ..tree.znodes import Op, Znode
 from .aftermath import Aftermath
 from .bind import bind
@@ -27,7 +28,6 @@ from .direction import Refusals, Stage
 from .events import refused
 from .leased_shard import LeasedShard
 from .operations import leaving_hot
-from .portions import stages_of
 from .report import MovedPartition, ShardReport
 from .run import ROUNDS, ShardRun, World
 

@@ -32,6 +32,7 @@ from ..journal.events import Event
 from ..shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 from ..shard.location import Location
 from ..shard.reader import Look, ShardReader
+from ..tree.portions import stages_of
 from ..tree.znodes import Op, Znode
 from .bind import bind
 from .copies import ColdCopies
@@ -41,7 +42,6 @@ from .leased_shard import LeasedShard
 from .needed import seconds_needed
 from .nowhere import not_known_to_be_dropped
 from .operations import returning_to_hot
-from .portions import stages_of
 from .report import MovedPartition, ShardReport
 from .run import ROUNDS, ShardRun, World
 

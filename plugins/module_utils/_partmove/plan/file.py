@@ -28,6 +28,7 @@ from .lines import (
     parse_header,
     parse_item,
     parse_row,
+    parse_wanted,
 )
 from .order import check_order, place_of
 from .origin import topmost
@@ -91,6 +92,18 @@ class Plan:
 
         Raises PlanError when the file was replaced or written to since it was checked.
         """
+        return [parse_row(line, f"{self.path}:{number}") for number, line in self._lines(shard_path)]
+
+    def partitions(self, shard_path: str, state: State) -> list[str]:
+        """Ids of the partitions of one shard path that should be in the state, in their order.
+
+        Of lines that were checked before no more is looked at than this takes. Raises as `read` does.
+        """
+        found = (parse_wanted(line, f"{self.path}:{number}") for number, line in self._lines(shard_path))
+        return [partition for partition, wanted in found if wanted is state]
+
+    def _lines(self, shard_path: str) -> Iterator[tuple[int, bytes]]:
+        """Number and text of each line of one shard path."""
         section = self._sections[shard_path]
         with _open(self.path) as stream:
             if _FileId.of(stream) != self._file_id:
@@ -99,8 +112,7 @@ class Plan:
                     remedy="Let nothing write to the plan while it is carried out, then run again",
                 )
             stream.seek(section.offset)
-            lines = enumerate(islice(stream, sum(section.counts.values())), section.line)
-            return [parse_row(line, f"{self.path}:{number}") for number, line in lines]
+            yield from enumerate(islice(stream, sum(section.counts.values())), section.line)
 
     def rows(self) -> Iterator[PlanRow]:
         """All rows in the order of the file; only those of one shard path are in memory."""

@@ -98,6 +98,15 @@ def parse_row(line: bytes, where: str) -> PlanRow:
     return PlanRow(**_ROW.read(_decode(line, where), where))
 
 
+def parse_wanted(line: bytes, where: str) -> tuple[str, State]:
+    """Partition and state in a line that `parse_row` took before; raises PlanError where it cannot have."""
+    try:
+        fields = _decode(line, where)
+        return _partition(fields.get("partition")), _STATE.check(fields.get("state"))
+    except Unfit as error:
+        raise PlanError(f"{where}: the line is no row of a plan", remedy=_AGAIN) from error
+
+
 def parse_item(item: object, where: str) -> tuple[str, str]:
     """Shard path and partition id of an item that a person wrote; raises PlanError for anything else."""
     fields = _ITEM.read(item, where)

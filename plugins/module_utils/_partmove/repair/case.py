@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -40,6 +40,10 @@ class Left(NamedTuple):
         return cls(error.message, error.remedy)
 
 
+def _nobody(_expected: int, _done: int) -> None:
+    """Tell it to nobody."""
+
+
 class RepairWorld(NamedTuple):
     """The ensembles, which keep what is deleted or changed, the servers, and all else."""
 
@@ -53,6 +57,10 @@ class RepairWorld(NamedTuple):
     backup: str = ""
     """The file that keeps what is deleted or changed; empty where nothing is."""
     pace: Pace = Unhurried()
+    at_once: int = 1
+    """How many servers are asked what they have on disk at the same time."""
+    told: Callable[[int, int], object] = _nobody
+    """Is told how many partitions there are to repair, and, of those, how many more were gone through."""
 
     def for_moves(self) -> World:
         """What the way back and the like work with; no partition becomes cold by a repair."""
@@ -62,7 +70,9 @@ class RepairWorld(NamedTuple):
 
     def evidence(self) -> EvidenceReader:
         """What reads the evidence of shard paths."""
-        return EvidenceReader(self.hot, self.cold, self.disks, self.clock, self.leases.root)
+        return EvidenceReader(
+            self.hot, self.cold, self.disks, self.clock, self.leases.root, at_once=self.at_once
+        )
 
 
 @dataclass(frozen=True)

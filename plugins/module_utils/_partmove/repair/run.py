@@ -21,7 +21,7 @@ from ..audit.kind import Kind
 from ..errors import NoSuchTable, PartMoveError
 from ..formats.layout import ShardLayout
 from ..journal.events import Event
-from ..move.portions import portions_of
+from ..tree.portions import portions_of
 from ..tree.ports import Journal
 from .by_copies import adopt, rewrite
 from .by_registration import register
@@ -110,10 +110,12 @@ def _remedied(case: Case) -> dict[str, Left]:
     left: dict[str, Left] = {}
     parts = {each: sum(len(one.parts) for one in found.values()) for each, found in case.found.items()}
     pace = case.world.pace
+    case.world.told(len(case.found), 0)
     for portion, count in portions_of(case.partition_ids, parts, pace.parts_at_once):
         pace.wait(count, case.world.clock)
         found = {each: case.found[each] for each in portion}
         left.update(REMEDIES[case.kind](replace(case, found=found)))
+        case.world.told(0, len(portion))
     return left
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from ..binding.binding import Binding
@@ -40,7 +41,7 @@ class RegisteredPart(NamedTuple):
     @property
     def data_bytes(self) -> int:
         """Bytes of data in those znodes."""
-        return len(self.znode.data) + sum(len(child.data) for child in self.children)
+        return len(self.znode.data) + sum([len(child.data) for child in self.children])
 
     @property
     def payload(self) -> tuple[bytes, tuple[tuple[str, bytes], ...]]:
@@ -49,6 +50,12 @@ class RegisteredPart(NamedTuple):
             return self.znode.data, ()
         prefix = len(self.znode.path) + 1
         return self.znode.data, tuple((child.path[prefix:], child.data) for child in self.children)
+
+    def registers_as(self, other: RegisteredPart) -> bool:
+        """Whether the other has the same payload. Most parts have no children: one comparison tells."""
+        if self.children or other.children:
+            return self.payload == other.payload
+        return self.znode.data == other.znode.data
 
 
 @dataclass(frozen=True)
@@ -170,10 +177,10 @@ class PartitionFacts:
         is_of_cold = part in self.cold.get(part.replica, ())
         return f"{part.znode.path} in the cold ensemble" if is_of_cold else part.znode.path
 
-    @property
-    def hot_parts(self) -> list[RegisteredPart]:
-        """Parts in hot of all replicas."""
-        return [part for parts in self.hot.values() for part in parts]
+    @cached_property
+    def hot_parts(self) -> tuple[RegisteredPart, ...]:
+        """Parts in hot of all replicas; put together once, as most gates and steps ask for them."""
+        return tuple(part for parts in self.hot.values() for part in parts)
 
     @property
     def cold_parts(self) -> list[RegisteredPart]:

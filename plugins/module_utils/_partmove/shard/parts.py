@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
+from typing import TypeVar
 
 from ..aligned import aligned
 from ..errors import FormatError
 from ..formats.layout import ShardLayout
-from ..formats.names import PartName, parse_part_name
+from ..formats.names import PartName, parse_part_name, partition_id_of
 from ..formats.payload import CHECKSUMS, COLUMNS
 from ..formats.znode_text import READ_COLD_ZNODE
 from ..tree.ports import ZnodeReader
@@ -21,6 +22,7 @@ from ..tree.znodes import Query, Znode
 from .facts import RegisteredPart
 
 _ATTEMPTS = 5
+_T = TypeVar("_T")
 _HOT, _COLD = "hot", "cold"
 """What readers of an ensemble are called; one of a member is called by its address."""
 
@@ -33,11 +35,15 @@ class PartNames:
     def __init__(self, layout: ShardLayout, format_version: int) -> None:
         self._layout = layout
         self._format_version = format_version
+        # Every name is looked at once, to refuse what is none. Of most only the partition is wanted, and that
+        # is kept of them: a table may have a million.
+        self._partitions: dict[str, str] = {}
         self._known: dict[str, PartName] = {}
 
     def renew(self, format_version: int) -> None:
         """Forget all names: another table is there by now, whose parts may be named in another way."""
         self._format_version = format_version
+        self._partitions.clear()
         self._known.clear()
 
     def by_partition(
@@ -59,10 +65,10 @@ class PartNames:
     ) -> dict[str, dict[str, list[PartName]]]:
         """As `by_partition`, of what the folders were found to hold; with ``wanted`` of these partitions."""
         found: dict[str, dict[str, list[PartName]]] = {replica: {} for replica in replicas}
-        for replica, names in aligned(replicas, self._named(reader, replicas, listed)):
+        for replica, names in aligned(replicas, self._named(reader, self.folders(replicas), listed, wanted)):
+            partitions = found[replica]
             for name in names:
-                if wanted is None or name.partition_id in wanted:
-                    found[replica].setdefault(name.partition_id, []).append(name)
+                partitions.setdefault(name.partition_id, []).append(name)
         return found
 
     def registered_steps(
@@ -73,51 +79,74 @@ class PartNames:
         wanted: frozenset[str],
     ) -> Steps[dict[str, dict[str, list[RegisteredPart]]]]:
         """Replica → partition id → parts, by name, of the partitions wanted; ``listed`` as in `of_lists`."""
+        folders = self.folders(replicas)
         for _attempt in range(_ATTEMPTS):
+            named = self._named(reader, folders, listed, wanted)
             parts = [
-                (f"{folder}/{name.text}", name)
-                for folder, names in aligned(self.folders(replicas), self._named(reader, replicas, listed))
-                for name in names
-                if name.partition_id in wanted
+                (f"{folder}/{name.text}", name) for folder, names in aligned(folders, named) for name in names
             ]
             read = yield from part_steps(parts)
             # Parts that were merged after they were listed are gone, and what they became was not listed.
             if len(read) == len(parts):
                 break
-            listed = (yield Query(children=self.folders(replicas))).children
+            listed = (yield Query(children=folders)).children
         found: dict[str, dict[str, list[RegisteredPart]]] = {name: {} for name in replicas}
         for part in read:
             found[part.replica].setdefault(part.name.partition_id, []).append(part)
         return found
 
     def _named(
-        self, reader: ZnodeReader, replicas: Sequence[str], listed: Sequence[Sequence[str] | None]
-    ) -> list[Iterator[PartName]]:
-        """The name of every part, taken apart when its turn comes; those of each replica by themselves."""
+        self,
+        reader: ZnodeReader,
+        folders: Sequence[str],
+        listed: Sequence[Sequence[str] | None],
+        wanted: Collection[str] | None,
+    ) -> list[list[PartName]]:
+        """Of each folder, the names of its parts in these partitions, or of all; all are looked at."""
         return [
-            self._parsed_each(reader, folder, names or ())
-            for folder, names in aligned(self.folders(replicas), listed)
+            self._in_partitions(reader, folder, names or (), wanted)
+            for folder, names in aligned(folders, listed)
         ]
 
-    def _parsed_each(self, reader: ZnodeReader, folder: str, texts: Sequence[str]) -> Iterator[PartName]:
-        for text in texts:
-            yield self._parsed(reader, text, folder)
+    def _in_partitions(
+        self, reader: ZnodeReader, folder: str, texts: Sequence[str], wanted: Collection[str] | None
+    ) -> list[PartName]:
+        partitions = self._partitions
+        ids = [partitions.get(text) for text in texts]
+        if None in ids:
+            for text in texts:
+                if text not in partitions:
+                    where = f"{folder}/{text}"
+                    partitions[text] = partition_in(reader, where, text, self._format_version)
+            ids = [partitions[text] for text in texts]
+        wanted_texts = texts if wanted is None else [t for t, each in aligned(texts, ids) if each in wanted]
+        return [self._name(text, folder) for text in wanted_texts]
 
-    def _parsed(self, reader: ZnodeReader, text: str, folder: str) -> PartName:
+    def _name(self, text: str, folder: str) -> PartName:
         name = self._known.get(text)
         if name is None:
-            path = f"{folder}/{text}"
-            name = self._known[text] = parse_name_in(reader, path, text, self._format_version)
+            name = self._known[text] = parse_part_name(text, self._format_version, folder)
         return name
 
 
 def parse_name_in(reader: ZnodeReader, path: str, text: str, format_version: int) -> PartName:
     """Take the name of a part at a path apart; a FormatError says so where that is not in hot."""
+    return _parsed_in(reader, path, text, format_version, parse_part_name)
+
+
+def partition_in(reader: ZnodeReader, path: str, text: str, format_version: int) -> str:
+    """The partition id in the name of a part at a path; a FormatError as `parse_name_in` raises."""
+    return _parsed_in(reader, path, text, format_version, partition_id_of)
+
+
+def _parsed_in(
+    reader: ZnodeReader, path: str, text: str, format_version: int, parse: Callable[[str, int, str], _T]
+) -> _T:
     if reader.name == _HOT:
-        return parse_part_name(text, format_version, path)
+        return parse(text, format_version, path)
     member = "" if reader.name == _COLD else f", on {reader.name}"
     try:
-        return parse_part_name(text, format_version, f"{path} in the cold ensemble{member}")
+        return parse(text, format_version, f"{path} in the cold ensemble{member}")
     except FormatError as error:
         raise FormatError(error.message, remedy=READ_COLD_ZNODE) from error
 
@@ -135,6 +164,12 @@ def part_steps(parts: Sequence[tuple[str, PartName]]) -> Steps[list[RegisteredPa
     children = yield from _children_steps(
         [each for each in znodes if each is not None and each.stat.num_children]
     )
+    if not children:
+        return [
+            RegisteredPart(name, znode, ())
+            for znode, (_path, name) in aligned(znodes, parts)
+            if znode is not None and not znode.stat.num_children
+        ]
     return [
         RegisteredPart(name, znode, children.get(znode.path, ()))
         for znode, (_path, name) in aligned(znodes, parts)

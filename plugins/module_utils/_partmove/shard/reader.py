@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..aligned import aligned
 from ..binding.binding import (
@@ -30,6 +30,7 @@ from .parts import PartNames
 from .pending import BlockNumbers, EntryReader
 
 _ATTEMPTS = 5
+_Part = TypeVar("_Part")
 _DROPPED = "dropped"
 """Child of a shard path whose table is being dropped."""
 
@@ -88,18 +89,19 @@ class ShardReader:
         Without ``with_cold`` the parts in cold are not read. Raises as `shard` does.
         """
         wanted = frozenset(partition_ids)
-        in_hot, in_cold = self._look_at_both(partition_ids)
+        in_hot, in_cold = self._look_at_both(partition_ids, names_in_cold=with_cold)
         hot = self._registered(self._hot, in_hot.replicas, in_hot.parts.result, wanted)
         cold = self._registered(self._cold, in_hot.replicas, in_cold.parts, wanted) if with_cold else {}
         states, block_numbers = in_hot.states.result, in_hot.block_numbers.result
+        of_hot, of_cold = _by_partition(hot, partition_ids), _by_partition(cold, partition_ids)
         partitions = {
             each: PartitionFacts(
                 partition_id=each,
                 exists=each in block_numbers.partitions,
                 state=states[self._layout.state(each)],
                 inserts_in_flight=block_numbers.in_flight.get(each, ()),
-                hot={replica: tuple(parts.get(each, ())) for replica, parts in hot.items()},
-                cold={replica: tuple(parts.get(each, ())) for replica, parts in cold.items()},
+                hot=of_hot[each],
+                cold=of_cold[each],
             )
             for each in partition_ids
         }
@@ -164,11 +166,14 @@ class ShardReader:
         """Replica → partition id → names of parts in cold, of the replicas that hot has."""
         return self._names_in(self._cold, shard)
 
-    def _look_at_both(self, partition_ids: Sequence[str]) -> tuple[HotLook, ColdLook]:
+    def _look_at_both(
+        self, partition_ids: Sequence[str], *, names_in_cold: bool = True
+    ) -> tuple[HotLook, ColdLook]:
         in_hot = self._look_at_hot(partition_ids)
         # After the fence: whatever was taken from cold before that is seen to be gone.
         self._cold.sync(self._layout.path)
-        return in_hot, read_alone(self._cold, cold_steps(self._layout, in_hot.replicas))
+        steps = cold_steps(self._layout, in_hot.replicas, names=names_in_cold)
+        return in_hot, read_alone(self._cold, steps)
 
     def _look_at_hot(self, partition_ids: Sequence[str]) -> HotLook:
         layout = self._layout
@@ -234,12 +239,9 @@ class ShardReader:
         hot: Mapping[str, Mapping[str, list[str]]],
         cold: Mapping[str, Mapping[str, list[str]]],
     ) -> dict[str, RegisteredNames]:
+        of_hot, of_cold = _by_partition(hot, partition_ids), _by_partition(cold, partition_ids)
         return {
-            each: RegisteredNames(
-                states[self._layout.state(each)],
-                {replica: parts.get(each, ()) for replica, parts in hot.items()},
-                {replica: parts.get(each, ()) for replica, parts in cold.items()},
-            )
+            each: RegisteredNames(states[self._layout.state(each)], of_hot[each], of_cold[each])
             for each in partition_ids
         }
 
@@ -258,6 +260,20 @@ class ShardReader:
             replica: {each: [name.text for name in names] for each, names in partitions.items()}
             for replica, partitions in self._names.of_lists(reader, replicas, listed, wanted).items()
         }
+
+
+def _by_partition(
+    found: Mapping[str, Mapping[str, Sequence[_Part]]], partition_ids: Sequence[str]
+) -> dict[str, Mapping[str, tuple[_Part, ...]]]:
+    """Partition id → replica → its parts; every replica is a key. Those with no part have one in common."""
+    there = frozenset[str]().union(*found.values())
+    nothing: dict[str, tuple[_Part, ...]] = dict.fromkeys(found, ())
+    return {
+        each: {replica: tuple(parts.get(each, ())) for replica, parts in found.items()}
+        if each in there
+        else nothing
+        for each in partition_ids
+    }
 
 
 def _replica_facts(replica: ReplicaZnodes, children: Sequence[str]) -> ReplicaFacts:

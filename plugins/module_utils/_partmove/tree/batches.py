@@ -33,26 +33,37 @@ class Batch(NamedTuple):
     multi: Multi
 
 
-def size_of(ops: Iterable[Op]) -> int:
+def size_of(ops: Sequence[Op]) -> int:
     """An upper bound of the bytes that the operations take on the wire."""
-    total = 0
+    total = _OP_OVERHEAD * len(ops)
     for op in ops:
-        total += _OP_OVERHEAD + len(op.path if op.path.isascii() else op.path.encode())
+        path = op.path
+        total += len(path) if path.isascii() else len(path.encode())
         if isinstance(op, (Create, SetData)):
             total += len(op.data)
     return total
 
 
-def fits(checks: Sequence[Op], ops: Sequence[Op], more_bytes: int = 0) -> bool:
-    """Whether the checks and one group of operations fit one multi, with so many bytes to spare."""
-    used = size_of(checks) + size_of(ops) + more_bytes
-    return len(checks) + len(ops) <= MAX_OPS and used <= MAX_BYTES
+class Room(NamedTuple):
+    """What a multi has room for beside its checks, which are measured once for many groups."""
+
+    ops: int
+    bytes: int
+
+    @classmethod
+    def beside(cls, checks: Sequence[Op]) -> Room:
+        """The room that these checks leave."""
+        return cls(MAX_OPS - len(checks), MAX_BYTES - size_of(checks))
+
+    def holds(self, ops: Sequence[Op], more_bytes: int = 0) -> bool:
+        """Whether one group of operations fits, with so many bytes to spare."""
+        return len(ops) <= self.ops and size_of(ops) + more_bytes <= self.bytes
 
 
 def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> list[Batch]:
     """Fill multis with whole groups, in order; each multi starts with the checks.
 
-    Raises GroupTooLarge for a group that does not fit even alone; sort those out with `fits` first.
+    Raises GroupTooLarge for a group that does not fit even alone; sort those out with `Room` first.
     """
     checks_bytes = size_of(checks)
     batches: list[Batch] = []

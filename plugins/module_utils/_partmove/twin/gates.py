@@ -14,14 +14,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import PartMoveError
+from ..formats.layout import DEFAULT_ENSEMBLE
 from ..gates.gate import Refusal
 from ..gates.names import GateName
 from ..text import few
 from .record import contents
-from .servers import Parts, PartsOf, Side, TwinTable, TwinTables, Unrest
-
-DEFAULT_ENSEMBLE = "default"
-"""What servers call the ensemble of ``<zookeeper>``."""
+from .servers import Parts, PartsOf, Side, TwinTables, Unrest
 
 
 def servers_silent(error: PartMoveError) -> Refusal:
@@ -32,51 +30,17 @@ def servers_silent(error: PartMoveError) -> Refusal:
 
 def refuse_tables(shard_path: str, found: Sequence[TwinTables]) -> Refusal | None:
     """Why no partition of a shard path may be moved, by its tables on all replicas; None where they may."""
-    names = {each.replica.name for each in found}
+    replicas = len({each.replica.name for each in found})
     for tables in found:
-        for side in Side:
-            problem = _not_ready(tables, tables.on(side), len(names))
-            if problem:
-                return Refusal(
-                    GateName.TWIN_READY,
-                    f"{tables.server}: {problem}",
-                    "See that every replica has both tables, runs and has its sessions, and run again",
-                )
-    return _unlike(shard_path, found)
-
-
-def _not_ready(tables: TwinTables, table: TwinTable, replicas: int) -> str:
-    """What keeps a table of a replica from being worked with; empty where nothing does."""
-    if table.problem:
-        return f"{table} {table.problem}"
-    if table.replica != tables.replica.name:
-        return f"{table} is replica {table.replica}, and the hot table is replica {tables.replica.name}"
-    if table.total_replicas != replicas or table.active_replicas != replicas:
-        return (
-            f"of {table} {table.active_replicas} of {table.total_replicas} replicas are active, and the hot"
-            f" ensemble knows {replicas}"
-        )
-    return ""
-
-
-def _unlike(shard_path: str, found: Sequence[TwinTables]) -> Refusal | None:
-    """Why the tables are not twins on every replica; None where they are."""
-    first = found[0]
-    for tables in found:
-        hot, cold = tables.hot, tables.cold
-        problem = ""
-        if hot.ensemble != DEFAULT_ENSEMBLE or hot.path != shard_path:
-            problem = f"{hot} is at {hot.place}, and not at {shard_path} of the default ensemble"
-        elif cold.ensemble == DEFAULT_ENSEMBLE:
-            problem = f"{cold} is in the default ensemble, and not in an auxiliary one"
-        elif cold.place != first.cold.place:
-            problem = f"{cold} is at {cold.place}, and at {first.cold.place} on {first.server}"
-        elif hot.definition != cold.definition:
-            problem = f"{hot} and {cold} differ: {first_difference(hot.definition, cold.definition)}"
-        elif hot.definition != first.hot.definition:
-            problem = (
-                f"{hot} is not as on {first.server}: {first_difference(hot.definition, first.hot.definition)}"
+        problem = not_ready(tables, replicas)
+        if problem:
+            return Refusal(
+                GateName.TWIN_READY,
+                f"{tables.server}: {problem}",
+                "See that every replica has both tables, runs and has its sessions, and run again",
             )
+    for tables in found:
+        problem = misplaced(shard_path, tables, found[0]) or unlike(tables, found[0])
         if problem:
             return Refusal(
                 GateName.TWIN_ALIKE,
@@ -85,6 +49,47 @@ def _unlike(shard_path: str, found: Sequence[TwinTables]) -> Refusal | None:
                 " projections, TTL, settings and storage policy are written alike on every replica",
             )
     return None
+
+
+def not_ready(tables: TwinTables, replicas: int) -> str:
+    """What keeps one of the two tables of a replica from being worked with; empty where nothing does.
+
+    ``replicas`` is how many the hot ensemble knows.
+    """
+    for side in Side:
+        table = tables.on(side)
+        if table.problem:
+            return f"{table} {table.problem}"
+        if table.replica != tables.replica.name:
+            return f"{table} is replica {table.replica}, and the hot table is replica {tables.replica.name}"
+        if table.total_replicas != replicas or table.active_replicas != replicas:
+            return (
+                f"of {table} {table.active_replicas} of {table.total_replicas} replicas are active, and the"
+                f" hot ensemble knows {replicas}"
+            )
+    return ""
+
+
+def misplaced(shard_path: str, tables: TwinTables, first: TwinTables) -> str:
+    """Which of the two tables of a replica is not where it must be, ``first`` being those of another one."""
+    cold, home, away = tables.cold, tables.on(tables.home), tables.on(tables.home.other)
+    if home.ensemble != DEFAULT_ENSEMBLE or home.path != shard_path:
+        return f"{home} is at {home.place}, and not at {shard_path} of the default ensemble"
+    if away.ensemble == DEFAULT_ENSEMBLE:
+        return f"{away} is in the default ensemble, and not in an auxiliary one"
+    if cold.place != first.cold.place:
+        return f"{cold} is at {cold.place}, and at {first.cold.place} on {first.server}"
+    return ""
+
+
+def unlike(tables: TwinTables, first: TwinTables) -> str:
+    """Where the tables of a replica differ from each other, or from those of the first one."""
+    hot, cold = tables.hot, tables.cold
+    if hot.definition != cold.definition:
+        return f"{hot} and {cold} differ: {first_difference(hot.definition, cold.definition)}"
+    if hot.definition != first.hot.definition:
+        return f"{hot} is not as on {first.server}: {first_difference(hot.definition, first.hot.definition)}"
+    return ""
 
 
 def first_difference(one: str, other: str) -> str:
@@ -141,7 +146,7 @@ def refuse_start(seen: Seen, destination: Side, min_age: float) -> Refusal | Non
     refusal = refuse_unrest(seen) or _refuse_contents(source, held)
     if refusal is None and destination is Side.COLD:
         refusal = _refuse_young(seen, min_age)
-    return refusal or _refuse_room(seen, destination)
+    return refusal or _refuse_no_links(seen, destination) or _refuse_room(seen, destination)
 
 
 def _refuse_contents(source: Parts, held: Parts) -> Refusal | None:
@@ -176,6 +181,20 @@ def _refuse_young(seen: Seen, min_age: float) -> Refusal | None:
                 GateName.OLD_ENOUGH,
                 f"its newest part is {age:.0f} s old on {tables.server}, min_age is {min_age:.0f} s",
                 "Run again later, or lower min_age",
+            )
+    return None
+
+
+def _refuse_no_links(seen: Seen, destination: Side) -> Refusal | None:
+    for tables, there, unrest in zip(seen.tables, seen.parts, seen.unrest):
+        disks = ["", *sorted(_largest(there.on(destination.other)))]
+        why = next((unrest.no_links[disk] for disk in disks if disk in unrest.no_links), "")
+        if why:
+            return Refusal(
+                GateName.LINKS_MADE,
+                f"{tables.server}: {why}, so that an ATTACH would fail or copy all data",
+                "Move the partition to a disk that can be written to (ALTER TABLE … MOVE PARTITION), reset"
+                " the setting, and run again",
             )
     return None
 

@@ -18,15 +18,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from ..aligned import aligned
 from ..envelope import Envelope
-from ..errors import EnsembleError, LeaseLost
+from ..errors import EnsembleError, LeaseLost, PartMoveError
 from ..lease.lease import Lease, raise_if_lease_lost
-from ..records import COUNT, TEXT, Record, Unfit, Value, list_of, mapping_of, word_of
+from ..records import COUNT, FLAG, TEXT, Record, Unfit, Value, list_of, mapping_of, word_of
 from ..tree.paths import ensure_path, refuse_unwritable
-from ..tree.ports import ZnodeStore
+from ..tree.ports import ZnodeReader, ZnodeStore
 from ..tree.znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
 from .servers import Content, Parts, Side
 
@@ -58,6 +58,7 @@ _RECORD = Record(
         "dropping": list_of(TEXT),
         "began": COUNT,
     },
+    {"merges_stopped": FLAG, "undoing": list_of(TEXT)},
     remedy=_REMEDY,
 )
 
@@ -80,6 +81,10 @@ class TwinRecord(NamedTuple):
     """The parts of the source of which a DROP PART was given, or was about to be."""
     began: int
     """When the first statement was about to be given, in milliseconds since 1970."""
+    merges_stopped: bool = False
+    """Whether merges of both tables may be stopped because of it, on any replica."""
+    undoing: tuple[str, ...] = ()
+    """Parts of the destination, clones and what was merged of them, that were about to be dropped again."""
 
     @property
     def is_verified(self) -> bool:
@@ -102,7 +107,8 @@ def parse_record(znode: Znode) -> TwinRecord:
     """The record in the znode; raises FormatError for anything else."""
     where = f"The data of {znode.path}"
     fields = _RECORD.read(_ENVELOPE.parsed(znode.data, where), where)
-    return TwinRecord(**{**fields, "dropping": tuple(fields["dropping"])})
+    texts = {name: tuple(fields.get(name, ())) for name in ("dropping", "undoing")}
+    return TwinRecord(**{**fields, **texts})
 
 
 class KeptRecord(NamedTuple):
@@ -112,13 +118,22 @@ class KeptRecord(NamedTuple):
     version: int
 
 
+def recorded_shard_paths(hot: ZnodeReader, root: str) -> list[str]:
+    """The shard paths that have, or had, records below the coordination root, sorted."""
+    return sorted(unquote(each) for each in hot.children([_folder(root)])[0] or ())
+
+
+def _folder(root: str) -> str:
+    return f"{root}/twins"
+
+
 class Records:
     """The records of one shard path. What writes needs a lease, and raises LeaseLost where that is gone."""
 
     def __init__(self, hot: ZnodeStore, root: str, shard_path: str) -> None:
         self._hot = hot
         self._shard_path = shard_path
-        self._folder = f"{root}/twins/{quote(shard_path, safe='')}"
+        self._folder = f"{_folder(root)}/{quote(shard_path, safe='')}"
 
     def read(self, partition_ids: Sequence[str]) -> dict[str, KeptRecord]:
         """Partition id → its record, where there is one. Raises FormatError."""
@@ -168,4 +183,15 @@ class Records:
         raise EnsembleError(
             f"It is not known whether {path} was written: {outcome.cause}",
             remedy="Run again: what the record says and what the servers have is compared then",
+        )
+
+
+def refuse_records(records: Records, shard_path: str) -> None:
+    """Raise PartMoveError while a partition is between the tables, when names must not be exchanged."""
+    partitions = records.partition_ids()
+    if partitions:
+        raise PartMoveError(
+            f"The names of {shard_path} and its twin are not exchanged, as partition {partitions[0]} is"
+            f" between the two, says {records.path(partitions[0])}",
+            remedy="Run partition_move or table_move as before, which ends its move or tells why not",
         )

@@ -40,13 +40,15 @@ class TwinReport:
     failed: dict[str, Refusal] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     """Those of which a statement was given, whatever became of them."""
+    merges_started: bool = False
+    """Whether merges go on that a run had left stopped which was killed."""
     statements: list[str] = field(default_factory=list)
     """In check mode, what would be given first of all for each partition, in SQL."""
 
     @property
     def is_changed(self) -> bool:
         """Whether a statement was given, or would be in check mode."""
-        return bool(self.moved or self.touched)
+        return bool(self.moved or self.touched or self.merges_started)
 
     def open(self, wanted: Sequence[str]) -> list[str]:
         """Those of the wanted partitions that nothing has been said about yet."""

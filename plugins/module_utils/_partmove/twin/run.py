@@ -6,7 +6,7 @@
 
 It finds the two tables on every replica that the hot ensemble knows, sorts out what can be told by looking
 alone, takes the lease, and then lets `motion` take each partition on, one after the other, so that each is in
-both tables for as short as possible.
+both tables for as short as possible. It only waits between partitions, while none of them is in both.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from ..errors import FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveErr
 from ..formats.layout import ShardLayout
 from ..gates.gate import Refusal
 from ..gates.names import GateName
-from ..lease.lease import LeaseKeeper
+from ..lease.lease import Lease, LeaseKeeper
+from ..tree.pace import Pace, Unhurried
+from ..tree.portions import portions_of
 from ..tree.ports import Clock, Journal, ZnodeReader, ZnodeStore
 from .gates import Seen, refuse_start, refuse_tables, refuse_uneven, servers_silent
-from .motion import Motion, Shard
+from .merges import go_on_where_left
+from .motion import Motion
+from .partition import Shard, TwinOptions
 from .record import KeptRecord, Records
-from .refusals import nowhere
+from .refusals import Refused, nowhere
 from .report import MovedTwin, TwinReport
 from .servers import PartsOf, Side, TwinReplica, TwinServers, TwinTables
 from .state import TwinState, without_record
@@ -43,19 +47,22 @@ class TwinWorld(NamedTuple):
     journal: Journal
     leases: LeaseKeeper
     servers: TwinServers
+    pace: Pace = Unhurried()
     dry: bool = False
 
 
 class TwinRun:
     """One run; what it finds out and does is in ``report``, also where it ends with an error."""
 
-    def __init__(self, world: TwinWorld, destination: Side, min_age: float, report: TwinReport) -> None:
+    def __init__(self, world: TwinWorld, destination: Side, options: TwinOptions, report: TwinReport) -> None:
         self._world = world
         self._destination = destination
-        self._min_age = min_age
+        self._options = options
         self._report = report
         self._records = Records(world.hot, world.leases.root, report.shard_path)
         self._tables: Sequence[TwinTables] = ()
+        self._parts: dict[str, int] = {}
+        """Partition id → how many parts the replicas had to be moved at the first look."""
 
     def carry_out(self, partition_ids: Sequence[str]) -> None:
         """Take each partition to one of its ends. Raises NoSuchTable, EnsembleError and kin.
@@ -63,6 +70,7 @@ class TwinRun:
         Where it raises, nothing is lost, and running again goes on.
         """
         wanted = sorted(set(partition_ids))
+        self._world.pace.wait(0, self._world.clock)
         try:
             if self._find_tables(wanted):
                 self._work(wanted)
@@ -96,6 +104,8 @@ class TwinRun:
     def _work(self, wanted: Sequence[str]) -> None:
         """Look at each group of partitions, and take on under the lease what is not where it shall be."""
         begun = self._records.read(self._records.partition_ids())
+        stopped = [each for each, kept in begun.items() if kept.record.merges_stopped]
+        self._parts.update({each: len(kept.record.parts) * len(self._tables) for each, kept in begun.items()})
         for group in _groups(wanted):
             try:
                 self._look_first([each for each in group if each not in begun])
@@ -104,15 +114,25 @@ class TwinRun:
             except PartMoveError as error:
                 self._defer(group, servers_silent(error))
         if self._world.dry:
+            if stopped:
+                self._report.merges_started = True
+                self._report.statements.extend(f"SYSTEM START MERGES {each}" for each in self._both)
             for each in self._report.open(wanted):
                 self._foretell(each, begun.get(each))
-        elif self._report.open(wanted):
+        elif self._report.open(wanted) or stopped:
             self._work_under_leases(wanted)
+
+    @property
+    def _both(self) -> list[str]:
+        """The two tables, as people call them."""
+        return [str(self._tables[0].on(side)) for side in Side]
 
     def _look_first(self, group: Sequence[str]) -> None:
         """Sort out what is at the destination, or in neither table, so that nothing is written for it."""
         looks = [self._world.servers.parts(tables, group) for tables in self._tables]
+        source = self._destination.other
         for each in group:
+            self._parts[each] = sum(len(look[each].on(source)) for look in looks)
             states = {without_record(look[each], self._destination) for look in looks}
             if states == {TwinState.AT_DESTINATION}:
                 self._report.unchanged.add(each)
@@ -131,7 +151,7 @@ class TwinRun:
         refusal = refuse_uneven(tables, parts)
         if refusal is None and kept is None:
             refusal = refuse_start(
-                Seen(partition_id, tables, parts, unrest), self._destination, self._min_age
+                Seen(partition_id, tables, parts, unrest), self._destination, self._options.min_age
             )
         if refusal is not None:
             self._report.deferred[partition_id] = refusal
@@ -160,20 +180,8 @@ class TwinRun:
             except LeaseLost as error:
                 refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
                 continue
-            world = self._world
-            shard = Shard(
-                path,
-                world.hot,
-                world.clock,
-                world.journal,
-                world.servers,
-                self._records,
-                lease,
-                self._tables,
-                self._min_age,
-            )
             try:
-                self._work_under_lease(shard, self._report.open(wanted))
+                self._work_under_lease(self._under(lease), self._report.open(wanted))
                 return
             except LeaseLost as error:
                 refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
@@ -181,16 +189,42 @@ class TwinRun:
                 leases.release(lease)
         self._defer(wanted, refusal)
 
+    def _under(self, lease: Lease) -> Shard:
+        world = self._world
+        return Shard(
+            self._report.shard_path,
+            world.hot,
+            world.clock,
+            world.journal,
+            world.servers,
+            self._records,
+            lease,
+            self._tables,
+            self._options,
+        )
+
     def _work_under_lease(self, shard: Shard, partition_ids: Sequence[str]) -> None:
+        records = self._records.read(self._records.partition_ids())
+        try:
+            self._report.merges_started |= go_on_where_left(shard, records)
+        except Refused as refused:
+            self._defer(partition_ids, refused.refusal)
+            return
+        pace = self._world.pace
         for group in _groups(partition_ids):
-            records = self._records.read(group)
-            try:
-                unrest = [shard.servers.unrest(tables, group) for tables in shard.tables]
-            except PartMoveError as error:
-                self._defer(group, servers_silent(error))
-                continue
-            for each in group:
-                Motion(shard, self._destination, each, self._report, records.get(each)).carry_out(unrest)
+            for portion, parts in portions_of(group, self._parts, pace.parts_at_once):
+                pace.wait(parts, shard.clock)
+                self._work_on_portion(shard, portion)
+
+    def _work_on_portion(self, shard: Shard, partition_ids: Sequence[str]) -> None:
+        records = self._records.read(partition_ids)
+        try:
+            unrest = [shard.servers.unrest(tables, partition_ids) for tables in shard.tables]
+        except PartMoveError as error:
+            self._defer(partition_ids, servers_silent(error))
+            return
+        for each in partition_ids:
+            Motion(shard, self._destination, each, self._report, records.get(each)).carry_out(unrest)
 
     def _defer(self, wanted: Sequence[str], refusal: Refusal) -> None:
         self._report.deferred.update(dict.fromkeys(self._report.open(wanted), refusal))

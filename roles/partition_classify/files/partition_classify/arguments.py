@@ -13,6 +13,7 @@ from math import inf
 from pathlib import Path
 from typing import NoReturn
 
+from .policy.decisions import Separation
 from .progress import fail
 from .sources.choice import SOURCES
 from .sources.live import DEFAULT_SESSIONS, FORMAT as LIVE
@@ -53,6 +54,13 @@ def _add_decision(group: argparse._ArgumentGroup) -> None:
         help="decide for this moment, ISO 8601 with a time zone; now by default",
     )
     group.add_argument("--future", action="store_true", help="let that moment be one that is still to come")
+    group.add_argument(
+        "--separation",
+        choices=[each.value for each in Separation],
+        default=Separation.PATCHED.value,
+        help="how the plan is to be carried out: by patched servers, or to cold twins in an auxiliary "
+        "ensemble, where several parts of a partition are no obstacle (%(default)s)",
+    )
     group.add_argument(
         "--strict", action="store_true", help="refuse a policy with rules or pins that decide nothing"
     )

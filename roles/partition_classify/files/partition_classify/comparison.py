@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Row, functions as F  # noqa: N812 - what everyone calls it
 
-from .policy.decisions import MOVE, REHEAT
+from .policy.decisions import MOVE, REHEAT, Separation
 from .policy.file import Policy
 from .policy.rule_use import RuleUse, complaints, rule_uses
 from .policy.transforms import decided_by
@@ -52,14 +52,16 @@ class Comparison(NamedTuple):
     """What the rules of the other policy decided."""
 
 
-def kept_rows(known: DataFrame, policy: Policy, other: Policy | None) -> DataFrame:
+def kept_rows(
+    known: DataFrame, policy: Policy, other: Policy | None, separation: Separation = Separation.PATCHED
+) -> DataFrame:
     """The rows of the policy, which Spark keeps; and what they come from, where another one looks at it too.
 
     ``known`` is what `known_partitions` gives: it takes reading the ensembles to find that out.
     """
     if other:
         known.persist()
-    return decided_by(policy, known).persist()
+    return decided_by(policy, known, separation).persist()
 
 
 def comparison_of(rows: DataFrame, known: DataFrame, other: Policy) -> Comparison:

@@ -29,7 +29,7 @@ from .comparison import comparison_of, comparison_section, kept_rows
 from .hand_over import PLAN, HandOver
 from .history import EarlierRun, history_of
 from .plan_output import check_local_parquet, check_parquet, staged_plan_file, write_parquet
-from .policy.decisions import UNREAD
+from .policy.decisions import UNREAD, Separation
 from .policy.file import Policy, read_policy
 from .policy.rule_use import RuleUse, complaints, refuse_complaints
 from .policy.transforms import known_partitions
@@ -117,7 +117,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
         until = min(arguments.as_of, now())
         signal = None if servers is None else read_signal(spark, servers, windows, until)
         known = known_partitions(source.inventory(spark), arguments.as_of, windows, signal)
-        rows = kept_rows(known, policy, other)
+        rows = kept_rows(known, policy, other, Separation(arguments.separation))
         with Progress(spark):
             # This is what reads the ensembles, and asks the servers; all that follows has the rows.
             findings = findings_of(rows, policy)

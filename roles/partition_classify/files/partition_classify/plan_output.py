@@ -56,7 +56,9 @@ def staged_plan_file(
     try:
         # Partitions are fetched one by one: without this each would be made only when its turn has come.
         encoded.count()
-        chunks = (Chunk(bytes(row.lines), row.tops) for row in encoded.toLocalIterator())
+        # Not as a query: of one that has been handed out Spark keeps all results, until its driver ends.
+        fetched = encoded.rdd.toLocalIterator()
+        chunks = (Chunk(bytes(row.lines), row.tops) for row in fetched)
         staged = staged_plan(
             path, chunks, policy_digest=policy_digest, source=source, origin=origin, as_of=as_of
         )

@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 _SETTINGS = {
@@ -23,6 +25,9 @@ _SETTINGS = {
     # The rows are kept, and read several times: they too are to be in as few pieces as _PIECES says.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
 }
+# A task that finds no memory ends its whole process, so that a cluster can start another one. On one machine
+# that is the driver, and nobody is left to say what is wrong: there the task fails, and so the job.
+_ALONE = {"spark.executor.killOnFatalError.depth": "0"}
 # Spark exchanges rows in so many pieces, and then gives as many of them to a task as make 64 MiB, but to each
 # core about as much: tasks are few for few rows and many for many, whoever had registered at the start.
 _PIECES = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
@@ -36,7 +41,9 @@ def make_session() -> SparkSession:
     """The session, with the settings of spark-submit; the caller stops it."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("partition_classify")
-    for key, value in _SETTINGS.items():
+    SparkContext._ensure_initialized()
+    alone = _ALONE if _is_of_one_machine(SparkConf()) else {}
+    for key, value in (_SETTINGS | alone).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     context = spark.sparkContext
@@ -50,4 +57,9 @@ def make_session() -> SparkSession:
 
 def is_on_one_machine(spark: SparkSession) -> bool:
     """Whether all tasks run in the process of the driver; it is known then how many run at once."""
-    return spark.sparkContext.getConf().get("spark.master", "").startswith("local")
+    return _is_of_one_machine(spark.sparkContext.getConf())
+
+
+def _is_of_one_machine(settings: SparkConf) -> bool:
+    # A local cluster is one that tests of Spark itself make: it has executors.
+    return re.match(r"local(?!-cluster)", settings.get("spark.master", "")) is not None

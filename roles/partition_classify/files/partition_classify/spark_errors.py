@@ -14,6 +14,8 @@ from pyspark.errors import PySparkException
 
 # How Python ends the traceback of an error of this collection that was raised on a worker.
 _OURS = re.compile(r"^(?:olap_partmove|partition_classify)\.[\w.]+: (.+)$", re.MULTILINE)
+# What begins the words of an error; on its line may be what came of it before, "Job aborted" and the like.
+_NAME = re.compile(r"\b(?:\w+\.)*\w*(?:Error|Exception)\b")
 # A colon comes before what Java raised without a query around it.
 _THEIRS = re.compile(r"^(?:: )?(\w[\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
 
@@ -37,7 +39,12 @@ _KNOWN = (
         "Make room in spark.local.dir and TMPDIR of the driver and the executors, or name larger folders",
     ),
     _Known(
-        re.compile("OutOfMemoryError|INVALID_(?:DRIVER|EXECUTOR)_MEMORY|OutOfMemory|GC overhead limit"),
+        re.compile(
+            "OutOfMemoryError|INVALID_(?:DRIVER|EXECUTOR)_MEMORY|OutOfMemory|GC overhead limit"
+            # So end an executor that found no memory, and one that its cluster ends for what it takes.
+            r"|exit(?:ed with)?(?: a non-zero exit)? code:? (?:52|137)\b"
+            r"|OOMKilled|exceeding (?:physical )?memory"
+        ),
         "Spark has too little memory",
         _MEMORY,
     ),
@@ -62,6 +69,11 @@ _KNOWN = (
         "A Python process of Spark has ended, killed or without a word",
         "See the log of the executors; if the kernel killed it for its memory, let fewer tasks run at once",
     ),
+    _Known(
+        re.compile("SparkContext was shut down|stopped SparkContext"),
+        "Spark was ended while the job ran, as it is when its Java process is killed",
+        _MEMORY,
+    ),
 )
 
 
@@ -76,9 +88,9 @@ def sentence_of(error: PySparkException | Py4JError) -> str:
     python = _THEIRS.findall(text)
     reason = (python[-1] if python else text.strip().splitlines()[0]).rstrip(".")
     for each in _KNOWN:
-        if sign := each.sign.search(text):
-            said = reason if each.sign.search(reason) else _line_around(text, sign.start())
-            return f"{each.what}: {said}. {each.remedy}."
+        for words in (reason, text):
+            if sign := each.sign.search(words):
+                return f"{each.what}: {_said_at(words, sign.start())}. {each.remedy}."
     return f"Spark could not finish the job: {reason} (see the log of Spark for all of it)"
 
 
@@ -87,6 +99,9 @@ def lost_sentence() -> str:
     return f"The Java process of Spark has ended while the job ran, as it does when it is killed. {_MEMORY}."
 
 
-def _line_around(text: str, at: int) -> str:
-    """The line of the text that is there."""
-    return text[text.rfind("\n", 0, at) + 1 :].split("\n", 1)[0].strip().rstrip(".")
+def _said_at(text: str, at: int) -> str:
+    """The line of the text that is there, without what it says before the error that is meant."""
+    begin = text.rfind("\n", 0, at) + 1
+    line = text[begin:].split("\n", 1)[0]
+    names = [name.start() for name in _NAME.finditer(line) if name.start() <= at - begin]
+    return line[names[-1] if names else 0 :].strip().rstrip(".")

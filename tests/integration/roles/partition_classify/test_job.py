@@ -21,6 +21,7 @@ from kazoo.security import make_acl
 import build_package
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
 from partition_classify.job import main
+from support.files.small_disk import grow, small_disk
 from support.files.snapshot_files import GeneratedTree, write_generated
 from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
 from support.servers.jvm import SMALL_SPARK
@@ -202,6 +203,35 @@ def test_second_plan_of_the_same_files_is_no_change(
     runs = [job.run_here(capsys, "--source=zookeeper_snapshot", *LATER) for _each in range(2)]
 
     assert [run.summary and run.summary["changed"] for run in runs] == [True, False], runs
+
+
+@pytest.mark.usefixtures("kept_spark")
+def test_disk_that_is_full_while_the_plan_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = Job(tmp_path, GeneratedTree.root)
+    job.policy.write_text("version: 1\n")
+    job.connections.write_text(json.dumps({"hot": {"data_dir": str(tmp_path / "hot")}}))
+    files = "--source=zookeeper_snapshot"
+    with small_disk(tmp_path / "small", "64k") as folder:
+        job.plan = folder / "plan.jsonl"
+        write_generated(tmp_path / "hot", GeneratedTree(shard_paths=1, parts=4, partitions=2))
+        assert job.run_here(capsys, files, *LATER).status == 0
+        before = job.plan.read_bytes()
+
+        write_generated(tmp_path / "hot", GeneratedTree(shard_paths=1, parts=800, partitions=400))
+        failed = job.run_here(capsys, files, *LATER)
+        assert (failed.status, failed.summary) == (1, None)
+        assert failed.errors[-1].startswith(
+            f"{job.plan}: the file cannot be written: No space left on device. See that this user can write"
+            f" to {folder} and that it has room, or give another path; what was there before is as it was"
+        )
+        assert job.plan.read_bytes() == before
+        assert list(folder.iterdir()) == [job.plan]
+
+        grow(folder, "1m")
+        assert job.run_here(capsys, files, *LATER).status == 0
+        assert len(list(read_plan(job.plan).rows())) == 400
 
 
 @pytest.mark.usefixtures("kept_spark")

@@ -59,6 +59,8 @@ REFUSED = {
     "cold": {"hosts": ["zk1"], "pasword": "x"},
     "clickhouse": {"port": 8123},
     "sessions": "many",
+    # There is a cold ensemble in the others.
+    "separation": "auxiliary",
 }
 """A value that cannot be, by the variable of the role."""
 

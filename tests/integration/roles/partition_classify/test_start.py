@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 import venv
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import pytest
 
 import background
 import build_package
+from support.files.small_disk import small_disk
 from support.files.snapshot_files import GeneratedTree, write_generated
 from support.servers.jvm import SMALL_SPARK
 
@@ -113,22 +113,20 @@ def test_more_memory_for_the_driver_than_the_host_has(submission: Submission) ->
     assert lines == [reason]
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system with less room than the package of the job needs."""
-    if os.geteuid():
-        pytest.skip("only root can mount a small file system")
-    folder = tmp_path / "small"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", folder], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
+def test_a_task_that_finds_no_memory(submission: Submission) -> None:
+    """On one machine it could have ended the driver, and nobody would say anything."""
+    lines, reason = submission.run("--driver-memory=512m", "--conf=spark.shuffle.file.buffer=1500m")
+    assert reason.startswith(
+        "Spark has too little memory: java.lang.OutOfMemoryError: Java heap space. Give it more memory, "
+    )
+    assert lines[-1] == reason
+    assert not submission.plan.exists()
 
 
-def test_a_disk_of_spark_that_is_full(submission: Submission, small_disk: Path) -> None:
-    _lines, reason = submission.run(f"--conf=spark.local.dir={small_disk}")
+def test_a_disk_of_spark_that_is_full(submission: Submission) -> None:
+    """It has less room than the package of the job needs."""
+    with small_disk(submission.folder / "small", "300k") as folder:
+        _lines, reason = submission.run(f"--conf=spark.local.dir={folder}")
     assert reason.startswith("A disk that Spark keeps temporary files on is full: ")
     assert "No space left on device. Make room in spark.local.dir and TMPDIR " in reason
     assert not submission.plan.exists()

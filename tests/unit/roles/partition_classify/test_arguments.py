@@ -32,6 +32,7 @@ def test_little_has_to_be_given() -> None:
         "as_of": 0,
         "future": False,
         "strict": False,
+        "separation": "patched",
         "source": "zookeeper",
         "connections": Path("connections.json"),
         "root": "/clickhouse",

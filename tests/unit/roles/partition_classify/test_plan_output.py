@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions as F  # noqa: N812 - what everyone calls it
 from pyspark.sql.types import TimestampType
 
 from olap_partmove._partmove.errors import PartMoveError
@@ -96,6 +97,31 @@ def test_row_that_no_plan_may_have_is_refused_by_the_task_that_has_it(
         write(frame(spark, [*ROWS[: 1 if row is ROWS[0] else 0], row]), path)
     assert message in sentence_of(error.value)
     assert not path.exists()
+
+
+def test_what_was_handed_over_is_kept_nowhere(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the heap of the driver would have to be as large as the plan."""
+    monkeypatch.setattr(plan_output, "_ROWS_AT_ONCE", 300)
+    numbers = spark.range(2000).select(F.format_string("/ch/%05d", "id").alias("shard_path"))
+    rows = numbers.join(frame(spark, [ROWS[0]._replace(reason="x" * 20_000)]).drop("shard_path"))
+    # The first plan has whatever is loaded once.
+    write(rows.limit(1).select(*PlanRow._fields, "action"), tmp_path / "plan.jsonl")
+    before = used_heap(spark)
+    write(rows.select(*PlanRow._fields, "action"), tmp_path / "large.jsonl")
+    assert (tmp_path / "large.jsonl").stat().st_size > 2000 * 20_000
+    assert used_heap(spark) - before < 10_000_000
+
+
+def used_heap(spark: SparkSession) -> int:
+    """What is used of the heap of Java when nothing in it is garbage, in bytes."""
+    java: Any = spark.sparkContext._jvm
+    # What is weakly held goes with the first.
+    java.System.gc()
+    java.System.gc()
+    runtime = java.Runtime.getRuntime()
+    return int(runtime.totalMemory() - runtime.freeMemory())
 
 
 def test_plan_without_rows_can_be_read(spark: SparkSession, tmp_path: Path) -> None:

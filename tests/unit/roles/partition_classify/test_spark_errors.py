@@ -42,8 +42,13 @@ def test_failure_is_one_sentence(text: str, sentence: str) -> None:
 
 
 NO_MODULE = "ModuleNotFoundError: No module named 'kazoo'"
-NO_ROOM = "Caused by: java.io.IOException: No space left on device"
+NO_ROOM = "java.io.IOException: No space left on device"
 NO_HEAP = "java.lang.OutOfMemoryError: Java heap space"
+# What Spark raises where the plan is handed over, and where an executor is lost.
+ABORTED = "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 failed 4 times: "
+WAITED = ": org.apache.spark.SparkException: Exception thrown in awaitResult: \n\tat Foo\nCaused by: "
+LOST = "ExecutorLostFailure (executor 4 exited caused by one of the running tasks) Reason: "
+SHUT_DOWN = "org.apache.spark.SparkException: Job 0 cancelled because SparkContext was shut down"
 CRASHED = "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)"
 NO_PYTHON = 'java.io.IOException: Cannot run program "/opt/python": error=2'
 
@@ -53,11 +58,27 @@ NO_PYTHON = 'java.io.IOException: Cannot run program "/opt/python": error=2'
     [
         (f"Traceback:\n{NO_MODULE}\n\tat Foo", f"cannot be loaded: {NO_MODULE}. ", "on all executors."),
         (
-            f"org.apache.spark.SparkException: Job aborted\n\tat Foo\n{NO_ROOM}\n\tat Foo",
+            f"org.apache.spark.SparkException: Job aborted\n\tat Foo\nCaused by: {NO_ROOM}\n\tat Foo",
             f"A disk that Spark keeps temporary files on is full: {NO_ROOM}. ",
             "or name larger folders.",
         ),
         (NO_HEAP, f"Spark has too little memory: {NO_HEAP}. ", "partition_classify_spark_conf."),
+        (
+            f"{WAITED}{ABORTED}Lost task 0.0 in stage 1.0 (TID 0) (h executor driver): {NO_HEAP}\n\tat Foo",
+            f"Spark has too little memory: {NO_HEAP}. ",
+            "partition_classify_spark_conf.",
+        ),
+        (
+            f"{ABORTED}{LOST}Command exited with code 52\nDriver stacktrace:",
+            f"Spark has too little memory: {ABORTED}{LOST}Command exited with code 52. ",
+            "partition_classify_spark_conf.",
+        ),
+        (
+            f"{ABORTED}{LOST}Container from a bad node. Exit status: 137. The executor was OOMKilled.",
+            "Spark has too little memory: ",
+            "partition_classify_spark_conf.",
+        ),
+        (f"{WAITED}{SHUT_DOWN}\n\tat Foo", f"Java process is killed: {SHUT_DOWN}. ", "_spark_conf."),
         ("[JAVA_GATEWAY_EXITED] Java", "Java did not start for Spark, which said why above: ", "PATH."),
         (f"{CRASHED}.", f"without a word: {CRASHED}. ", "let fewer tasks run at once."),
         (NO_PYTHON, f"that the driver runs: {NO_PYTHON}. ", "the same on the driver and all executors."),

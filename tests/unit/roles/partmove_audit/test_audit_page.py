@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pytest
@@ -15,6 +16,21 @@ import yaml
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audit import Row, ShardAudit
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.judge import Verdict
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+    Side,
+    TwinReplica,
+    TwinTables,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.audit import (
+    TwinAudit,
+    TwinRow,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.judge import (
+    Doubt,
+    TwinVerdict,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import twin_audit_info
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_audit_info import result_of
 from support.html_page import (
     HOSTILE,
@@ -24,6 +40,7 @@ from support.html_page import (
     low_contrasts,
     palettes,
 )
+from support.memory.twins import table_of
 from support.servers.chromium import show
 
 ROLE = Path(__file__).resolve().parents[4] / "roles" / "partmove_audit"
@@ -35,12 +52,32 @@ UNSAFE = "DO NOT RESTART these servers"
 
 def page_of(*audits: ShardAudit) -> str:
     """The page as Ansible makes it, which escapes nothing by itself."""
+    return rendered(result_of(audits, now=0.0))
+
+
+def rendered(result: dict[str, Any]) -> str:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
     return environment.from_string(TEMPLATE).render(
-        partmove_audit_result=result_of(audits, now=0.0),
-        partmove_audit__as_of="2026-11-22T07:00:00Z",
-        **VARIABLES,
+        partmove_audit_result=result, partmove_audit__as_of="2026-11-22T07:00:00Z", **VARIABLES
     )
+
+
+def page_of_twins(name: str = "", *kinds: TwinKind) -> str:
+    """A page about a table and its twin, with a partition of each kind, and a name in all places."""
+    path, part = f"/clickhouse/tables/01/hits{name}", f"201912_0_27_5{name}"
+    hot, cold = (table_of(side, "r1")._replace(name=f"{side.value}{name}") for side in Side)
+    tables = TwinTables(TwinReplica("r1", ""), "ch1", hot, cold)
+    doubt = Doubt({Side.HOT: (part,), Side.COLD: (part,)}, ((Side.HOT, part),))
+    rows = (
+        TwinRow(
+            path,
+            str(number),
+            f"r1{name}" * (number % 2),
+            TwinVerdict(kind, (part,), f"it{name}", "/r", doubt),
+        )
+        for number, kind in enumerate(kinds or TwinKind)
+    )
+    return rendered(twin_audit_info.result_of([TwinAudit(path, tuple(rows), tables=tables)], 0.0))
 
 
 def audit(path: str, *rows: tuple[str, str, Verdict]) -> ShardAudit:
@@ -128,6 +165,26 @@ def test_page_stays_small() -> None:
     text = large()
     assert len(text.encode()) < 150_000
     assert "52 more are in the result of the module." in text
+
+
+def test_page_about_twins_tells_every_kind_with_what_a_person_may_do() -> None:
+    page = page_of_twins()
+    check_page(page)
+    text = " ".join(Page(page).words)
+    for kind in TwinKind:
+        assert (f"{kind.means[1:]}." in text) is not kind.is_sound
+        assert kind.is_sound or f"{kind.way_out}." in text
+    assert "ALTER TABLE db.hot DROP PART '201912_0_27_5'" in text
+    assert "Readers of both tables may see rows of 8 partitions twice." in text
+    assert UNSAFE not in text
+
+
+def test_names_of_twins_are_text_whatever_is_in_them() -> None:
+    check_same_elements(page_of_twins(HOSTILE), page_of_twins("x"))
+
+
+def test_tables_and_twins_that_fit_together_are_sound() -> None:
+    assert "Tables and their twins fit together." in " ".join(Page(page_of_twins("", TwinKind.COLD)).words)
 
 
 PALETTES = palettes(TEMPLATE)

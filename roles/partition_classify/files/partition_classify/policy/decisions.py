@@ -11,12 +11,23 @@ from transforms.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, functions as F  # noqa: N812 - what everyone calls it
 
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
+
+
+class Separation(StrEnum):
+    """By which way the plan is to be carried out: it decides what stands in the way."""
+
+    PATCHED = "patched"
+    """The registration of parts goes to the cold ensemble, where two parts of a partition must not meet."""
+    AUXILIARY = "auxiliary"
+    """The partition goes to the cold twin of its table, with any number of parts."""
+
 
 # What columns have of the domain's words is their text.
 COLD, HOT = State.COLD.value, State.HOT.value
@@ -47,7 +58,7 @@ class Decision(NamedTuple):
     gate: str | None = None
 
 
-def decided(partitions: DataFrame) -> DataFrame:
+def decided(partitions: DataFrame, separation: Separation = Separation.PATCHED) -> DataFrame:
     """The columns that plan and analysis have.
 
     ``action`` is what the row asks for: ``move``, ``reheat``, ``stay``; ``busy`` for a partition that would
@@ -62,7 +73,7 @@ def decided(partitions: DataFrame) -> DataFrame:
         .withColumn("reason", _first((each.condition, each.reason) for each in decisions))
         .withColumn("busy_gate", _first((each.condition, F.lit(each.gate)) for each in decisions))
         .withColumn("action", _action())
-        .withColumn("gate", _gate())
+        .withColumn("gate", _gate(separation))
         .select(
             "shard_path",
             "table",
@@ -99,6 +110,13 @@ def _decisions() -> list[Decision]:
     return [
         Decision(F.col("never"), None, F.lit("the policy leaves its table alone")),
         Decision(F.col("is_unread"), None, F.lit("something of it may not be read")),
+        Decision(
+            F.col("is_patch"),
+            HOT,
+            F.lit(
+                "patches of a lightweight update, which never move: a merge of their partition applies them"
+            ),
+        ),
         Decision(
             only_in_cold & ~is_marked_cold,
             COLD,
@@ -203,10 +221,12 @@ def _action() -> Column:
     )
 
 
-def _gate() -> Column:
-    return F.when((F.col("action") == MOVE) & (F.col("parts_per_replica") > 1), ONE_PART).when(
-        F.col("busy_gate").isNotNull(), F.col("busy_gate")
-    )
+def _gate(separation: Separation) -> Column:
+    gate = F.when(F.col("busy_gate").isNotNull(), F.col("busy_gate"))
+    if separation is Separation.AUXILIARY:
+        return gate
+    needs_merge = (F.col("action") == MOVE) & (F.col("parts_per_replica") > 1)
+    return F.when(needs_merge, ONE_PART).otherwise(gate)
 
 
 def _statement() -> Column:

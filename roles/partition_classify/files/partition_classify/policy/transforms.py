@@ -14,8 +14,10 @@ from collections.abc import Collection
 
 from pyspark.sql import Column, DataFrame, Window, functions as F  # noqa: N812 - what everyone calls it
 
+from olap_partmove._partmove.formats.names import PATCH_PREFIX
+
 from ..zookeeper_files.nodes import RECORD_BYTES
-from .decisions import decided
+from .decisions import Separation, decided
 from .file import Policy, Settings, duration_text
 
 PARTITION = ("shard_path", "partition_id")
@@ -72,9 +74,9 @@ def known_partitions(
     )
 
 
-def decided_by(policy: Policy, known: DataFrame) -> DataFrame:
+def decided_by(policy: Policy, known: DataFrame, separation: Separation = Separation.PATCHED) -> DataFrame:
     """What the policy decides of partitions, of which all is known that `known_partitions` gives."""
-    return known.transform(with_settings, policy).transform(with_reads).transform(decided)
+    return known.transform(with_settings, policy).transform(with_reads).transform(decided, separation)
 
 
 def parts(inventory: DataFrame) -> DataFrame:
@@ -210,12 +212,14 @@ def with_reads(partitions: DataFrame) -> DataFrame:
 def with_rank(partitions: DataFrame) -> DataFrame:
     """Adds ``rank``: 1 for the newest partition of its shard path, by last change and then by partition id.
 
-    Partitions without a part in hot come last: what cold knows is when they were moved.
+    Partitions without a part in hot come last: what cold knows is when they were moved. Those that are only
+    patches of others, which adds ``is_patch``, come last of all.
     """
     newest_first = Window.partitionBy("shard_path").orderBy(
-        F.col("has_hot").desc(), F.col("last_modified").desc(), F.col("partition_id").desc()
+        "is_patch", F.col("has_hot").desc(), F.col("last_modified").desc(), F.col("partition_id").desc()
     )
-    return partitions.withColumn("rank", F.row_number().over(newest_first))
+    marked = partitions.withColumn("is_patch", F.col("partition_id").startswith(PATCH_PREFIX))
+    return marked.withColumn("rank", F.row_number().over(newest_first))
 
 
 def with_age(partitions: DataFrame, as_of: int) -> DataFrame:

@@ -66,6 +66,9 @@ class HotFigures:
     """What stays in hot because the policy leaves its tables alone."""
     after: Amount
     """What is left once the merges are done too, with what comes back."""
+    one_part: Amount
+    """That part of ``moved`` of which no replica has several parts, which is what could go now by the patch,
+    whichever way the plan is for; by cold twins all of ``moved`` could."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from .merges import merges_of
 TABLES_LISTED = 1000
 MOST_TO_GAIN = 10
 PARTITIONS_LISTED = 5
-_KINDS = ("today", "moved", "gated", "reheated", "busy", "left_alone", "cold")
+_KINDS = ("today", "moved", "gated", "one_part", "reheated", "busy", "left_alone", "cold")
 _AMOUNTS = ("znodes", "bytes", "snapshot_bytes")
 _GATES = {gate.name.value: gate for gate in PARTITION_GATES if gate.name in FORESEEN}
 
@@ -95,6 +95,7 @@ def _by_table(rows: DataFrame) -> DataFrame:
         "today": has_hot,
         "moved": is_move,
         "gated": is_move & F.col("gate").isNotNull(),
+        "one_part": is_move & (F.col("parts_per_replica") <= 1),
         "reheated": (F.col("action") == REHEAT) & ~has_hot,
         "busy": F.col("action") == BUSY,
         "left_alone": (F.col("action") == LEAVE) & has_hot,

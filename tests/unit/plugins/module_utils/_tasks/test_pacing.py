@@ -22,7 +22,7 @@ from support.memory.bench import Bench
 from support.memory.memory import ManualClock
 from support.memory.resources import MemoryResources, MemoryWatch
 
-DEFAULTS = {name: option["default"] for name, option in (argspec.LOAD | argspec.PARTS_PER_SECOND).items()}
+DEFAULTS = {name: option.get("default") for name, option in (argspec.LOAD | argspec.PARTS_PER_SECOND).items()}
 
 
 def options(**given: Any) -> PaceOptions:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import (
@@ -53,6 +55,24 @@ def test_counts_lists_and_totals() -> None:
     ]
     assert result["deferred"] == [{"shard_path": "/a", "partition": "d0", **BUSY._asdict()}]
     assert tally.failure == ""
+
+
+@pytest.mark.parametrize("most", [0, 1, 3, 5, 100])
+def test_tallies_of_shard_paths_add_up_to_the_one_of_all(most: int) -> None:
+    """Whether a shard path was worked on in one go or not is not to be seen."""
+    whole, merged = MoveTally(most), MoveTally(most)
+    for path, stages in (("/a", [(2, 0), (1, 1)]), ("/b", [(0, 2)]), ("/c", [(3, 0), (1, 2), (0, 1)])):
+        of_path = MoveTally(most)
+        for moved, failed in stages:
+            stage = report(path, moved=moved, deferred=moved, failed=failed, unchanged=1)
+            stage.copies_removed.update(f"c{number}" for number in range(failed))
+            whole.add(stage)
+            of_path.add(stage)
+        merged.merge(of_path)
+    expected = whole.result(check_mode=False, seconds=1.0)
+    assert merged.result(check_mode=False, seconds=1.0) == expected
+    assert expected["counts"]["moved"] == 7
+    assert merged.failure == whole.failure != ""
 
 
 def test_check_mode_says_would() -> None:

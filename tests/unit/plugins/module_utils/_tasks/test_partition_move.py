@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError, PlanError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
@@ -51,6 +51,12 @@ def parameters(tmp_path: Path) -> Params:
             "clickhouse": {"port": None},
             "coordination_root": "/partmove",
             "lock_wait": "0",
+            "workers": 0,
+            "stop_merges": False,
+            "checksums": False,
+            "max_parts_per_second": 0,
+            "max_latency": 0.0,
+            "give_up_after": "10m",
             "journal": str(tmp_path / "journal.jsonl"),
             "max_listed": 10,
             "progress_file": None,
@@ -110,6 +116,46 @@ def test_a_table_that_is_gone_keeps_no_other_from_being_moved(twins: TwinBench, 
     result = carry_out(twins, parameters(partitions=rows)).result()
     assert [each["shard_path"] for each in result["moved"]] == [PATH]
     assert [(each["shard_path"], each["gate"]) for each in result["deferred"]] == [(GONE, "partition_exists")]
+
+
+def test_shard_paths_side_by_side_are_told_in_order(twins: TwinBench, parameters: Params) -> None:
+    paths = [f"/tables/{number:02}/gone" for number in range(20)]
+    rows = [{"shard_path": path, "partition": DAY} for path in (*paths, PATH)]
+    result = carry_out(twins, parameters(partitions=rows, workers=8, max_listed=100)).result()
+    assert [each["shard_path"] for each in result["deferred"]] == sorted({*paths, PATH} - {PATH})
+    assert [each["shard_path"] for each in result["moved"]] == [PATH]
+
+
+@pytest.mark.parametrize("workers", [-1, 65])
+def test_a_number_of_workers_that_cannot_be_is_refused(
+    twins: TwinBench, parameters: Params, workers: int
+) -> None:
+    with pytest.raises(PartMoveError, match=f"workers is {workers}"):
+        carry_out(twins, parameters(shard_paths=[PATH], workers=workers))
+
+
+def test_a_pause_is_told_and_nothing_is_in_both_tables_meanwhile(
+    twins: TwinBench, parameters: Params, tmp_path: Path
+) -> None:
+    told = tmp_path / "progress"
+    told.touch()
+    params = parameters(shard_paths=[PATH], max_latency=1.0, progress_file=str(told))
+    resources = MemoryResources(Bench(), params)
+    resources.stores = {"hot": twins.hot.open()}
+    problems = ["hot is slow"]
+
+    def problem() -> str:
+        assert not twins.records
+        return problems.pop() if problems else ""
+
+    resources.watches["hot"].problem = problem  # type: ignore[method-assign]
+    task = MovePartitions(params)
+    task._servers = ModelServers(twins.twins, Script())  # type: ignore[assignment]
+    task.run(resources)
+    resources.close()
+    assert resources.watched == [("hot", True)]
+    assert task.result()["counts"]["moved"] == 1
+    assert told.read_text().splitlines()[:2] == ["paused: hot is slow", "going on after 1 s"]
 
 
 def test_check_mode_writes_nothing(twins: TwinBench, parameters: Params, tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file 
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import (
     LockOptions,
-    ProgressFile,
     Resources,
     SystemClock,
     client_of,
@@ -35,7 +34,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources imp
     probe_of,
 )
 from support.memory.bench import Bench
-from support.memory.memory import ManualClock
 from support.memory.resources import MemoryResources
 
 
@@ -64,18 +62,6 @@ def test_a_journal_on_a_full_disk_is_told_in_a_sentence_and_closed() -> None:
     with pytest.raises(PartMoveError) as refusal:
         run()
     assert refusal.value.message == "The journal /dev/full cannot be written: No space left on device"
-
-
-def test_progress_is_told_no_more_often_than_it_can_be_read(tmp_path: Path) -> None:
-    path, clock = tmp_path / "progress", ManualClock()
-    path.touch()
-    with ExitStack() as stack:
-        progress = ProgressFile(str(path), clock, stack)
-        for line in ("at once", "after 1 s", "after 2 s", "after 3 s", "after 4 s"):
-            progress.tell(line)
-            clock.sleep(1.0)
-        assert path.read_text() == "after 2 s\nafter 4 s\n"
-        ProgressFile(None, clock, stack).tell("to nobody")
 
 
 @pytest.mark.parametrize(

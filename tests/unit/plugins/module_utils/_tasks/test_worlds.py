@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -24,16 +24,17 @@ from support.memory.bench import Bench
 WORKERS, TIMES = 8, 2_000
 
 
-def make(bench: Bench, *, check_mode: bool = False, ending: threading.Event | None = None) -> Worlds:
+def make(bench: Bench, *, check_mode: bool = False, ending: threading.Event | None = None) -> Worlds[World]:
     """Worlds over the ensembles of the bench."""
 
-    def world(hot: ZnodeStore, cold: ZnodeStore, clock: Clock) -> World:
+    def world(stores: Sequence[ZnodeStore], clock: Clock) -> World:
+        hot, cold = stores
         return bench.world._replace(hot=hot, cold=cold, clock=clock)
 
     if check_mode:
         overlays = OverlayStore(bench.hot_store, bench.clock), OverlayStore(bench.cold_store, bench.clock)
-        return Worlds(*overlays, world, ending)
-    return Worlds(bench.hot_store, bench.cold_store, world, ending)
+        return Worlds(overlays, world, ending)
+    return Worlds((bench.hot_store, bench.cold_store), world, ending)
 
 
 @pytest.fixture

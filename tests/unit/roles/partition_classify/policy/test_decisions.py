@@ -18,8 +18,9 @@ from pyspark.sql import SparkSession
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import PartitionUsage
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
+from partition_classify.policy.decisions import Separation
 from partition_classify.policy.file import Policy, Rule, Settings
-from partition_classify.policy.transforms import plan_rows
+from partition_classify.policy.transforms import decided_by, known_partitions, plan_rows
 from partition_classify.sources.signals import SIGNAL_SCHEMA
 from support.classify.inventory import DAY, HOUR, NOW, inventory_of, part, sign
 
@@ -54,6 +55,8 @@ QUEUED = "a merge or a mutation of its parts is queued"
 MUTATED = "a mutation has not reached all of its parts"
 
 OLD = "unchanged for 9 days, cold_after is 1 day"
+
+PATCHES = "patches of a lightweight update, which never move: a merge of their partition applies them"
 
 UNKNOWN = "how often it was read within 7 days is not known"
 
@@ -257,6 +260,19 @@ CASES = {
             Expected("5", "COLD", "cold already", "stay"),
         ],
     ),
+    "patches of a partition are no partition of their own": Case(
+        [
+            part("1", 9 * DAY), part("2", 9 * DAY),
+            part("patch-0a1b-1", 2 * DAY), part("patch-0a1b-2", 8 * DAY),
+        ],
+        [
+            Expected("1", "COLD", "pinned cold", "move"),
+            Expected("2", "HOT", "the newest partition", "stay"),
+            Expected("patch-0a1b-1", "HOT", PATCHES, "stay"),
+            Expected("patch-0a1b-2", "HOT", PATCHES, "stay"),
+        ],
+        replace(A_DAY, keep_newest=1, pin_cold=("1", "patch-0a1b-2")),
+    ),
     "what servers work on is not proposed": Case(
         [
             *(part(str(number), 9 * DAY) for number in range(1, 6)),
@@ -378,6 +394,22 @@ def decided(spark: SparkSession) -> dict[str, list[Expected]]:
 @pytest.mark.parametrize("name", CASES)
 def test_decision(decided: dict[str, list[Expected]], name: str) -> None:
     assert decided[name] == CASES[name].expected
+
+
+def test_several_parts_are_an_obstacle_for_patched_servers_alone(spark: SparkSession) -> None:
+    names = ("0_0_0", "1_1_0")
+    rows = [part("1", 9 * DAY, name=name) for name in names] + [part("2", 9 * DAY), part("3", HOUR)]
+    signs = spark.createDataFrame([sign("2", is_queued=1)], SIGNAL_SCHEMA)
+    known = known_partitions(inventory_of(spark, rows), NOW, (), signs)
+    seen = ["partition", "state", "gate", "statement"]
+    for separation, gate in ((Separation.PATCHED, "one_part"), (Separation.AUXILIARY, None)):
+        planned = decided_by(Policy((), A_DAY, "0" * 64), known, separation)
+        merge = "OPTIMIZE TABLE … PARTITION ID '1' FINAL" if gate else None
+        assert {tuple(row) for row in planned.select(*seen).collect()} == {
+            ("1", "COLD", gate, merge),
+            ("2", "HOT", "queue_clear", None),
+            ("3", "HOT", None, None),
+        }
 
 
 def test_statement_names_the_table_where_a_server_did(spark: SparkSession) -> None:

@@ -14,7 +14,7 @@ NOW = 2026 * 12 + 10
 
 def hot(*, now: int = 0, gated: int = 0, stay: int = 0, reheated: int = 0) -> HotFigures:
     """What a plan adds up to, in znodes."""
-    numbers = (now + gated + stay, now + gated, now, gated, reheated, 0, 0, stay + reheated)
+    numbers = (now + gated + stay, now + gated, now, gated, reheated, 0, 0, stay + reheated, now)
     return HotFigures(*(Amount(znodes=number) for number in numbers))
 
 

@@ -129,6 +129,22 @@ def test_headline_and_tiles_have_the_numbers_of_the_figures(kind: str) -> None:
     assert f"after {count_text(figures.merges.partitions)} merges" in header
 
 
+def test_page_says_what_could_go_by_either_way() -> None:
+    figures = large()
+    hot = figures.hot
+    ways = [share_text(each.znodes, hot.today.znodes) for each in (hot.one_part, hot.moved)]
+    told = (
+        "By either way: with the patch {} can go now, and the rest after merges;"
+        " to cold twins in an auxiliary ensemble {} can, where several parts of a partition are no obstacle."
+    )
+    # As in a plan that is for cold twins.
+    for each in (hot, replace(hot, now=hot.moved, gated=hot.gated - hot.gated)):
+        words = " ".join("".join(Page(html_text(replace(figures, hot=each))).words).split())
+        assert told.format(*(" ".join(way.split()) for way in ways)) in words
+    same = html_text(replace(figures, hot=replace(hot, one_part=hot.moved)))
+    assert "it is as much: none of these partitions has several parts." in "".join(Page(same).words)
+
+
 def test_long_names_may_be_broken_after_a_slash_and_an_underscore() -> None:
     assert path_markup("/a/<b>_c") == "/<wbr>a/<wbr>&lt;b&gt;_<wbr>c"
 

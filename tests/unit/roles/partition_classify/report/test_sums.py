@@ -126,6 +126,7 @@ def test_sums_of_hot_are_those_of_the_model(figures: ReportFigures, rows: list[P
         "moved": lambda row: row.action == "move",
         "now": lambda row: row.action == "move" and row.gate is None,
         "gated": lambda row: row.gate == "one_part",
+        "one_part": lambda row: row.action == "move" and row.parts_per_replica == 1,
         "reheated": lambda row: row.action == "reheat" and not row.has_hot,
         "busy": lambda row: row.action == "busy",
         "left_alone": lambda row: row.action == "leave" and row.has_hot,

@@ -135,11 +135,11 @@ def test_what_cannot_be_written_is_a_problem(bench: Bench, leased: LeasedShard) 
 def test_the_lease_takes_room_in_a_multi(leased: LeasedShard) -> None:
     most = 1000
     ops = [Create(f"{ONE}{number}", b"") for number in range(most)]
-    assert leased.hot.fits(ops[:-2])
-    assert not leased.hot.fits(ops[:-1])
-    assert leased.cold.fits(ops[:-1])
-    assert not leased.cold.fits(ops[:-1], [Check(PATH, 0)])
-    assert not leased.cold.fits(ops[:1], more_bytes=512 * 1024)
+    assert leased.hot.room().holds(ops[:-2])
+    assert not leased.hot.room().holds(ops[:-1])
+    assert leased.cold.room().holds(ops[:-1])
+    assert not leased.cold.room([Check(PATH, 0)]).holds(ops[:-1])
+    assert not leased.cold.room().holds(ops[:1], more_bytes=512 * 1024)
 
 
 def test_parents_are_created_once(bench: Bench, leased: LeasedShard) -> None:

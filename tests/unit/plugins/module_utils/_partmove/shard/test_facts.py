@@ -75,7 +75,7 @@ def test_a_partition_by_the_names_of_its_parts() -> None:
     assert found.names == RegisteredNames(
         state(b"HOT"), {"r1": ["all_0_0_0", "all_1_1_0"], "r2": []}, {"r1": [], "r2": ["all_0_0_0"]}
     )
-    assert found.hot_parts == [R1_FIRST, R1_SECOND]
+    assert found.hot_parts == (R1_FIRST, R1_SECOND)
     assert found.cold_parts == [R2_FIRST]
 
 

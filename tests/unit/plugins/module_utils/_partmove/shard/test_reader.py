@@ -123,8 +123,8 @@ def test_where_the_names_of_parts_are(bench: Bench) -> None:
     assert reader.names_in_cold(shard) == {"r1": {DAY: [PART]}, "r2": {DAY: [PART]}}
     _shard, found = reader.registered_names([DAY, OTHER])
     assert {each: (where.is_cold, where.hot["r1"], where.cold["r1"]) for each, where in found.items()} == {
-        DAY: (True, (), [PART]),
-        OTHER: (False, [other], ()),
+        DAY: (True, (), (PART,)),
+        OTHER: (False, (other,), ()),
     }
 
 

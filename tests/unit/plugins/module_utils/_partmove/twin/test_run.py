@@ -11,6 +11,8 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable, PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.pace import Unhurried
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import read_replicas
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side, TwinReplica
@@ -75,6 +77,26 @@ def test_a_lease_that_is_lost_is_taken_again(bench: TwinBench) -> None:
     script.actions[number - 1] = lambda: bench.hot.end_session(bench.hot._sessions)
     assert bench.run(Side.COLD, script).moved.keys() == {DAY}
     assert bench.twins.rows == bench.twins.inserted
+
+
+class Counting(Unhurried):
+    """Counts what is worked on."""
+
+    def __init__(self, bench: TwinBench) -> None:
+        self.parts_at_once = 1
+        self.parts: list[int] = []
+        self._bench = bench
+
+    def wait(self, parts: int, clock: Clock) -> None:
+        """Return at once; no partition is in both tables meanwhile."""
+        assert not self._bench.records
+        self.parts.append(parts)
+
+
+def test_the_parts_of_all_replicas_count(bench: TwinBench) -> None:
+    pace = Counting(bench)
+    assert bench.run(Side.COLD, pace=pace).moved.keys() == {DAY}
+    assert pace.parts == [0, 4]
 
 
 def test_replicas_are_read_with_their_hosts(bench: TwinBench) -> None:

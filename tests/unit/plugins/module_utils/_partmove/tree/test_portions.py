@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move import portions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.portions import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree import portions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.portions import (
     portions_of,
     stages_of,
 )

@@ -1,0 +1,73 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an audit of twins asks of servers, and the statements that it tells."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+from .._partmove.twin.servers import TwinReplica, TwinTables
+from .._partmove.twin_audit.evidence import Pair
+from .._partmove.twin_audit.judge import Doubt
+from .client import ClickHouseClient, literal
+from .twin_servers import HttpTwinServers
+from .twin_sql import sql_name, texts
+from .twin_unrest import partition_of
+
+_BLOCKS = ("blocks", "async_blocks", "deduplication_hashes")
+"""Where a table keeps what it has inserted; which of them there are depends on the version."""
+_OF_CLONES = "%\\_replace\\_from\\_%"
+"""What an ATTACH … FROM writes there is named so."""
+
+
+class HttpTwinWitnesses(HttpTwinServers):
+    """Implements TwinWitnesses over the HTTP interface."""
+
+    def pair(self, shard_path: str, replica: TwinReplica) -> Pair:
+        """As TwinWitnesses says."""
+        found = self.look(shard_path, replica)
+        return Pair(replica, found.client.label, found.hot, found.found)
+
+    def inserted(self, tables: TwinTables) -> Mapping[str, Collection[str]]:
+        """As TwinWitnesses says; nothing where the version tells of the default ensemble only."""
+        client = self._client_of(tables)
+        if not _reads_all_ensembles(client):
+            return {}
+        where = f"zookeeperName = {literal(tables.cold.ensemble)} AND path = "
+        path = tables.cold.path
+        there = client.rows(
+            f"SELECT name FROM system.zookeeper WHERE {where}{literal(path)} AND name IN {texts(_BLOCKS)}"
+        )
+        found: dict[str, set[str]] = defaultdict(set)
+        for (name,) in there:
+            for (part,) in client.rows(
+                f"SELECT value FROM system.zookeeper WHERE {where}{literal(f'{path}/{name}')}"
+                f" AND name NOT LIKE {literal(_OF_CLONES)}"
+            ):
+                found[partition_of(part)].add(part)
+        return {each: parts for each, parts in found.items() if each}
+
+
+def _reads_all_ensembles(client: ClickHouseClient) -> bool:
+    return bool(
+        client.rows(
+            "SELECT name FROM system.columns WHERE database = 'system' AND table = 'zookeeper'"
+            " AND name = 'zookeeperName'"
+        )
+    )
+
+
+def statements_of(tables: TwinTables, doubt: Doubt) -> list[str]:
+    """What compares the rows, where that has to be done, and what drops those that are there twice."""
+    sums = [
+        f"SELECT {literal(str(tables.on(side)))} AS place, count() AS rows, sum(cityHash64(*)) AS hash"
+        f" FROM {sql_name(tables.on(side))} WHERE _part IN {texts(parts)}"
+        for side, parts in doubt.compare.items()
+    ]
+    drops = [
+        f"ALTER TABLE {sql_name(tables.on(side))} DROP PART {literal(part)}" for side, part in doubt.drop
+    ]
+    return [*([" UNION ALL ".join(sums)] if sums else []), *drops]

@@ -1,0 +1,424 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an audit says of tables and twins on servers of a modern ClickHouse, each state made on them by hand.
+
+What it says to do is done, and then it is sound.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import uuid
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import (
+    DEFAULT_TWIN,
+    HttpTwinServers,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.record import (
+    Records,
+    TwinRecord,
+    contents,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+    Side,
+    TwinReplica,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import AuditTwins
+from support.ansible.calls import Call, run_modules, run_playbook
+from support.ansible.role_runs import summary
+from support.exposition import parsed
+from support.html_page import check_page
+from support.memory.memory import MemoryEnsemble
+from support.servers.kazoo_client import connected
+from support.servers.modern.server import ModernShard
+from support.servers.zookeeper import Ensemble
+
+DAY = "20240101"
+
+
+class Ground:
+    """A table with a twin on both servers, of one partition; and what audits say of it."""
+
+    def __init__(self, shard: ModernShard, hot: Ensemble, base: str) -> None:
+        self.shard = shard
+        self.first, self.second = shard.servers
+        self.hot = hot
+        self.name = f"t_{uuid.uuid4().hex[:8]}"
+        self.cold = f"{self.name}_cold"
+        self.base = base
+        self.path = f"{base}/01/{self.name}"
+        self.root = f"{base}/partmove"
+        self.endpoints = {each.name: f"127.0.0.1:{each.http_port}" for each in shard.servers}
+        shard.execute(self.definition(self.name, self.path))
+
+    def definition(self, name: str, path: str) -> str:
+        return (
+            f"CREATE TABLE {name} (day Date, id UInt32) ENGINE = ReplicatedMergeTree('{path}', '{{replica}}')"
+            " PARTITION BY toYYYYMMDD(day) ORDER BY id SETTINGS max_replicated_merges_in_queue = 0"
+        )
+
+    def give_twin(self) -> None:
+        self.shard.execute(self.definition(self.cold, f"cold:{self.path}_cold"))
+
+    def insert(self, *numbers: int, into: str = "") -> None:
+        """Insert a part, and let every replica have it."""
+        rows = ", ".join(f"('2024-01-01', {number})" for number in numbers)
+        self.first.execute(
+            f"INSERT INTO {into or self.name} VALUES {rows}", insert_deduplication_token=uuid.uuid4().hex
+        )
+        self.shard.execute(f"SYSTEM SYNC REPLICA {into or self.name}")
+
+    def attach(self) -> None:
+        self.alter(self.cold, f"ATTACH PARTITION ID '{DAY}' FROM {self.name}")
+
+    def drop_parts(self, *names: str) -> None:
+        for name in names or self.first.parts(self.name):
+            self.alter(self.name, f"DROP PART '{name}'")
+
+    def optimize(self, table: str) -> None:
+        self.first.execute(f"OPTIMIZE TABLE {table} FINAL", alter_sync=2)
+
+    def alter(self, table: str, what: str) -> None:
+        self.first.execute(f"ALTER TABLE {table} {what}", alter_sync=2)
+
+    def record(self, **fields: Any) -> TwinRecord:
+        """What a run would write of the partition now."""
+        servers = HttpTwinServers(ClickHouseOptions(endpoints=self.endpoints))
+        tables = servers.tables(self.path, TwinReplica("r1", ""))
+        there = servers.parts(tables, [DAY])[DAY]
+        return TwinRecord(
+            Side.COLD,
+            tables.hot.place,
+            tables.cold.place,
+            parts=contents(there.hot),
+            held=contents(there.cold),
+            clones={},
+            dropping=(),
+            began=0,
+        )._replace(**fields)
+
+    def note(self, record: TwinRecord | bytes, path: str = "") -> None:
+        """Have it as the record of the partition."""
+        data = record if isinstance(record, bytes) else record.encode()
+        self.write(Records(MemoryEnsemble("hot").open(), self.root, path or self.path).path(DAY), data)
+
+    def write(self, path: str, data: bytes) -> None:
+        with connected(self.hot.connect_string) as client:
+            client.ensure_path(path)
+            client.set(path, data)
+
+    def delete(self, path: str) -> None:
+        with connected(self.hot.connect_string) as client:
+            client.delete(path)
+
+    def attached(self) -> TwinRecord:
+        """Clone the two parts of the table as a run does, and return the record that it has then."""
+        self.insert(1)
+        self.insert(2)
+        record = self.record()
+        self.attach()
+        clones = dict(zip(self.first.parts(self.name), self.first.parts(self.cold), strict=True))
+        return record._replace(clones=clones)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {
+            "hot": {"hosts": self.hot.connect_string.split(",")},
+            "coordination_root": self.root,
+            "clickhouse": {"endpoints": self.endpoints},
+        }
+
+    def audit(self, **options: Any) -> dict[str, Any]:
+        """What the task of the module answers."""
+        given = {"shard_paths": [self.path], "root": None, "details": "all", "twin": DEFAULT_TWIN}
+        params = {**self.options, **given, **options}
+        task = AuditTwins(params)
+        with ExitStack() as stack:
+            task.run(Resources(params, stack, check_mode=False))
+        return task.result()
+
+    def kinds(self, answer: dict[str, Any]) -> dict[str, str]:
+        """Partition or replica → kind."""
+        return {each["partition"] or each["replica"]: each["kind"] for each in answer["findings"]}
+
+    def move(self) -> dict[str, Any]:
+        rows = [{"shard_path": self.path, "partition": DAY}]
+        given = {**self.options, "partitions": rows, "min_age": "0", "journal": ""}
+        (answer,) = run_modules(Call("partition_move", given))
+        return answer
+
+
+def at_rest(ground: Ground) -> None:
+    ground.insert(1)
+
+
+def moved(ground: Ground) -> None:
+    ground.insert(1)
+    ground.attach()
+    ground.drop_parts()
+
+
+def equal(ground: Ground) -> None:
+    ground.insert(1)
+    ground.insert(2)
+    ground.attach()
+
+
+def equal_in_part(ground: Ground) -> None:
+    equal(ground)
+    ground.insert(3)
+
+
+def merged_twin(ground: Ground) -> None:
+    equal(ground)
+    ground.optimize(ground.cold)
+
+
+def late(ground: Ground) -> None:
+    moved(ground)
+    ground.insert(2, 3)
+
+
+def inserted(ground: Ground) -> None:
+    moved(ground)
+    ground.insert(2, into=ground.cold)
+    ground.optimize(ground.cold)
+
+
+def recorded(ground: Ground) -> None:
+    ground.insert(1)
+    ground.note(ground.record())
+
+
+def cloned(ground: Ground) -> None:
+    ground.note(ground.attached()._replace(clones={}))
+
+
+def cloned_in_part(ground: Ground) -> None:
+    ground.note(ground.attached()._replace(clones={}))
+    ground.alter(ground.cold, f"DROP PART '{ground.first.parts(ground.cold)[0]}'")
+
+
+def attached(ground: Ground) -> None:
+    ground.note(ground.attached())
+
+
+def dropped_partly(ground: Ground) -> None:
+    record = ground.attached()
+    first = min(record.parts)
+    ground.note(record._replace(dropping=(first,)))
+    ground.drop_parts(first)
+
+
+def dropped(ground: Ground) -> None:
+    record = ground.attached()
+    ground.note(record._replace(dropping=tuple(record.parts)))
+    ground.drop_parts()
+
+
+def merged_table(ground: Ground) -> None:
+    ground.note(ground.attached())
+    ground.optimize(ground.name)
+
+
+def stale(ground: Ground) -> None:
+    ground.insert(1)
+    ground.insert(2)
+    ground.note(ground.record())
+    ground.optimize(ground.name)
+
+
+def without_parts(ground: Ground) -> None:
+    recorded(ground)
+    ground.drop_parts()
+
+
+def unknown(ground: Ground) -> None:
+    cloned(ground)
+    ground.optimize(ground.cold)
+
+
+def unknown_with_the_source_gone(ground: Ground) -> None:
+    """Somebody dropped a part of the table, which the twin alone has now."""
+    ground.note(ground.attached())
+    ground.drop_parts(ground.first.parts(ground.name)[0])
+
+
+class Scene(NamedTuple):
+    """A state, and how it ends: by another move, by the statements told, or not at all."""
+
+    make: Callable[[Ground], None]
+    kind: TwinKind
+    ends: str = ""
+
+
+SCENES = (
+    Scene(at_rest, TwinKind.HOT),
+    Scene(moved, TwinKind.COLD),
+    Scene(equal, TwinKind.EQUAL, "statements"),
+    Scene(equal_in_part, TwinKind.EQUAL_IN_PART, "statements, move"),
+    Scene(merged_twin, TwinKind.AS_MANY_ROWS, "statements"),
+    Scene(late, TwinKind.LATE, "move"),
+    Scene(inserted, TwinKind.INSERTED),
+    Scene(recorded, TwinKind.RECORDED, "move"),
+    Scene(cloned, TwinKind.CLONED, "move"),
+    Scene(cloned_in_part, TwinKind.CLONED, "move"),
+    Scene(attached, TwinKind.ATTACHED, "move"),
+    Scene(dropped_partly, TwinKind.DROPPED_PARTLY, "move"),
+    Scene(dropped, TwinKind.DROPPED, "move"),
+    Scene(merged_table, TwinKind.MERGED, "move"),
+    Scene(stale, TwinKind.STALE, "move"),
+    Scene(without_parts, TwinKind.WITHOUT_PARTS, "move"),
+    Scene(unknown, TwinKind.UNKNOWN, "statements, record, move"),
+    Scene(unknown_with_the_source_gone, TwinKind.UNKNOWN, "statements, record, move"),
+)
+"""What a partition can be while the tables are as they must be."""
+
+
+@pytest.fixture
+def ground(modern: ModernShard, hot: Ensemble, base: str) -> Ground:
+    return Ground(modern, hot, base)
+
+
+@pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.make.__name__)
+def test_state_is_told_with_its_way_out(ground: Ground, scene: Scene) -> None:
+    ground.give_twin()
+    scene.make(ground)
+    before = rows_of(ground)
+    answer = ground.audit()
+    assert ground.kinds(answer) == {DAY: scene.kind.value}, answer
+    assert (answer["complete"], answer["drifted"]) == (True, not scene.kind.is_sound)
+    (found,) = answer["findings"]
+    compare = [sql for sql in found["statements"] if sql.startswith("SELECT")]
+    rest = [sql for sql in found["statements"] if sql not in compare]
+    if "statements" in scene.ends:
+        for sql in compare:
+            assert len({row[1:] for row in ground.first.query(sql)}) == 1
+        assert rest or scene.kind is TwinKind.UNKNOWN
+        for sql in rest:
+            ground.first.execute(sql, alter_sync=2)
+    else:
+        assert not found["statements"]
+    if "record" in scene.ends:
+        ground.delete(found["record"])
+    if "move" in scene.ends:
+        ground.move()
+    assert {number for (number,) in rows_of(ground)} == {number for (number,) in before}
+    if scene.ends:
+        after = ground.audit()
+        assert not after["findings"] or not after["drifted"], after
+        rows = rows_of(ground)
+        assert len(rows) == len(set(rows)), "some are there twice still"
+
+
+def rows_of(ground: Ground) -> list[tuple[Any, ...]]:
+    """What a reader of both tables sees."""
+    return ground.first.query(f"SELECT id FROM merge('default', '^{ground.name}(_cold)?$') ORDER BY id")
+
+
+def test_record_that_is_none_and_one_of_other_tables(ground: Ground) -> None:
+    ground.give_twin()
+    ground.insert(1)
+    ground.note(b"something")
+    assert ground.kinds(ground.audit()) == {DAY: "record_unreadable"}
+    ground.note(ground.record(cold="cold:/elsewhere"))
+    assert ground.kinds(ground.audit()) == {DAY: "record_elsewhere"}
+
+
+def test_record_of_a_table_that_is_gone_and_tables_without_twins_are_found_below_a_root(
+    ground: Ground,
+) -> None:
+    gone = f"{ground.base}/02/gone"
+    ground.note(b"something", gone)
+    answer = ground.audit(shard_paths=None, root=ground.base)
+    kinds = {each["shard_path"]: each["kind"] for each in answer["findings"]}
+    assert kinds == {ground.path: "without_twin", gone: "table_gone"}
+    assert answer["shard_paths"] == 2
+
+
+def test_module_answers_what_its_task_does(ground: Ground) -> None:
+    ground.give_twin()
+    equal(ground)
+    (answer,) = run_modules(Call("twin_audit_info", {**ground.options, "shard_paths": [ground.path]}))
+    assert not answer["failed"], answer
+    assert answer["findings"] == ground.audit(details="findings")["findings"]
+    assert answer["seen_twice"] == [{"shard_path": ground.path, "partition": DAY}]
+
+
+def test_run_that_is_at_work_is_not_told_of(ground: Ground) -> None:
+    ground.give_twin()
+    equal(ground)
+    ground.write(path_of_lock(ground.root, ground.path), b"a test")
+    answer = ground.audit()
+    assert (ground.kinds(answer), answer["complete"]) == ({DAY: "not_judged"}, False)
+    assert answer["findings"][0]["reason"] == "a run works on the table: a test"
+
+
+def test_replica_without_a_twin_or_with_another_one(ground: Ground) -> None:
+    ground.first.execute(ground.definition(ground.cold, f"cold:{ground.path}_cold"))
+    answer = ground.audit()
+    assert ground.kinds(answer) == {"r1": "not_ready", "r2": "twin_missing"}
+    ground.second.execute(ground.definition(ground.cold, f"cold:{ground.path}_other"))
+    assert ground.kinds(ground.audit())["r2"] == "twin_elsewhere"
+
+
+@pytest.mark.parametrize("change", ["ADD COLUMN more UInt8", "MODIFY SETTING old_parts_lifetime = 2"])
+def test_tables_that_differ(ground: Ground, change: str) -> None:
+    ground.give_twin()
+    ground.insert(1)
+    ground.alter(ground.cold, change)
+    kinds = ground.kinds(ground.audit())
+    assert (kinds["r1"], kinds[DAY]) == ("twin_unlike", "hot")
+
+
+def test_replicas_that_have_different_parts(ground: Ground) -> None:
+    ground.give_twin()
+    ground.second.execute(f"SYSTEM STOP FETCHES {ground.name}")
+    try:
+        ground.first.execute(f"INSERT INTO {ground.name} VALUES ('2024-01-01', 1)")
+        assert ground.kinds(ground.audit()) == {DAY: "uneven"}
+    finally:
+        ground.second.execute(f"SYSTEM START FETCHES {ground.name}")
+
+
+def test_server_that_does_not_answer_leaves_the_table_unjudged(ground: Ground) -> None:
+    ground.give_twin()
+    ground.insert(1)
+    endpoints = {**ground.endpoints, "r2": "127.0.0.1:1"}
+    answer = ground.audit(clickhouse={"endpoints": endpoints})
+    assert (ground.kinds(answer), answer["complete"]) == ({"r2": "not_judged"}, False)
+
+
+def test_playbook_tells_people_and_monitoring(ground: Ground, tmp_path: Path) -> None:
+    ground.give_twin()
+    equal(ground)
+    files = {name: tmp_path / f"audit.{name}" for name in ("json", "metrics", "page")}
+    given = {**ground.options, "root": ground.base, **{name: str(path) for name, path in files.items()}}
+    variables = {f"partmove_audit_{name}": value for name, value in given.items()}
+    extra, playbook = tmp_path / "vars.json", tmp_path / "site.yml"
+    extra.write_text(json.dumps({"separation": "auxiliary", **variables}))
+    playbook.write_text(json.dumps([{"ansible.builtin.import_playbook": "olap.partmove.audit"}]))
+    run = run_playbook(playbook, "-e", f"@{extra}")
+    assert run.status == 2, run.output
+    place = f"{ground.path} {DAY}"
+    assert summary(run)[0] == f"Rows that readers of both tables may see twice are in 1 partitions: {place}"
+    result = json.loads(files["json"].read_text())
+    assert ground.kinds(result) == {DAY: "equal"}
+    metrics = files["metrics"].read_text()
+    assert parsed(metrics)["partmove_twin_audit_seen_twice"] == {(): 1}
+    page = files["page"].read_text()
+    check_page(page)
+    assert result["findings"][0]["statements"][0] in html.unescape(page)

@@ -1,0 +1,115 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module answers with what an audit found, of the tables named or of all below a path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable, PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import (
+    MARKS_OF_A_SHARD,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.record import Records
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import AuditTwins
+from support.exposition import parsed
+from support.memory.bench import Bench
+from support.memory.resources import MemoryResources
+from support.memory.twin_audits import MemoryWitnesses
+from support.memory.twins import DAY, PATH, TwinBench, Twins
+
+ROWS = ("a", "b")
+
+
+@pytest.fixture
+def bench() -> TwinBench:
+    return TwinBench(Twins(ROWS))
+
+
+def params(**given: Any) -> dict[str, Any]:
+    return {
+        "coordination_root": "/partmove",
+        "clickhouse": {"port": None},
+        "twin": "{table}_cold",
+        "shard_paths": None,
+        "root": None,
+        "details": "findings",
+        **given,
+    }
+
+
+def audit(bench: TwinBench, **given: Any) -> dict[str, Any]:
+    """What the task answers; nothing may have been written."""
+    before = bench.hot.data()
+    options = params(**given)
+    resources = MemoryResources(Bench(), options)
+    resources.stores = {"hot": bench.hot.open()}
+    resources.clock = bench.clock  # type: ignore[assignment]
+    task = AuditTwins(options, MemoryWitnesses(bench.servers))
+    try:
+        task.run(resources)
+    finally:
+        resources.close()
+    assert bench.hot.data() == before
+    assert resources.opened == ["hot"]
+    return task.result()
+
+
+def test_what_is_sound_is_counted_and_told_where_that_is_asked_for(bench: TwinBench) -> None:
+    result = audit(bench, shard_paths=[PATH])
+    assert result["kinds"] == {kind.value: int(kind is TwinKind.HOT) for kind in TwinKind}
+    assert (result["findings"], result["drifted"], result["complete"]) == ([], False, True)
+    (found,) = audit(bench, shard_paths=[PATH], details="all")["findings"]
+    assert (found["partition"], found["kind"], found["statements"]) == (DAY, "hot", [])
+
+
+def test_a_person_gets_statements_and_the_znode(bench: TwinBench) -> None:
+    bench.twins.insert(Side.COLD, ROWS)
+    result = audit(bench, shard_paths=[PATH])
+    (found,) = result["findings"]
+    assert found["statements"] == [f"ALTER TABLE db.hits DROP PART '{DAY}_1_1_0'"]
+    assert result["seen_twice"] == [{"shard_path": PATH, "partition": DAY}]
+    drift = parsed(result["metrics"])["partmove_twin_audit_drift"]
+    assert drift[("shard_path", PATH), ("kind", "equal")] == 1
+
+
+def test_rows_are_compared_before_anything_is_dropped(bench: TwinBench) -> None:
+    bench.twins.insert(Side.COLD, ("x", "y"))
+    (found,) = audit(bench, shard_paths=[PATH])["findings"]
+    compare, drop = found["statements"]
+    part = f"WHERE _part IN ('{DAY}_1_1_0')"
+    sums = "count() AS rows, sum(cityHash64(*)) AS hash"
+    assert compare == (
+        f"SELECT 'db.hits' AS place, {sums} FROM db.hits {part}"
+        f" UNION ALL SELECT 'db.hits_cold' AS place, {sums} FROM db.hits_cold {part}"
+    )
+    assert drop == f"ALTER TABLE db.hits DROP PART '{DAY}_1_1_0'"
+
+
+@pytest.mark.parametrize("root", ["/", "/tables"])
+def test_below_a_root_are_tables_and_records_of_tables_that_are_gone(bench: TwinBench, root: str) -> None:
+    store = bench.hot.open()
+    for path in ("/tables/gone", "/other/gone"):
+        bench._create(store, Records(store, "/partmove", path).path(DAY), b"something")
+    for child in MARKS_OF_A_SHARD - {"replicas"}:
+        bench._create(store, f"{PATH}/{child}", b"")
+    result = audit(bench, root=root, details="all")
+    found = {(each["shard_path"], each["kind"]) for each in result["findings"]}
+    gone = {("/tables/gone", "table_gone")} | ({("/other/gone", "table_gone")} if root == "/" else set())
+    assert found == {(PATH, "hot"), *gone}
+
+
+def test_a_table_that_is_named_has_to_be_there(bench: TwinBench) -> None:
+    with pytest.raises(NoSuchTable):
+        audit(bench, shard_paths=["/tables/none"])
+
+
+def test_options_that_cannot_be_are_refused() -> None:
+    with pytest.raises(PartMoveError, match="without"):
+        AuditTwins(params(twin="cold", shard_paths=[PATH]))
