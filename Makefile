@@ -151,7 +151,7 @@ bench-effect: setup ## Measure an ensemble before and after a move: ZNODES=10000
 	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_effect.py
 
 .PHONY: bench-scale
-bench-scale: setup ## Classify more parts than fit into memory: ROWS=5000000
+bench-scale: setup ## Classify more parts than fit into memory, 50 million or ROWS=5000000
 	@PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests ROWS="$(ROWS)" \
 	    $(BIN)/python tests/benchmark/bench_scale.py
 

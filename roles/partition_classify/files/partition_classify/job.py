@@ -125,12 +125,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
         _tell_unread(findings)
         judged = rows.where(F.col("action") != UNREAD)
         comparison = _compare(judged, known, other) if other else None
-        sections = {
-            "comparison": comparison,
-            "rules": rules_listed(findings.rules),
-            "unread": findings.unread_section(),
-        }
-        header, history = _write(judged, policy, source, arguments, sections)
+        header, history = _write(judged, policy, source, arguments, findings, comparison)
     finally:
         spark.stop()
     tell(f"wrote {header.rows} rows to {arguments.plan}")
@@ -173,17 +168,19 @@ def _write(
     policy: Policy,
     source: Source,
     arguments: argparse.Namespace,
-    sections: dict[str, Any],
+    findings: Findings,
+    comparison: dict[str, Any] | None,
 ) -> tuple[PlanHeader, list[EarlierRun] | None]:
     """The plan last: a run that fails before is found to be unfinished by the next one.
 
-    ``sections`` are what the report has of the summary. Returns its header, and what runs have found so far,
+    ``findings`` and ``comparison`` are for the report. Returns its header, and what runs have found so far,
     where the rows of all are kept.
     """
     history: list[EarlierRun] | None = None
     staged = staged_plan_file(
         rows,
         arguments.plan,
+        findings.planned,
         policy_digest=policy.digest,
         source=source.description,
         origin=source.origin,
@@ -196,7 +193,12 @@ def _write(
         if arguments.report:
             found = {run.as_of: run.znodes_hot for run in history or ()}
             figures = figures_of(rows, header, source.size_of_hot(), found)
-            figures = replace(figures, **sections)
+            figures = replace(
+                figures,
+                comparison=comparison,
+                rules=rules_listed(findings.rules),
+                unread=findings.unread_section(),
+            )
             write_report(figures, all_merges(rows), arguments.report)
             tell(f"wrote the report to {arguments.report}")
     return header, history

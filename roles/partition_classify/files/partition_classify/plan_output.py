@@ -39,15 +39,16 @@ _ROWS_AT_ONCE = 50_000
 
 @contextmanager
 def staged_plan_file(
-    rows: DataFrame, path: Path, *, policy_digest: str, source: str, origin: OriginOf, as_of: int
+    rows: DataFrame, path: Path, count: int, *, policy_digest: str, source: str, origin: OriginOf, as_of: int
 ) -> Iterator[PlanHeader]:
     """Write the plan file, with the lines of one Spark partition in memory at a time; see `staged_plan`.
 
     Tables that the policy leaves alone have no row in it, nor has what may not be read. Tasks make and check
     the lines, all at once; what is left for the driver is to put their bytes one after the other.
+    ``count`` is how many rows there will be, by which they are divided.
     """
     planned = rows.where(~F.col("action").isin(LEAVE, UNREAD)).select(*PlanRow._fields)
-    stretches = 1 + planned.count() // _ROWS_AT_ONCE
+    stretches = 1 + count // _ROWS_AT_ONCE
     # Spark sorts text by its UTF-8 bytes, which is the order that plan files are in.
     ordered = planned.repartitionByRange(stretches, "shard_path", "partition").sortWithinPartitions(
         "shard_path", "partition"

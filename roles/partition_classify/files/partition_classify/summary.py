@@ -51,6 +51,12 @@ class Findings(NamedTuple):
     Where all that is at and below a path may not be read, that is the shard path, and the partition is empty.
     """
 
+    @property
+    def planned(self) -> int:
+        """How many partitions have a row in the plan."""
+        left = (LEAVE, UNREAD)
+        return sum(each.partitions for group, each in self.totals.items() if group[1] not in left)
+
     def unread_section(self) -> dict[str, Any]:
         """The part of the summary that is about them: how many there are, and the first."""
         count = sum(each.partitions for group, each in self.totals.items() if group[1] == UNREAD)

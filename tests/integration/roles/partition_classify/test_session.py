@@ -35,6 +35,7 @@ for given in json.loads(sys.argv[1]):
         "speculation": spark.conf.get("spark.speculation"),
         "shuffle": spark.conf.get("spark.sql.shuffle.partitions"),
         "pieces": spark.conf.get("spark.sql.adaptive.coalescePartitions.initialPartitionNum", None),
+        "fatal": spark.conf.get("spark.executor.killOnFatalError.depth", None),
         "has this Python": spark.sparkContext.pythonExec == sys.executable,
     })
     spark.stop()
@@ -75,11 +76,16 @@ def test_one_machine_has_few_shuffle_partitions_unless_told_otherwise(
     assert (sessions[where]["shuffle"], sessions[where]["pieces"]) == (shuffle, pieces)
 
 
+def test_one_machine_outlives_a_task_that_finds_no_memory(sessions: dict[str, dict[str, Any]]) -> None:
+    assert sessions["one machine"]["fatal"] == "0"
+
+
 def test_cluster_keeps_the_shuffle_partitions_of_spark(sessions: dict[str, dict[str, Any]]) -> None:
     assert sessions["cluster"] == {
         "name": "partition_classify",
         "speculation": "false",
         "shuffle": "200",
         "pieces": None,
+        "fatal": None,
         "has this Python": True,
     }

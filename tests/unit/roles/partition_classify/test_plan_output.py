@@ -58,7 +58,8 @@ def origin(paths: Sequence[str]) -> list[OriginZnode]:
 
 
 def write(rows: DataFrame, path: Path) -> bytes:
-    with staged_plan_file(rows, path, policy_digest="0" * 64, source="test", origin=origin, as_of=0):
+    count = rows.count()
+    with staged_plan_file(rows, path, count, policy_digest="0" * 64, source="test", origin=origin, as_of=0):
         assert not path.exists()
     return path.read_bytes()
 

@@ -41,6 +41,7 @@ ROWS = [
 def test_summary_adds_up_what_becomes_of_partitions(spark: SparkSession) -> None:
     rows = spark.createDataFrame([(*row, 0 if row[3] == "/a" else DEFAULTS, None) for row in ROWS], SCHEMA)
     findings = findings_of(rows, POLICY)
+    assert findings.planned == 9
     assert summary_of(Path("/plan.jsonl"), HEADER, None, findings, "/report.html") == {
         "plan": "/plan.jsonl",
         "report": "/report.html",
