@@ -32,7 +32,9 @@ COLUMNS = (
 class Place:
     """A table with rows and its twin with others, on two replicas."""
 
-    def __init__(self, shard: ModernShard, hot: Ensemble, base: str, twin: str) -> None:
+    def __init__(
+        self, shard: ModernShard, hot: Ensemble, base: str, twin: str = "hits_cold", engine: str = "Atomic"
+    ) -> None:
         self.shard = shard
         self.base = base
         self.database = f"d_{uuid.uuid4().hex[:8]}"
@@ -43,7 +45,8 @@ class Place:
             "shard_paths": [self.path],
             "clickhouse": {"endpoints": {each.name: f"127.0.0.1:{each.http_port}" for each in shard.servers}},
         }
-        shard.execute(f"CREATE DATABASE {self.database} ENGINE = Atomic")
+        old = {"allow_deprecated_database_ordinary": 1} if engine == "Ordinary" else {}
+        shard.execute(f"CREATE DATABASE {self.database} ENGINE = {engine}", **old)
         for name, path in (("hits", f"{base}/{{shard}}/hits"), (twin, f"cold:{base}/{{shard}}/hits_cold")):
             shard.execute(
                 f"CREATE TABLE {self.table(name)} {COLUMNS} ENGINE = ReplicatedReplacingMergeTree('{path}',"
@@ -97,7 +100,7 @@ class Place:
 
 @pytest.fixture
 def beside(modern: ModernShard, hot: Ensemble, base: str) -> Place:
-    return Place(modern, hot, base, "hits_cold")
+    return Place(modern, hot, base)
 
 
 def test_a_table_beside_reads_both_and_follows_their_columns(beside: Place) -> None:
@@ -155,6 +158,22 @@ def test_what_a_reading_table_does_not_do(beside: Place) -> None:
     assert beside.move(state="hot")["counts"]["moved"] == 2
 
 
+def test_in_an_older_database_a_table_is_made_anew_in_two_steps_and_none_is_put_in_front(
+    modern: ModernShard, hot: Ensemble, base: str
+) -> None:
+    place = Place(modern, hot, base, "hits_hot_cold", "Ordinary")
+    assert "names can be exchanged in Atomic only" in place.call(in_front=True)["msg"]
+    twin = "{table}_hot_cold"
+    place.call(twin=twin)
+    for name in ("hits", "hits_hot_cold"):
+        modern.servers[0].execute(f"ALTER TABLE {place.table(name)} ADD COLUMN more UInt8", alter_sync=2)
+    done = place.call(twin=twin)
+    for each in done["tables"]:
+        assert [sql.split()[0] for sql in each["statements"]] == ["DROP", "CREATE"]
+    assert place.ids("hits_all") == [[1, 2], [1, 2]]
+    assert not place.call(twin=twin)["changed"]
+
+
 def test_a_view_leaves_out_what_is_under_way(beside: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers of the table see the rows of a partition twice after its ATTACH, those of the view once."""
     beside.call()
@@ -189,7 +208,7 @@ def test_a_view_leaves_out_what_is_under_way(beside: Place, monkeypatch: pytest.
 
 
 def test_a_table_in_front_has_the_name_and_moves_go_on(modern: ModernShard, hot: Ensemble, base: str) -> None:
-    place = Place(modern, hot, base, "hits_cold")
+    place = Place(modern, hot, base)
     refused = place.call(in_front=True)
     assert refused["failed"]
     assert f"RENAME TABLE {place.database}.hits_cold TO {place.database}.hits_hot_cold" in refused["msg"]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.whole import WholeTable
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import MoveTables
-from support.ansible.calls import Call, run_modules
+from support.ansible.calls import Call, run_modules, run_playbook
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.server import ModernOptions, ModernServer, ModernShard, ModernShardMaker
 from support.servers.replicated import wait_for
@@ -175,6 +176,30 @@ def test_a_table_goes_there_and_back_under_its_name(place: Place) -> None:
         place.insert(len(place.rows) + 1, on=1)
         assert place.is_at(ensemble)
     assert place.ids(f"{place.database}.seen") == [[], [5, 6]]
+
+
+def test_the_playbooks_move_a_table_and_let_readers_have_both(place: Place, tmp_path: Path) -> None:
+    place.insert(1)
+    place.insert(2, day=DAYS[1])
+    given = place.given
+    variables = {
+        "part_move_hot": given["hot"],
+        "part_move_clickhouse": given["clickhouse"],
+        "part_move_coordination_root": given["coordination_root"],
+        "move_table_shard_paths": given["shard_paths"],
+        "read_both_shard_paths": given["shard_paths"],
+        "move_table_stop_merges": True,
+    }
+    playbook = tmp_path / "site.yml"
+    names = ("move_table", "read_both")
+    playbook.write_text(
+        json.dumps([{"ansible.builtin.import_playbook": f"olap.partmove.{each}"} for each in names])
+    )
+    done = run_playbook(playbook, "-e", json.dumps(variables))
+    assert done.status == 0, done.output
+    # Partitions of today are moved after the exchange.
+    assert place.is_at("cold")
+    assert place.ids(f"{place.database}.hits_all") == [[1, 2], [1, 2]]
 
 
 class Killed(BaseException):
