@@ -134,6 +134,12 @@ def test_the_way_of_separation_is_known_and_has_its_own_variables(tmp_path: Path
     assert "part_move_clickhouse, part_move_assume_active" not in auxiliary.output
 
 
+def test_an_audit_of_twins_needs_no_cold_ensemble(tmp_path: Path) -> None:
+    done = run(tmp_path, "audit", {"separation": "auxiliary"})
+    assert done.status != 0
+    assert "partmove_audit_hot and partmove_audit_clickhouse are not given. " in done.output
+
+
 def test_a_guard_looks_after_patched_servers_alone(tmp_path: Path) -> None:
     done = run(tmp_path, "guard", {"separation": "auxiliary"})
     assert "separation is 'auxiliary' and has to be patched; " in done.output

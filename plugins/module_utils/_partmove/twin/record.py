@@ -58,7 +58,7 @@ _RECORD = Record(
         "dropping": list_of(TEXT),
         "began": COUNT,
     },
-    {"merges_stopped": FLAG},
+    {"merges_stopped": FLAG, "undoing": list_of(TEXT)},
     remedy=_REMEDY,
 )
 
@@ -83,6 +83,8 @@ class TwinRecord(NamedTuple):
     """When the first statement was about to be given, in milliseconds since 1970."""
     merges_stopped: bool = False
     """Whether merges of both tables may be stopped because of it, on any replica."""
+    undoing: tuple[str, ...] = ()
+    """Parts of the destination, clones and what was merged of them, that were about to be dropped again."""
 
     @property
     def is_verified(self) -> bool:
@@ -105,7 +107,8 @@ def parse_record(znode: Znode) -> TwinRecord:
     """The record in the znode; raises FormatError for anything else."""
     where = f"The data of {znode.path}"
     fields = _RECORD.read(_ENVELOPE.parsed(znode.data, where), where)
-    return TwinRecord(**{**fields, "dropping": tuple(fields["dropping"])})
+    texts = {name: tuple(fields.get(name, ())) for name in ("dropping", "undoing")}
+    return TwinRecord(**{**fields, **texts})
 
 
 class KeptRecord(NamedTuple):
