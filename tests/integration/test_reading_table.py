@@ -7,15 +7,22 @@
 from __future__ import annotations
 
 import uuid
-from contextlib import ExitStack
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_move import MovePartitions
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import TwinReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinRun, TwinWorld
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side, TwinTables
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file import NullJournal
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.settings import options_of
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
 from support.ansible.calls import Call, run_modules
 from support.servers.modern.server import ModernShard
 from support.servers.replicated import wait_for
@@ -73,22 +80,17 @@ class Place:
         (answer,) = run_modules(Call(module, {**self.given, "min_age": "0", "journal": "", **options}))
         return answer
 
-    def run_here(self) -> None:
-        """Move all partitions in this process, where servers can be made to behave otherwise."""
-        params = {
-            **self.given,
-            "state": "cold",
-            "plan": None,
-            "partitions": None,
-            "min_age": "0",
-            "journal": "",
-            "lock_wait": "45s",
-            "twin": "{table}_cold",
-            "max_listed": 1000,
-            "progress_file": None,
-        }
-        with ExitStack() as stack:
-            MovePartitions(params).run(Resources(params, stack, check_mode=False))
+    def run_with(self, servers: HttpTwinServers) -> TwinReport:
+        """Move one partition to the twin in this process, by way of these servers."""
+        store = connect(options_of("hot", self.given["hot"]))
+        clock, report = SystemClock(), TwinReport(self.path)
+        leases = LeaseKeeper(store, None, clock, owner="a test", root=self.given["coordination_root"])
+        world = TwinWorld(store, clock, NullJournal(), leases, servers)
+        try:
+            TwinRun(world, Side.COLD, TwinOptions(), report).carry_out(["20240102"])
+        finally:
+            store.close()
+        return report
 
     def ids(self, name: str) -> list[list[int]]:
         """What each replica shows by a name."""
@@ -174,7 +176,7 @@ def test_in_an_older_database_a_table_is_made_anew_in_two_steps_and_none_is_put_
     assert not place.call(twin=twin)["changed"]
 
 
-def test_a_view_leaves_out_what_is_under_way(beside: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_view_leaves_out_what_is_under_way(beside: Place) -> None:
     """Readers of the table see the rows of a partition twice after its ATTACH, those of the view once."""
     beside.call()
     first, _second = beside.shard.servers
@@ -193,17 +195,18 @@ def test_a_view_leaves_out_what_is_under_way(beside: Place, monkeypatch: pytest.
         ]
         seen.append((found[0], found[1]))
 
-    attach = HttpTwinServers.attach
+    class LookingServers(HttpTwinServers):
+        """Has the readers look right after an ATTACH."""
 
-    def attach_and_look(*arguments: Any) -> str:
-        problem = attach(*arguments)
-        look()
-        return problem
+        def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
+            problem = super().attach(tables, destination, partition_id)
+            look()
+            return problem
 
     look()
-    monkeypatch.setattr(HttpTwinServers, "attach", attach_and_look)
-    beside.run_here()
+    report = beside.run_with(LookingServers(ClickHouseOptions(**beside.given["clickhouse"])))
     look()
+    assert set(report.moved) == {"20240102"}
     assert seen == [([1, 2], [1, 2]), ([1, 2, 2], [1, 2]), ([1, 2], [1, 2])]
 
 

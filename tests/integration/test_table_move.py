@@ -95,7 +95,7 @@ class Place:
         (answer,) = run_modules(Call("partition_move", self.given))
         return answer
 
-    def run_here(self, state: str) -> None:
+    def run_here(self, state: str, *, stop_merges: bool = False) -> None:
         """Run in this process, where servers can be made to behave otherwise."""
         params = {
             **self.given,
@@ -105,11 +105,17 @@ class Place:
             "path": "{path}_cold",
             "twin": "{table}_cold",
             "max_listed": 1000,
-            "stop_merges": False,
+            "stop_merges": stop_merges,
             "progress_file": None,
         }
         with ExitStack() as stack:
             MoveTables(params).run(Resources(params, stack, check_mode=False))
+
+    def tried(self) -> bool:
+        """Run in this process, with merges stopped for moments; it may end before all is done."""
+        with suppress(PartMoveError):
+            self.run_here("cold", stop_merges=True)
+        return True
 
     def ids(self, table: str) -> list[list[int]]:
         """What each replica has in a table."""
@@ -233,7 +239,7 @@ def test_runs_that_are_killed_at_any_statement_are_taken_up(
 ) -> None:
     """ATTACH and DROP PART, the exchange of each replica, and the same for what came between."""
     place.insert(1)
-    for number, (statements, given) in enumerate([(0, False), (1, True), (2, True), (3, False)]):
+    for number, (statements, given) in enumerate([(1, True), (2, True), (3, False)]):
         state, ensemble = (("cold", "cold"), ("hot", "default"))[number % 2]
         with pytest.raises(Killed), dying(monkeypatch, statements, given=given):
             place.run_here(state)
@@ -246,6 +252,36 @@ def test_runs_that_are_killed_at_any_statement_are_taken_up(
         assert place.is_at(ensemble), (number, place.where())
         # Each part is a statement of the next round.
         place.shard.servers[0].execute(f"OPTIMIZE TABLE {place.name} FINAL", alter_sync=2)
+
+
+def test_rows_survive_inserts_and_merges_all_the_time(place: Place) -> None:
+    """Both replicas insert by the name while it goes there; what is in the way of a step is told."""
+    place.insert(1)
+    place.shard.execute(f"ALTER TABLE {place.name} MODIFY SETTING max_replicated_merges_in_queue = 100")
+    ended = threading.Event()
+
+    def insert(server: ModernServer, first: int) -> None:
+        number = first
+        while not ended.is_set():
+            server.execute(f"INSERT INTO {place.name} VALUES ('{DAYS[0]}', {number})")
+            place.rows.append(number)
+            number += 2
+            # Each part is a statement to drop it.
+            ended.wait(0.5)
+
+    threads = [
+        threading.Thread(target=insert, args=(server, first))
+        for first, server in enumerate(place.shard.servers, 2)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        wait_for(lambda: place.tried() and place.where() == ["cold"] * 2)
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    wait_for(lambda: place.tried() and place.is_at("cold"))
 
 
 def test_a_run_that_was_killed_goes_back_from_there(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
