@@ -189,9 +189,9 @@ def test_the_playbooks_move_a_table_and_let_readers_have_both(place: Place, tmp_
     place.insert(2, day=DAYS[1])
     given = place.given
     variables = {
-        "part_move_hot": given["hot"],
-        "part_move_clickhouse": given["clickhouse"],
-        "part_move_coordination_root": given["coordination_root"],
+        "partition_move_hot": given["hot"],
+        "partition_move_clickhouse": given["clickhouse"],
+        "partition_move_coordination_root": given["coordination_root"],
         "move_table_shard_paths": given["shard_paths"],
         "read_both_shard_paths": given["shard_paths"],
         "move_table_stop_merges": True,
