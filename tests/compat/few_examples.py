@@ -11,6 +11,7 @@ which lacks most, and none with others: the code that they run is that of the te
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import pytest
@@ -22,6 +23,16 @@ settings.register_profile(
     "few_examples", max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("few_examples")
+
+# As in tests/conftest.py: all that is made while tests are collected stays.
+gc.disable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Look for garbage from now on, in what tests make alone."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -51,3 +51,6 @@ SMALL_SPARK_CONF = SMALL_SPARK_SETTINGS | {
     "spark.executor.extraJavaOptions": SMALL_SPARK,
 }
 """The same with options for Java."""
+
+ARCHIVING_SPARK_CONF = SMALL_SPARK_CONF | {"spark.driver.extraJavaOptions": LITTLE_COMPILED}
+"""The same where the role says what is done about archives: two of them would be in each other's way."""

@@ -12,14 +12,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file 
 from partition_classify.report.files import REPORT_FILES
 from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role
 from support.ansible.role_runs import changed
-from support.servers.jvm import LITTLE_COMPILED, SMALL_SPARK_CONF
+from support.servers.jvm import ARCHIVES, ARCHIVING_SPARK_CONF, SPARK
 from support.servers.spark_cluster import standalone_cluster
 
 __all__ = ["role"]
 
 
-# The archive of the tests would be in the way of the one that the role has Java make.
-CONF = SMALL_SPARK_CONF | {"spark.driver.extraJavaOptions": LITTLE_COMPILED}
 # Makes the archive that it is asked for, as Java does.
 STAND_IN = """#!/bin/sh
 for option in $SPARK_SUBMIT_OPTS; do
@@ -29,11 +27,22 @@ echo '{{"plan": "{plan}", "changed": false}}'
 """
 
 
+def archive_of_tests(folder: Path) -> Path:
+    """Link to the one that the role had Java make before the tests (support.servers.class_archives), if any.
+
+    Where there is none, the role has Java make it in that place.
+    """
+    archive = folder / "classes.jsa"
+    if (made := ARCHIVES / SPARK).exists():
+        archive.symlink_to(made)
+    return archive
+
+
 def test_plan_and_archive_are_written_once_and_check_mode_leaves_them_alone(
     role: Role, tmp_path: Path
 ) -> None:
-    archive = tmp_path / "classes.jsa"
-    first = role.run(class_archive=str(archive), spark_conf=CONF)
+    archive = archive_of_tests(tmp_path)
+    first = role.run(class_archive=str(archive), spark_conf=ARCHIVING_SPARK_CONF)
     assert changed(first) == 1
     assert archive.stat().st_size > 1 << 20
     assert f"olap.partmove.partition_classify: wrote 2 rows to {role.plan}" in first.output
@@ -48,13 +57,18 @@ def test_plan_and_archive_are_written_once_and_check_mode_leaves_them_alone(
     ]
 
     before = role.plan.read_bytes()
+    archive.unlink()
     # As Java finds it after it was upgraded.
     archive.write_bytes(b"no archive")
     copy = tmp_path / "controller" / "plan.jsonl"
     with standalone_cluster(tmp_path / "cluster") as master:
         # The copies on the controller are the only changes.
         reports = {"report_dest": str(tmp_path / "report"), "report_controller_dest": str(copy.parent)}
-        options = {"class_archive": str(archive), "spark_conf": CONF, "controller_dest": str(copy)}
+        options = {
+            "class_archive": str(archive),
+            "spark_conf": ARCHIVING_SPARK_CONF,
+            "controller_dest": str(copy),
+        }
         again = role.run(spark_master=master, **options, **reports)
         assert changed(again) == 2
         assert left_behind(again) == []
@@ -84,12 +98,19 @@ def test_plan_and_archive_are_written_once_and_check_mode_leaves_them_alone(
         assert f"olap.partmove.partition_classify: {line}" in checked.output
 
 
-def test_archive_is_not_kept_in_check_mode(role: Role, tmp_path: Path) -> None:
+def test_archive_is_kept_but_not_in_check_mode(role: Role, tmp_path: Path) -> None:
     """A program in place of spark-submit does in no time what counts."""
     archive, made, program = tmp_path / "classes.jsa", tmp_path / "made", tmp_path / "spark-submit"
     program.write_text(STAND_IN.format(made=made, plan=role.plan))
     program.chmod(0o755)
-    checked = role.run("--check", class_archive=str(archive), spark_submit=str(program))
+    options = {"class_archive": str(archive), "spark_submit": str(program)}
+    checked = role.run("--check", **options)
     assert changed(checked) == 0
     assert made.exists()
     assert not archive.exists()
+
+    assert changed(role.run(**options)) == 0
+    assert archive.read_text() == "made\n"
+    made.unlink()
+    assert changed(role.run(**options)) == 0
+    assert not made.exists()
