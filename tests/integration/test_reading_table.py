@@ -7,15 +7,22 @@
 from __future__ import annotations
 
 import uuid
-from contextlib import ExitStack
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_move import MovePartitions
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import TwinReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinRun, TwinWorld
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side, TwinTables
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file import NullJournal
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.settings import options_of
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
 from support.ansible.calls import Call, run_modules
 from support.servers.modern.server import ModernShard
 from support.servers.replicated import wait_for
@@ -32,7 +39,9 @@ COLUMNS = (
 class Place:
     """A table with rows and its twin with others, on two replicas."""
 
-    def __init__(self, shard: ModernShard, hot: Ensemble, base: str, twin: str) -> None:
+    def __init__(
+        self, shard: ModernShard, hot: Ensemble, base: str, twin: str = "hits_cold", engine: str = "Atomic"
+    ) -> None:
         self.shard = shard
         self.base = base
         self.database = f"d_{uuid.uuid4().hex[:8]}"
@@ -43,7 +52,8 @@ class Place:
             "shard_paths": [self.path],
             "clickhouse": {"endpoints": {each.name: f"127.0.0.1:{each.http_port}" for each in shard.servers}},
         }
-        shard.execute(f"CREATE DATABASE {self.database} ENGINE = Atomic")
+        old = {"allow_deprecated_database_ordinary": 1} if engine == "Ordinary" else {}
+        shard.execute(f"CREATE DATABASE {self.database} ENGINE = {engine}", **old)
         for name, path in (("hits", f"{base}/{{shard}}/hits"), (twin, f"cold:{base}/{{shard}}/hits_cold")):
             shard.execute(
                 f"CREATE TABLE {self.table(name)} {COLUMNS} ENGINE = ReplicatedReplacingMergeTree('{path}',"
@@ -70,22 +80,17 @@ class Place:
         (answer,) = run_modules(Call(module, {**self.given, "min_age": "0", "journal": "", **options}))
         return answer
 
-    def run_here(self) -> None:
-        """Move all partitions in this process, where servers can be made to behave otherwise."""
-        params = {
-            **self.given,
-            "state": "cold",
-            "plan": None,
-            "partitions": None,
-            "min_age": "0",
-            "journal": "",
-            "lock_wait": "45s",
-            "twin": "{table}_cold",
-            "max_listed": 1000,
-            "progress_file": None,
-        }
-        with ExitStack() as stack:
-            MovePartitions(params).run(Resources(params, stack, check_mode=False))
+    def run_with(self, servers: HttpTwinServers) -> TwinReport:
+        """Move one partition to the twin in this process, by way of these servers."""
+        store = connect(options_of("hot", self.given["hot"]))
+        clock, report = SystemClock(), TwinReport(self.path)
+        leases = LeaseKeeper(store, None, clock, owner="a test", root=self.given["coordination_root"])
+        world = TwinWorld(store, clock, NullJournal(), leases, servers)
+        try:
+            TwinRun(world, Side.COLD, TwinOptions(), report).carry_out(["20240102"])
+        finally:
+            store.close()
+        return report
 
     def ids(self, name: str) -> list[list[int]]:
         """What each replica shows by a name."""
@@ -97,7 +102,7 @@ class Place:
 
 @pytest.fixture
 def beside(modern: ModernShard, hot: Ensemble, base: str) -> Place:
-    return Place(modern, hot, base, "hits_cold")
+    return Place(modern, hot, base)
 
 
 def test_a_table_beside_reads_both_and_follows_their_columns(beside: Place) -> None:
@@ -155,7 +160,23 @@ def test_what_a_reading_table_does_not_do(beside: Place) -> None:
     assert beside.move(state="hot")["counts"]["moved"] == 2
 
 
-def test_a_view_leaves_out_what_is_under_way(beside: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_an_older_database_a_table_is_made_anew_in_two_steps_and_none_is_put_in_front(
+    modern: ModernShard, hot: Ensemble, base: str
+) -> None:
+    place = Place(modern, hot, base, "hits_hot_cold", "Ordinary")
+    assert "names can be exchanged in Atomic only" in place.call(in_front=True)["msg"]
+    twin = "{table}_hot_cold"
+    place.call(twin=twin)
+    for name in ("hits", "hits_hot_cold"):
+        modern.servers[0].execute(f"ALTER TABLE {place.table(name)} ADD COLUMN more UInt8", alter_sync=2)
+    done = place.call(twin=twin)
+    for each in done["tables"]:
+        assert [sql.split()[0] for sql in each["statements"]] == ["DROP", "CREATE"]
+    assert place.ids("hits_all") == [[1, 2], [1, 2]]
+    assert not place.call(twin=twin)["changed"]
+
+
+def test_a_view_leaves_out_what_is_under_way(beside: Place) -> None:
     """Readers of the table see the rows of a partition twice after its ATTACH, those of the view once."""
     beside.call()
     first, _second = beside.shard.servers
@@ -174,22 +195,23 @@ def test_a_view_leaves_out_what_is_under_way(beside: Place, monkeypatch: pytest.
         ]
         seen.append((found[0], found[1]))
 
-    attach = HttpTwinServers.attach
+    class LookingServers(HttpTwinServers):
+        """Has the readers look right after an ATTACH."""
 
-    def attach_and_look(*arguments: Any) -> str:
-        problem = attach(*arguments)
-        look()
-        return problem
+        def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
+            problem = super().attach(tables, destination, partition_id)
+            look()
+            return problem
 
     look()
-    monkeypatch.setattr(HttpTwinServers, "attach", attach_and_look)
-    beside.run_here()
+    report = beside.run_with(LookingServers(ClickHouseOptions(**beside.given["clickhouse"])))
     look()
+    assert set(report.moved) == {"20240102"}
     assert seen == [([1, 2], [1, 2]), ([1, 2, 2], [1, 2]), ([1, 2], [1, 2])]
 
 
 def test_a_table_in_front_has_the_name_and_moves_go_on(modern: ModernShard, hot: Ensemble, base: str) -> None:
-    place = Place(modern, hot, base, "hits_cold")
+    place = Place(modern, hot, base)
     refused = place.call(in_front=True)
     assert refused["failed"]
     assert f"RENAME TABLE {place.database}.hits_cold TO {place.database}.hits_hot_cold" in refused["msg"]

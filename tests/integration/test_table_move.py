@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.whole import WholeTable
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import MoveTables
-from support.ansible.calls import Call, run_modules
+from support.ansible.calls import Call, run_modules, run_playbook
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.server import ModernOptions, ModernServer, ModernShard, ModernShardMaker
 from support.servers.replicated import wait_for
@@ -94,7 +95,7 @@ class Place:
         (answer,) = run_modules(Call("partition_move", self.given))
         return answer
 
-    def run_here(self, state: str) -> None:
+    def run_here(self, state: str, *, stop_merges: bool = False) -> None:
         """Run in this process, where servers can be made to behave otherwise."""
         params = {
             **self.given,
@@ -104,11 +105,17 @@ class Place:
             "path": "{path}_cold",
             "twin": "{table}_cold",
             "max_listed": 1000,
-            "stop_merges": False,
+            "stop_merges": stop_merges,
             "progress_file": None,
         }
         with ExitStack() as stack:
             MoveTables(params).run(Resources(params, stack, check_mode=False))
+
+    def tried(self) -> bool:
+        """Run in this process, with merges stopped for moments; it may end before all is done."""
+        with suppress(PartMoveError):
+            self.run_here("cold", stop_merges=True)
+        return True
 
     def ids(self, table: str) -> list[list[int]]:
         """What each replica has in a table."""
@@ -177,6 +184,30 @@ def test_a_table_goes_there_and_back_under_its_name(place: Place) -> None:
     assert place.ids(f"{place.database}.seen") == [[], [5, 6]]
 
 
+def test_the_playbooks_move_a_table_and_let_readers_have_both(place: Place, tmp_path: Path) -> None:
+    place.insert(1)
+    place.insert(2, day=DAYS[1])
+    given = place.given
+    variables = {
+        "partition_move_hot": given["hot"],
+        "partition_move_clickhouse": given["clickhouse"],
+        "partition_move_coordination_root": given["coordination_root"],
+        "move_table_shard_paths": given["shard_paths"],
+        "read_both_shard_paths": given["shard_paths"],
+        "move_table_stop_merges": True,
+    }
+    playbook = tmp_path / "site.yml"
+    names = ("move_table", "read_both")
+    playbook.write_text(
+        json.dumps([{"ansible.builtin.import_playbook": f"olap.partmove.{each}"} for each in names])
+    )
+    done = run_playbook(playbook, "-e", json.dumps(variables))
+    assert done.status == 0, done.output
+    # Partitions of today are moved after the exchange.
+    assert place.is_at("cold")
+    assert place.ids(f"{place.database}.hits_all") == [[1, 2], [1, 2]]
+
+
 class Killed(BaseException):
     """The process of the run is gone."""
 
@@ -208,7 +239,7 @@ def test_runs_that_are_killed_at_any_statement_are_taken_up(
 ) -> None:
     """ATTACH and DROP PART, the exchange of each replica, and the same for what came between."""
     place.insert(1)
-    for number, (statements, given) in enumerate([(0, False), (1, True), (2, True), (3, False)]):
+    for number, (statements, given) in enumerate([(1, True), (2, True), (3, False)]):
         state, ensemble = (("cold", "cold"), ("hot", "default"))[number % 2]
         with pytest.raises(Killed), dying(monkeypatch, statements, given=given):
             place.run_here(state)
@@ -221,6 +252,36 @@ def test_runs_that_are_killed_at_any_statement_are_taken_up(
         assert place.is_at(ensemble), (number, place.where())
         # Each part is a statement of the next round.
         place.shard.servers[0].execute(f"OPTIMIZE TABLE {place.name} FINAL", alter_sync=2)
+
+
+def test_rows_survive_inserts_and_merges_all_the_time(place: Place) -> None:
+    """Both replicas insert by the name while it goes there; what is in the way of a step is told."""
+    place.insert(1)
+    place.shard.execute(f"ALTER TABLE {place.name} MODIFY SETTING max_replicated_merges_in_queue = 100")
+    ended = threading.Event()
+
+    def insert(server: ModernServer, first: int) -> None:
+        number = first
+        while not ended.is_set():
+            server.execute(f"INSERT INTO {place.name} VALUES ('{DAYS[0]}', {number})")
+            place.rows.append(number)
+            number += 2
+            # Each part is a statement to drop it.
+            ended.wait(0.5)
+
+    threads = [
+        threading.Thread(target=insert, args=(server, first))
+        for first, server in enumerate(place.shard.servers, 2)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        wait_for(lambda: place.tried() and place.where() == ["cold"] * 2)
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    wait_for(lambda: place.tried() and place.is_at("cold"))
 
 
 def test_a_run_that_was_killed_goes_back_from_there(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,8 +66,8 @@ class HttpPairServers(HttpTwinServers):
             f" WHERE {both} AND type NOT IN ({kinds})"
         )
         running = client.rows(
-            "SELECT query FROM system.processes WHERE query LIKE 'ALTER %' OR query LIKE 'EXCHANGE %'"
-            " OR query LIKE 'RENAME %'"
+            "SELECT query FROM system.processes WHERE query ILIKE 'ALTER %' OR query ILIKE 'EXCHANGE %'"
+            " OR query ILIKE 'RENAME %'"
         )
         names = (sql_name(pair.home), sql_name(pair.away))
         return [

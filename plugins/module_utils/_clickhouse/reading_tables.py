@@ -132,6 +132,7 @@ class ReadingTables(HttpPairServers):
         )
         tables = "|".join(re.escape(each) for each in (names.hot, names.twin))
         engine = f"Merge({literal(names.database)}, {literal(f'^({tables})$')})"
+        drop: tuple[str, ...] = ()
         verb = "CREATE TABLE"
         if there:
             ((kind, written),) = there
@@ -144,9 +145,12 @@ class ReadingTables(HttpPairServers):
                 client, one_table(found.home)
             ):
                 return ()
-            # It has no rows of its own.
-            verb = "CREATE OR REPLACE TABLE"
-        return (f"{verb} {sql_name(table)} AS {sql_name(found.home)} ENGINE = {engine}",)
+            # It has no rows of its own. Only some databases replace a table in one step.
+            if found.database_engine == EXCHANGEABLE:
+                verb = "CREATE OR REPLACE TABLE"
+            else:
+                drop = (f"DROP TABLE {sql_name(table)}",)
+        return (*drop, f"{verb} {sql_name(table)} AS {sql_name(found.home)} ENGINE = {engine}")
 
 
 def steps_to_reading(
