@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
+from .._partmove.twin.pair import TABLE
 from .._partmove.twin.servers import (
     Content,
     PartsOf,
@@ -29,8 +30,6 @@ from .table_definition import definition_of, ensemble_in
 from .twin_sql import both_tables, one_table, sql_name, texts
 from .twin_unrest import read_unrest
 
-TABLE = "{table}"
-"""What stands for the name of the hot table in the name of its twin."""
 DEFAULT_TWIN = f"{TABLE}_cold"
 
 _NOT_THERE = frozenset({232, 384})

@@ -37,7 +37,7 @@ BATCHES_IN_FLIGHT = 8
 SINGLES_IN_FLIGHT = 256
 ANSWER_BYTES = 1024 * 1024
 
-_LONG_LIST = 10_000
+LONG_LIST = 100_000
 """Names of children of which it is worth looking for those that another list has, too."""
 
 _NOT_KNOWN = (UNIMPLEMENTED, BAD_ARGUMENTS)
@@ -62,7 +62,7 @@ class AnswerSize:
         self._expected = max(seen, (self._expected + seen) / 2)
 
 
-class _Names:
+class SharedNames:
     """Keeps once what several long lists have in common: the replicas of a table have the same parts."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class _Names:
 
     def shared(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         """The list, made of names that were there before as far as they were."""
-        if names is None or len(names) < _LONG_LIST:
+        if names is None or len(names) < LONG_LIST:
             return names
         return tuple(map(self._known.setdefault, names, names))
 
@@ -152,7 +152,7 @@ class Reader:
     ) -> tuple[list[Znode | None], list[tuple[str, ...] | None]]:
         """All znodes of the sections, and all lists of children, each in their order."""
         found: dict[int, list[Any]] = {DATA.type: [], CHILDREN.type: []}
-        names = _Names()
+        names = SharedNames()
         requests: Iterator[ReadRequest]
         if self._multi_read:
             requests, window = _multi_reads(chroot, sections, self._sizes), BATCHES_IN_FLIGHT

@@ -13,7 +13,7 @@ from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..shard.facts import RegisteredPart
 from ..shard.looks import Names, names_steps
-from ..shard.parts import parse_name_in, part_steps
+from ..shard.parts import part_steps, partition_in
 from ..tree.ports import ZnodeReader
 from ..tree.reading import Reading, read_together
 
@@ -94,6 +94,6 @@ def _extras(
             if name in known:
                 continue
             path = f"{folder}/{name}"
-            partition_id = parse_name_in(member, path, name, format_version).partition_id
+            partition_id = partition_in(member, path, name, format_version)
             if partition_id in partition_ids:
                 yield path, partition_id

@@ -72,17 +72,18 @@ class ColdLook(NamedTuple):
     shard: Znode | None
     """The shard path's own znode."""
     parts: Sequence[Names]
-    """Names of the parts of each replica that was asked for."""
+    """Names of the parts of each replica that was asked for; of none where nobody wants them."""
     has_parts: bool
     """Whether there is a part at all, also of replicas that were not asked for: those of a former table."""
 
 
-def cold_steps(layout: ShardLayout, replicas: Sequence[str]) -> Steps[ColdLook]:
-    """Look at what cold has of these replicas."""
+def cold_steps(layout: ShardLayout, replicas: Sequence[str], *, names: bool = True) -> Steps[ColdLook]:
+    """Look at what cold has of these replicas; without ``names`` at whether it has anything, and no more."""
     folders = [layout.replica(name).parts for name in replicas]
-    (shard,), (there, *parts) = yield Query([layout.path], [layout.replicas, *folders])
+    counted, listed = ([], folders) if names else (folders, [])
+    (shard, *holders), (there, *parts) = yield Query([layout.path, *counted], [layout.replicas, *listed])
     others = [layout.replica(name).parts for name in there or () if name not in replicas]
-    has_parts = any(parts)
+    has_parts = any(parts) or any(each.stat.num_children for each in holders if each is not None)
     if others and not has_parts:
         has_parts = any((yield Query(children=others)).children)
     return ColdLook(shard, parts, has_parts)

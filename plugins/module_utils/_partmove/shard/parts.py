@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
+from typing import TypeVar
 
 from ..aligned import aligned
 from ..errors import FormatError
 from ..formats.layout import ShardLayout
-from ..formats.names import PartName, parse_part_name
+from ..formats.names import PartName, parse_part_name, partition_id_of
 from ..formats.payload import CHECKSUMS, COLUMNS
 from ..formats.znode_text import READ_COLD_ZNODE
 from ..tree.ports import ZnodeReader
@@ -21,6 +22,7 @@ from ..tree.znodes import Query, Znode
 from .facts import RegisteredPart
 
 _ATTEMPTS = 5
+_T = TypeVar("_T")
 _HOT, _COLD = "hot", "cold"
 """What readers of an ensemble are called; one of a member is called by its address."""
 
@@ -109,28 +111,42 @@ class PartNames:
     def _in_partitions(
         self, reader: ZnodeReader, folder: str, texts: Sequence[str], wanted: Collection[str] | None
     ) -> list[PartName]:
-        partitions, known = self._partitions, self._known
-        found: list[PartName] = []
-        for text in texts:
-            partition_id = partitions.get(text)
-            if partition_id is None:
-                taken = parse_name_in(reader, f"{folder}/{text}", text, self._format_version)
-                partition_id = partitions[text] = taken.partition_id
-            if wanted is None or partition_id in wanted:
-                name = known.get(text)
-                if name is None:
-                    name = known[text] = parse_part_name(text, self._format_version, folder)
-                found.append(name)
-        return found
+        partitions = self._partitions
+        ids = [partitions.get(text) for text in texts]
+        if None in ids:
+            for text in texts:
+                if text not in partitions:
+                    where = f"{folder}/{text}"
+                    partitions[text] = partition_in(reader, where, text, self._format_version)
+            ids = [partitions[text] for text in texts]
+        wanted_texts = texts if wanted is None else [t for t, each in aligned(texts, ids) if each in wanted]
+        return [self._name(text, folder) for text in wanted_texts]
+
+    def _name(self, text: str, folder: str) -> PartName:
+        name = self._known.get(text)
+        if name is None:
+            name = self._known[text] = parse_part_name(text, self._format_version, folder)
+        return name
 
 
 def parse_name_in(reader: ZnodeReader, path: str, text: str, format_version: int) -> PartName:
     """Take the name of a part at a path apart; a FormatError says so where that is not in hot."""
+    return _parsed_in(reader, path, text, format_version, parse_part_name)
+
+
+def partition_in(reader: ZnodeReader, path: str, text: str, format_version: int) -> str:
+    """The partition id in the name of a part at a path; a FormatError as `parse_name_in` raises."""
+    return _parsed_in(reader, path, text, format_version, partition_id_of)
+
+
+def _parsed_in(
+    reader: ZnodeReader, path: str, text: str, format_version: int, parse: Callable[[str, int, str], _T]
+) -> _T:
     if reader.name == _HOT:
-        return parse_part_name(text, format_version, path)
+        return parse(text, format_version, path)
     member = "" if reader.name == _COLD else f", on {reader.name}"
     try:
-        return parse_part_name(text, format_version, f"{path} in the cold ensemble{member}")
+        return parse(text, format_version, f"{path} in the cold ensemble{member}")
     except FormatError as error:
         raise FormatError(error.message, remedy=READ_COLD_ZNODE) from error
 

@@ -89,7 +89,7 @@ class ShardReader:
         Without ``with_cold`` the parts in cold are not read. Raises as `shard` does.
         """
         wanted = frozenset(partition_ids)
-        in_hot, in_cold = self._look_at_both(partition_ids)
+        in_hot, in_cold = self._look_at_both(partition_ids, names_in_cold=with_cold)
         hot = self._registered(self._hot, in_hot.replicas, in_hot.parts.result, wanted)
         cold = self._registered(self._cold, in_hot.replicas, in_cold.parts, wanted) if with_cold else {}
         states, block_numbers = in_hot.states.result, in_hot.block_numbers.result
@@ -166,11 +166,14 @@ class ShardReader:
         """Replica → partition id → names of parts in cold, of the replicas that hot has."""
         return self._names_in(self._cold, shard)
 
-    def _look_at_both(self, partition_ids: Sequence[str]) -> tuple[HotLook, ColdLook]:
+    def _look_at_both(
+        self, partition_ids: Sequence[str], *, names_in_cold: bool = True
+    ) -> tuple[HotLook, ColdLook]:
         in_hot = self._look_at_hot(partition_ids)
         # After the fence: whatever was taken from cold before that is seen to be gone.
         self._cold.sync(self._layout.path)
-        return in_hot, read_alone(self._cold, cold_steps(self._layout, in_hot.replicas))
+        steps = cold_steps(self._layout, in_hot.replicas, names=names_in_cold)
+        return in_hot, read_alone(self._cold, steps)
 
     def _look_at_hot(self, partition_ids: Sequence[str]) -> HotLook:
         layout = self._layout

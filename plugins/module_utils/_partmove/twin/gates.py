@@ -72,11 +72,11 @@ def not_ready(tables: TwinTables, replicas: int) -> str:
 
 def misplaced(shard_path: str, tables: TwinTables, first: TwinTables) -> str:
     """Which of the two tables of a replica is not where it must be, ``first`` being those of another one."""
-    hot, cold = tables.hot, tables.cold
-    if hot.ensemble != DEFAULT_ENSEMBLE or hot.path != shard_path:
-        return f"{hot} is at {hot.place}, and not at {shard_path} of the default ensemble"
-    if cold.ensemble == DEFAULT_ENSEMBLE:
-        return f"{cold} is in the default ensemble, and not in an auxiliary one"
+    cold, home, away = tables.cold, tables.on(tables.home), tables.on(tables.home.other)
+    if home.ensemble != DEFAULT_ENSEMBLE or home.path != shard_path:
+        return f"{home} is at {home.place}, and not at {shard_path} of the default ensemble"
+    if away.ensemble == DEFAULT_ENSEMBLE:
+        return f"{away} is in the default ensemble, and not in an auxiliary one"
     if cold.place != first.cold.place:
         return f"{cold} is at {cold.place}, and at {first.cold.place} on {first.server}"
     return ""

@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote
 
 from ..aligned import aligned
 from ..envelope import Envelope
-from ..errors import EnsembleError, LeaseLost
+from ..errors import EnsembleError, LeaseLost, PartMoveError
 from ..lease.lease import Lease, raise_if_lease_lost
 from ..records import COUNT, FLAG, TEXT, Record, Unfit, Value, list_of, mapping_of, word_of
 from ..tree.paths import ensure_path, refuse_unwritable
@@ -183,4 +183,15 @@ class Records:
         raise EnsembleError(
             f"It is not known whether {path} was written: {outcome.cause}",
             remedy="Run again: what the record says and what the servers have is compared then",
+        )
+
+
+def refuse_records(records: Records, shard_path: str) -> None:
+    """Raise PartMoveError while a partition is between the tables, when names must not be exchanged."""
+    partitions = records.partition_ids()
+    if partitions:
+        raise PartMoveError(
+            f"The names of {shard_path} and its twin are not exchanged, as partition {partitions[0]} is"
+            f" between the two, says {records.path(partitions[0])}",
+            remedy="Run partition_move or table_move as before, which ends its move or tells why not",
         )

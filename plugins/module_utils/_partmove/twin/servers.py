@@ -93,6 +93,9 @@ class TwinTables(NamedTuple):
     """The server, for people."""
     hot: TwinTable
     cold: TwinTable
+    home: Side = Side.HOT
+    """Which of them is at the shard path, in the default ensemble: the other one only once the names of a
+    whole table were exchanged, as ``hot`` is the table that gets inserts."""
 
     def on(self, side: Side) -> TwinTable:
         """The table of that side."""

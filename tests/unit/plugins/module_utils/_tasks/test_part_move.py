@@ -16,16 +16,23 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PlanError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
     OriginOf,
     read_origin,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree import portions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import part_move
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move import MovePartitions
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.resources import MemoryResources
-from support.memory.tables import TableOptions, build_table
+from support.memory.tables import TableOptions, build_table, days
 from support.plans import made_up
 
 OTHER_PATH = "/clickhouse/tables/01/visits"
@@ -126,3 +133,37 @@ def test_a_pause_is_told(bench: Bench, journal: Path, tmp_path: Path) -> None:
     resources.close()
     assert task.result()["counts"]["moved"] == 1
     assert told.read_text().splitlines()[:2] == ["paused: hot is slow", "going on after 1 s"]
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_nothing_of_a_stage_is_kept_for_the_next(
+    bench: Bench, journal: Path, monkeypatch: pytest.MonkeyPatch, check_mode: bool
+) -> None:
+    """In check mode each begins with an overlay that remembers nothing, so that memory has a bound."""
+    ids = days(5)
+    table = build_table(bench.hot, OTHER_PATH, TableOptions(partitions=ids))
+    params = parameters(journal, made_up, "cold") | {
+        "plan": None,
+        "partitions": [{"shard_path": table.path, "partition": each} for each in ids],
+    }
+    monkeypatch.setattr(portions, "MOST_PARTITIONS", 2)
+    remembered: list[set[str]] = []
+
+    def move_and_see(world: World, *arguments: Any) -> ShardReport:
+        report = move_shard(world, *arguments)
+        if isinstance(world.hot, OverlayStore):
+            remembered.append({op.path for op in world.hot.written if isinstance(op, SetData)})
+        return report
+
+    monkeypatch.setattr(part_move, "move_shard", move_and_see)
+    task = MovePartitions(params)
+    resources = MemoryResources(bench, params, check_mode=check_mode)
+    task.run(resources)
+    resources.close()
+    result = task.result()
+    assert [each["partition"] for each in result["moved"]] == [*ids]
+    assert result["counts"]["moved"] == 5
+    assert result["totals"]["parts"] == 5 * len(table.options.replicas)
+    states = [{f"{table.path}/block_numbers/{each}/State" for each in ids[at : at + 2]} for at in (0, 2, 4)]
+    marked = [{path for path in paths if path.endswith("/State")} for paths in remembered]
+    assert marked == (states if check_mode else [])

@@ -13,8 +13,10 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.reader import (
     ANSWER_BYTES,
+    LONG_LIST,
     MAX_READS,
     AnswerSize,
+    SharedNames,
 )
 
 
@@ -47,3 +49,15 @@ def test_it_grows_again() -> None:
         batches.append(size.batch())
     assert batches == sorted(batches)
     assert batches[-1] == MAX_READS
+
+
+def test_long_lists_have_their_names_in_common() -> None:
+    names = SharedNames()
+    first, second = (tuple(f"all_{number}_{number}_0" for number in range(LONG_LIST)) for _each in range(2))
+    assert first[0] is not second[0]
+    assert names.shared(first) == first
+    shared = names.shared(second)
+    assert shared == second
+    assert all(mine is theirs for mine, theirs in zip(shared or (), first))
+    assert names.shared(second[:2]) == second[:2]
+    assert names.shared(None) is None

@@ -55,6 +55,9 @@ def test_rows_of_a_shard_path_are_counted_and_read_alone(plan_path: Path) -> Non
     assert plan.counts == {"/ch/hits/01": {State.COLD: 1, State.HOT: 1}, "/ch/visits/01": {State.HOT: 1}}
     assert plan.read("/ch/visits/01") == [VISITS]
     assert plan.read("/ch/hits/01") == [HITS_1, HITS_2]
+    for state in State:
+        wanted = [row.partition for row in (HITS_1, HITS_2) if row.state is state]
+        assert plan.partitions("/ch/hits/01", state) == wanted
 
 
 def test_file_is_what_the_manual_shows(plan_path: Path) -> None:

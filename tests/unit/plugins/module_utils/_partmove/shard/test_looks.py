@@ -12,6 +12,9 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import EnsembleError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.looks import ColdLook, cold_steps
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import read_alone
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Committed, Rejected
 from support.memory.bench import DAY, PART, PATH, Bench, Listing
 
@@ -75,3 +78,20 @@ def test_an_insert_that_ends_after_the_parts_were_listed_is_in_flight(bench: Ben
     assert acts == []
     assert survey.partitions[DAY].hot["r1"] == (PART,)
     assert survey.block_numbers.in_flight.keys() == {DAY}
+
+
+@pytest.mark.parametrize("names", [True, False])
+def test_whether_cold_has_a_part_is_told_with_and_without_names(bench: Bench, names: bool) -> None:
+    """Also of a replica that hot does not have: a table that was made again may not get its parts."""
+
+    def look(*replicas: str) -> ColdLook:
+        return read_alone(bench.cold_store, cold_steps(LAYOUT, replicas, names=names))
+
+    assert not look("r1", "r2").has_parts
+    for path in (PATH, LAYOUT.replicas, LAYOUT.replica("r2").path, LAYOUT.replica("r2").parts):
+        ensure_path(bench.cold_store, path)
+    assert not look("r1", "r2").has_parts
+    ensure_path(bench.cold_store, f"{LAYOUT.replica('r2').parts}/{PART}")
+    assert look("r1", "r2").has_parts
+    assert look("r1").has_parts
+    assert [each for each in look("r1", "r2").parts if each] == ([(PART,)] if names else [])
