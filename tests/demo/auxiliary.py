@@ -85,7 +85,6 @@ class _Act:
         self._introduce()
         self._fill()
         rows, znodes = self._rows(TABLE), self._znodes()
-        self._try(rows)
         self._move(rows, znodes)
         self._merge(rows)
         self._insert_late()
@@ -115,14 +114,6 @@ class _Act:
             )
         self._shard.execute(f"SYSTEM SYNC REPLICA {TABLE}")
         self._show()
-
-    def _try(self, rows: object) -> None:
-        self._screen.step("What would be moved? The twins are not there yet")
-        self._screen.command("ansible-playbook olap.partmove.separate -e separation=auxiliary --check")
-        self._runs.separate_twins("check", ROOT, POLICY, self._clickhouse, check=True)
-        require(self._rows(TABLE) == rows, "Check mode has changed a row")
-        require(not self._tables(TWIN), "Check mode has created a twin")
-        self._screen.done("Nothing was changed, and no twin created.")
 
     def _move(self, rows: object, znodes: int) -> None:
         self._screen.step("Classify, create the twins, and move")
@@ -189,10 +180,6 @@ class _Act:
     def _rows(self, table: str) -> list[object]:
         """Number and checksum of the rows, on each replica."""
         return [each.query(f"SELECT {SUM} FROM {table}") for each in self._shard.servers]
-
-    def _tables(self, name: str) -> int:
-        query = f"SELECT toString(count()) FROM system.tables WHERE name = '{name}'"
-        return sum(int(each.value(query)) for each in self._shard.servers)
 
     def _znodes(self) -> int:
         """How many znodes the parts of the table take in hot."""

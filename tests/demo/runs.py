@@ -116,13 +116,7 @@ class Runs:
         return Separation(answer["classified"], answer["moved"])
 
     def separate_twins(
-        self,
-        name: str,
-        root: str,
-        policy: Mapping[str, Any],
-        clickhouse: Mapping[str, Any],
-        *,
-        check: bool = False,
+        self, name: str, root: str, policy: Mapping[str, Any], clickhouse: Mapping[str, Any]
     ) -> Separation:
         """Run the same playbook for servers that have no patch, between tables and their cold twins."""
         variables = {
@@ -133,7 +127,7 @@ class Runs:
             "partition_move_min_age": "0",
         }
         results = "{'classified': partition_classify_result, 'moved': partition_move_result}"
-        answer = self._play(name, PLAYBOOK, variables, results, check=check)
+        answer = self._play(name, PLAYBOOK, variables, results, check=False)
         return Separation(answer["classified"], answer["moved"])
 
     def reheat_twins(self, name: str, shard_path: str, clickhouse: Mapping[str, Any]) -> Mapping[str, Any]:
