@@ -109,7 +109,7 @@ def test_all_variables_that_are_missing_are_told_at_once(tmp_path: Path) -> None
 def test_a_whole_table_needs_its_paths(tmp_path: Path, name: str) -> None:
     done = run(tmp_path, name, ENSEMBLES)
     assert done.status != 0
-    assert f"part_move_clickhouse and {name}_shard_paths are not given" in done.output
+    assert f"partition_move_hot, partition_move_clickhouse and {name}_shard_paths are not given" in done.output
     assert done.output.count("TASK [") == 1
 
 
