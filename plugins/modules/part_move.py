@@ -42,6 +42,7 @@ extends_documentation_fragment:
   - olap.partmove.ensembles.lock
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
+  - olap.partmove.moves
   - olap.partmove.load
   - olap.partmove.load.parts
   - olap.partmove.attributes
@@ -72,19 +73,6 @@ options:
       - Only rows that want O(state) are carried out. The others are returned in RV(other_state).
       - Exactly one of O(plan), O(partitions) and O(shard_paths) is needed.
     type: path
-  partitions:
-    description: The partitions to move, in place of a plan file.
-    type: list
-    elements: dict
-    suboptions:
-      shard_path:
-        description: ZooKeeper path of the table, as C(system.replicas) has it in C(zookeeper_path).
-        type: str
-        required: true
-      partition:
-        description: Id of the partition, as C(system.parts) has it in C(partition_id).
-        type: str
-        required: true
   shard_paths:
     description:
       - ZooKeeper paths of tables, in place of a plan file. All that is not in hot alone is brought back.
@@ -132,10 +120,6 @@ options:
       - More of them help where the ensembles are far away. All share one session with each ensemble.
     type: int
     default: 0
-  max_listed:
-    description: How many partitions each list of the result may have. The counts are always complete.
-    type: int
-    default: 1000
 seealso:
   - module: olap.partmove.part_info
   - module: olap.partmove.journal_info

@@ -38,6 +38,7 @@ extends_documentation_fragment:
   - olap.partmove.ensembles.lock
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
+  - olap.partmove.moves
   - olap.partmove.load
   - olap.partmove.load.parts
   - olap.partmove.attributes
@@ -77,19 +78,6 @@ options:
       - Only rows that want O(state) are carried out. The others are returned in RV(other_state).
       - Exactly one of O(plan), O(partitions) and O(shard_paths) is needed.
     type: path
-  partitions:
-    description: The partitions to move, in place of a plan file.
-    type: list
-    elements: dict
-    suboptions:
-      shard_path:
-        description: ZooKeeper path of the hot table, as C(system.replicas) has it in C(zookeeper_path).
-        type: str
-        required: true
-      partition:
-        description: Id of the partition, as C(system.parts) has it in C(partition_id).
-        type: str
-        required: true
   shard_paths:
     description: ZooKeeper paths of hot tables, in place of a plan file. All partitions are moved.
     type: list
@@ -140,10 +128,6 @@ options:
       - With V(0) it never pauses.
     type: float
     default: 1.0
-  max_listed:
-    description: How many partitions each list of the result may have. The counts are always complete.
-    type: int
-    default: 1000
   progress_file:
     description: Set by the action plugin of this module, which shows the lines of it. Not for playbooks.
     type: path

@@ -304,3 +304,18 @@ def test_merges_of_a_table_in_an_auxiliary_ensemble_are_passed_by(
     assert [each["reason"] for each in refused["passed_by"]] == [
         f"{ground.base}/{ground.tables.cold} is no table with replicas in hot"
     ]
+
+
+def test_move_of_a_table_in_an_auxiliary_ensemble_is_refused_by_name(
+    ground: Ground, hot: Ensemble, cold: Ensemble
+) -> None:
+    path = f"{ground.base}/{ground.tables.cold}"
+    args = {
+        **ensembles(hot, cold),
+        "partitions": [{"shard_path": path, "partition": "20240101"}],
+        "assume_patched": True,
+        "assume_active": True,
+    }
+    (result,) = run_modules(Call("part_move", args, check_mode=True))
+    assert result["failed"]
+    assert result["msg"].startswith(f"There is no replicated table at {path} in the hot ensemble."), result

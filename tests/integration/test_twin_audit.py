@@ -375,6 +375,16 @@ def test_replica_without_a_twin_or_with_another_one(ground: Ground) -> None:
     assert ground.kinds(ground.audit())["r2"] == "twin_elsewhere"
 
 
+def test_names_that_are_exchanged(ground: Ground) -> None:
+    ground.give_twin()
+    exchange = f"EXCHANGE TABLES {ground.name} AND {ground.cold}"
+    ground.first.execute(exchange)
+    assert ground.kinds(ground.audit()) == {"r1": "exchanged_in_part"}
+    ground.second.execute(exchange)
+    answer = ground.audit()
+    assert (ground.kinds(answer), answer["drifted"]) == ({"": "exchanged"}, False)
+
+
 @pytest.mark.parametrize("change", ["ADD COLUMN more UInt8", "MODIFY SETTING old_parts_lifetime = 2"])
 def test_tables_that_differ(ground: Ground, change: str) -> None:
     ground.give_twin()

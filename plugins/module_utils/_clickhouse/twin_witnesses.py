@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from .._partmove.twin.servers import TwinReplica, TwinTables
+from .._partmove.twin.pair import TABLE
+from .._partmove.twin.servers import TwinReplica, TwinTable, TwinTables
 from .._partmove.twin_audit.evidence import Pair
 from .._partmove.twin_audit.judge import Doubt
+from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient, literal
 from .twin_servers import HttpTwinServers
 from .twin_sql import sql_name, texts
@@ -29,7 +31,16 @@ class HttpTwinWitnesses(HttpTwinServers):
     def pair(self, shard_path: str, replica: TwinReplica) -> Pair:
         """As TwinWitnesses says."""
         found = self.look(shard_path, replica)
-        return Pair(replica, found.client.label, found.hot, found.found)
+        is_exchanged = found.found is None and self._has_given_its_name(found.client, found.hot)
+        return Pair(replica, found.client.label, found.hot, found.found, is_exchanged)
+
+    def _has_given_its_name(self, client: ClickHouseClient, table: TwinTable) -> bool:
+        """Whether a table in an auxiliary ensemble has the name whose twin this one is named as."""
+        before, _table, after = self._twin.partition(TABLE)
+        name = table.name[len(before) : len(table.name) - len(after)]
+        if self._twin.replace(TABLE, name) != table.name:
+            return False
+        return (table.database, name) in auxiliary_tables(client)
 
     def inserted(self, tables: TwinTables) -> Mapping[str, Collection[str]]:
         """As TwinWitnesses says; nothing where the version tells of the default ensemble only."""

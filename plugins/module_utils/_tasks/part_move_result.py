@@ -2,41 +2,30 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What part_move answers: the reports of many shard paths as counts, and lists of a bounded length."""
+"""What part_move answers of the reports of many shard paths."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from .._partmove.formats.state import State
-from .._partmove.gates.gate import Refusal
 from .._partmove.move.report import MovedPartition, ShardReport
-from .._partmove.plan.file import PlanRow
-
-_KINDS = ("moved", "copies_removed", "deferred", "failed", "unchanged", "other_state")
+from .move_tally import PartitionTally
 
 
-class MoveTally:
+class MoveTally(PartitionTally):
     """Adds up shard reports that come sorted by shard path, so that every list is sorted."""
 
+    kinds = ("moved", "copies_removed", "deferred", "failed", "unchanged", "other_state")
+
     def __init__(self, max_listed: int) -> None:
-        self._max_listed = max_listed
-        self._counts: Counter[str] = Counter()
-        self._lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS}
-        self._totals: Counter[str] = Counter()
-        self._gates: dict[str, dict[str, Any]] = {}
+        super().__init__(max_listed)
         self._diff: list[tuple[str, str, str]] = []
         """Kind of each row that is listed and has a diff, and what was and is so of it."""
-        self._first_failure = ""
-        self._is_changed = False
-        self.expected = 0
-        """How many partitions the run is to deal with."""
 
     def add(self, report: ShardReport) -> None:
         """Add what was done to the partitions of one shard path."""
         path = report.shard_path
-        self._is_changed |= report.is_changed
         for _partition, moved in sorted(report.moved.items()):
             self._add_moved(path, moved)
         for partition in sorted(report.copies_removed):
@@ -45,15 +34,7 @@ class MoveTally:
                 self._diff.append(
                     ("copies_removed", f"{name}: copies in cold\n", f"{name}: no copies in cold\n")
                 )
-        for partition in sorted(report.unchanged):
-            self._list("unchanged", path, partition)
-        for kind, refusals in (("deferred", report.deferred), ("failed", report.failed)):
-            for partition, refusal in sorted(refusals.items()):
-                self._list(kind, path, partition, **refusal.told())
-                self._count_gate(kind, refusal)
-        if report.failed and not self._first_failure:
-            partition, refusal = min(report.failed.items())
-            self._first_failure = f"partition {partition} of {path}: {refusal.reason}. {refusal.remedy}"
+        self._add_kept(report)
 
     def merge(self, other: MoveTally) -> None:
         """Add what another one has added up, of shard paths that come after those of this one."""
@@ -74,53 +55,19 @@ class MoveTally:
                 mine[kind] += gate[kind]
         self._first_failure = self._first_failure or other._first_failure
 
-    def add_other_state(self, row: PlanRow) -> None:
-        """Add a partition that the plan wants in the other ensemble than this run."""
-        self._list("other_state", row.shard_path, row.partition, state=row.state.value)
-
-    @property
-    def failure(self) -> str:
-        """One sentence about the failed partitions; empty when there are none."""
-        failed = self._counts["failed"]
-        if not failed:
-            return ""
-        noun = "partition" if failed == 1 else "partitions"
-        return f"{failed} {noun} failed, the first is {self._first_failure}."
-
-    def summary(self, check_mode: bool) -> str:
-        """The counts in words, for the message of the module."""
-        moved = "would be moved" if check_mode else "moved"
-        counts = self._counts
-        removed = ""
-        if counts["copies_removed"]:
-            would = " would be" if check_mode else ""
-            removed = f"copies of {counts['copies_removed']}{would} removed, "
-        return (
-            f"{counts['moved']} {moved}, {removed}{counts['deferred']} deferred, {counts['failed']} failed, "
-            f"{counts['unchanged']} unchanged"
-        )
+    def _summary_of_more(self, check_mode: bool) -> str:
+        removed = self._counts["copies_removed"]
+        return f"copies of {removed}{' would be' if check_mode else ''} removed, " if removed else ""
 
     def result(self, *, check_mode: bool, seconds: float) -> dict[str, Any]:
         """The values that the module returns, with the diff."""
-        counts = {kind: self._counts[kind] for kind in _KINDS}
-        dealt_with = sum(counts.values()) - counts["other_state"]
-        return {
-            "changed": self._is_changed,
-            "msg": self.summary(check_mode),
-            "counts": counts | {"not_reached": self.expected - dealt_with},
-            "gates": [self._gates[name] for name in sorted(self._gates)],
+        return self._common_result(check_mode=check_mode) | {
             "totals": {
                 "parts": self._totals["parts"],
                 "znodes": self._totals["znodes"],
                 "bytes": self._totals["bytes"],
                 "seconds": round(seconds, 3),
             },
-            "moved": self._lists["moved"],
-            "copies_removed": self._lists["copies_removed"],
-            "deferred": self._lists["deferred"],
-            "failed_partitions": self._lists["failed"],
-            "unchanged": self._lists["unchanged"],
-            "other_state": self._lists["other_state"],
             "diff": {
                 "before": self._diff_text(0),
                 "after": self._diff_text(1),
@@ -152,19 +99,6 @@ class MoveTally:
                     f"{name}: State {after}, {in_hot[1]}\n",
                 )
             )
-
-    def _list(self, kind: str, path: str, partition: str, **more: str | int) -> bool:
-        """Count the partition, and list it unless the list is full."""
-        self._counts[kind] += 1
-        if len(self._lists[kind]) >= self._max_listed:
-            return False
-        self._lists[kind].append({"shard_path": path, "partition": partition, **more})
-        return True
-
-    def _count_gate(self, kind: str, refusal: Refusal) -> None:
-        name = refusal.gate.value
-        new = {"gate": name, "deferred": 0, "failed": 0, "remedy": refusal.remedy}
-        self._gates.setdefault(name, new)[kind] += 1
 
     def _diff_text(self, side: int) -> str:
         lines = [each[1 + side] for each in self._diff]

@@ -31,15 +31,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from ..errors import BoundElsewhere, FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
+from ..errors import BoundElsewhere, FormatError, NoSuchTable, PartMoveError
 from ..formats.layout import ShardLayout
 from ..gates.drift import refuse_location
 from ..gates.gate import Refusal
+from ..gates.leased import work_under_leases
 from ..gates.names import GateName
 from ..gates.readiness import Readiness
 from ..gates.servers import ServerCheck, server_silent
 from ..journal.events import Event
-from ..lease.lease import LeaseKeeper
+from ..lease.lease import Lease, LeaseKeeper
 from ..shard.facts import PartitionFacts, RegisteredNames, ShardFacts
 from ..shard.location import Location, locate
 from ..shard.reader import Look, ShardReader
@@ -55,8 +56,6 @@ from .switch import Switch, SwitchResult
 
 ROUNDS = 3
 """How often partitions that changed after they were prepared are prepared again."""
-_LEASES = 3
-"""How often a run takes a shard path up again after its session ended."""
 
 
 class World(NamedTuple):
@@ -146,26 +145,15 @@ class ShardRun:
         return self._direction.stages.get(locate(names), Stage.ELSEWHERE)
 
     def _work(self, wanted: Sequence[str]) -> None:
-        """Take the lease, again where it was lost, and do what is open; defer what the last one leaves."""
-        leases = self._world.leases
-        for _lease in range(_LEASES):
-            try:
-                lease = leases.acquire(self._layout.path)
-            except LeaseHeld as error:
-                refusal = Refusal(GateName.LOCK_FREE, error.message, error.remedy)
-                break
-            except LeaseLost as error:
-                refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
-                continue
+        """Do what is open under a lease; defer what the last one leaves."""
+
+        def work(lease: Lease) -> None:
             leased = LeasedShard(self._world.hot, self._world.cold, self._reader, self._layout, lease)
-            try:
-                self._work_under_lease(leased, self._report.open(wanted))
-                return
-            except LeaseLost as error:
-                refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
-            finally:
-                leases.release(lease)
-        self._defer_open(wanted, refusal)
+            self._work_under_lease(leased, self._report.open(wanted))
+
+        refusal = work_under_leases(self._world.leases, self._layout.path, work)
+        if refusal is not None:
+            self._defer_open(wanted, refusal)
 
     def _work_under_lease(self, leased: LeasedShard, partition_ids: Sequence[str]) -> None:
         if self._switched:

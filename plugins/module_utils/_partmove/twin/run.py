@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..aligned import aligned
-from ..errors import FormatError, LeaseHeld, LeaseLost, NoSuchTable, PartMoveError
+from ..errors import FormatError, NoSuchTable, PartMoveError
 from ..formats.layout import ShardLayout
 from ..gates.gate import Refusal
+from ..gates.leased import work_under_leases
 from ..gates.names import GateName
 from ..lease.lease import Lease, LeaseKeeper
 from ..tree.pace import Pace, Unhurried
@@ -35,8 +36,6 @@ from .state import TwinState, without_record
 
 _GROUP = 50
 """How many partitions the servers are asked about at once, which bounds queries and memory."""
-_LEASES = 3
-"""How often a run takes a shard path up again after its session ended."""
 
 
 class TwinWorld(NamedTuple):
@@ -169,25 +168,14 @@ class TwinRun:
         return MovedTwin(partition_id, len(source), rows, size, (), None)
 
     def _work_under_leases(self, wanted: Sequence[str]) -> None:
-        """Take the lease, again where it was lost, and do what is open; defer what the last one leaves."""
-        leases, path = self._world.leases, self._report.shard_path
-        for _lease in range(_LEASES):
-            try:
-                lease = leases.acquire(path)
-            except LeaseHeld as error:
-                refusal = Refusal(GateName.LOCK_FREE, error.message, error.remedy)
-                break
-            except LeaseLost as error:
-                refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
-                continue
-            try:
-                self._work_under_lease(self._under(lease), self._report.open(wanted))
-                return
-            except LeaseLost as error:
-                refusal = Refusal(GateName.LOCK_KEPT, error.message, error.remedy)
-            finally:
-                leases.release(lease)
-        self._defer(wanted, refusal)
+        """Do what is open under a lease; defer what the last one leaves."""
+
+        def work(lease: Lease) -> None:
+            self._work_under_lease(self._under(lease), self._report.open(wanted))
+
+        refusal = work_under_leases(self._world.leases, self._report.shard_path, work)
+        if refusal is not None:
+            self._defer(wanted, refusal)
 
     def _under(self, lease: Lease) -> Shard:
         world = self._world

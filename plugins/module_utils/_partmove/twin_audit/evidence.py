@@ -22,6 +22,8 @@ class Pair(NamedTuple):
     hot: TwinTable
     cold: TwinTable | None
     """None where there is no table of the name."""
+    is_exchanged: bool = False
+    """Whether the table in the auxiliary ensemble has the name, and this one is named as its twin."""
 
 
 class TwinWitnesses(Protocol):

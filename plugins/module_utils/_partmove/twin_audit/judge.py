@@ -78,13 +78,20 @@ def _replicas(look: ShardLook) -> Iterator[tuple[str, TwinVerdict]]:
         yield ALL_REPLICAS, TwinVerdict(TwinKind.NOT_JUDGED, reason=look.problem)
     for replica, reason in look.silent.items():
         yield replica, TwinVerdict(TwinKind.NOT_JUDGED, reason=reason)
-    with_twin = [each for each in look.pairs if each.cold is not None]
+    exchanged = [each for each in look.pairs if each.is_exchanged]
+    if exchanged and len(exchanged) == len(look.pairs):
+        yield ALL_REPLICAS, TwinVerdict(TwinKind.EXCHANGED)
+        return
+    with_twin = [each for each in look.pairs if each.cold is not None or each.is_exchanged]
     if not with_twin and not look.noted:
         if not look.silent:
             yield ALL_REPLICAS, TwinVerdict(TwinKind.WITHOUT_TWIN)
         return
     first: TwinTables | None = None
     for each in look.pairs:
+        if each.is_exchanged:
+            yield each.replica.name, TwinVerdict(TwinKind.EXCHANGED_IN_PART, reason=each.server)
+            continue
         if each.cold is None:
             yield each.replica.name, TwinVerdict(TwinKind.TWIN_MISSING, reason=f"{each.server} has none")
             continue
@@ -141,6 +148,8 @@ def _begun(tables: TwinTables, look: PartitionLook, noted: Noted, record: TwinRe
         kind, problem = _recorded(record, there, look.partition_id)
     if kind is not TwinKind.UNKNOWN and not (there.hot or there.cold):
         kind = TwinKind.WITHOUT_PARTS
+    if record.merges_stopped:
+        problem = f"{problem}; merges of both tables may be stopped until then".lstrip("; ")
     doubt = _unknown(record, there) if kind is TwinKind.UNKNOWN else None
     parts = tuple(sorted(found.parts or record.parts))
     return TwinVerdict(kind, parts, problem, noted.path, doubt)

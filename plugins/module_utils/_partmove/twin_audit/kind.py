@@ -25,6 +25,7 @@ class TwinKind(Vocabulary):
     RECORD_UNREADABLE = "record_unreadable"
     RECORD_ELSEWHERE = "record_elsewhere"
     TABLE_GONE = "table_gone"
+    EXCHANGED_IN_PART = "exchanged_in_part"
     TWIN_MISSING = "twin_missing"
     TWIN_ELSEWHERE = "twin_elsewhere"
     NOT_READY = "not_ready"
@@ -43,6 +44,7 @@ class TwinKind(Vocabulary):
     NOT_JUDGED = "not_judged"
     COLD = "cold"
     HOT = "hot"
+    EXCHANGED = "exchanged"
     WITHOUT_TWIN = "without_twin"
 
     @property
@@ -98,6 +100,10 @@ _TOLD = {
         "a record is left of a table that the hot ensemble does not have any more",
         "See what the twin has of it. Delete the znode told when nobody needs it any more",
     ),
+    TwinKind.EXCHANGED_IN_PART: Told(
+        "the names of the table and its twin are exchanged on this replica, and not on all",
+        "table_move as before: it goes on from there. Create no twin before",
+    ),
     TwinKind.TWIN_MISSING: Told(
         "the replica has no twin, though there is one or a record of one",
         "cold_twin creates it, and the replica fetches what the others have",
@@ -119,7 +125,9 @@ _TOLD = {
         "the replicas have different parts of it",
         "Wait until they have the same (SYSTEM SYNC REPLICA); CHECK TABLE where it stays so",
     ),
-    TwinKind.CLONED: Told("a run has cloned it, or a part of it, and compared nothing yet", _AGAIN),
+    TwinKind.CLONED: Told(
+        "a run has cloned it, or a part of it, and has not compared that yet or is undoing it", _AGAIN
+    ),
     TwinKind.ATTACHED: Told("a run has cloned it and has not begun to drop where it came from", _AGAIN),
     TwinKind.DROPPED_PARTLY: Told("a run has cloned it and dropped some parts where it came from", _AGAIN),
     TwinKind.MERGED: Told("a run has cloned parts that were merged since where they came from", _AGAIN),
@@ -142,6 +150,7 @@ _TOLD = {
     ),
     TwinKind.COLD: Told("the twin has it, and the table has none of it"),
     TwinKind.HOT: Told("the table has it, and the twin has none of it"),
+    TwinKind.EXCHANGED: Told("the table is in the auxiliary ensemble as a whole, and its name with it"),
     TwinKind.WITHOUT_TWIN: Told("the table has no twin on any replica, and there is no record"),
 }
 

@@ -236,3 +236,19 @@ def test_what_changed_while_it_was_looked_at_is_not_judged() -> None:
     shard = look(TWO, CLONES)
     changed = {DAY: shard.partitions[DAY]._replace(changed=True)}
     assert the(shard._replace(partitions=changed)).kind is TwinKind.NOT_JUDGED
+
+
+def test_names_that_are_exchanged_on_all_replicas_or_on_some() -> None:
+    exchanged = [pair(each)._replace(cold=None, is_exchanged=True) for each in REPLICAS]
+    whole = look(NONE, NONE, pairs=exchanged)._replace(partitions={})
+    assert judge(whole) == {(NO_PARTITION, ALL_REPLICAS): TwinVerdict(TwinKind.EXCHANGED)}
+    half = look(NONE, NONE, pairs=[pair("r1"), exchanged[1]])._replace(partitions={})
+    assert {place: verdict.kind for place, verdict in judge(half).items()} == {
+        (NO_PARTITION, "r2"): TwinKind.EXCHANGED_IN_PART
+    }
+
+
+def test_merges_that_may_be_stopped_are_told() -> None:
+    verdict = the(look(TWO, CLONES, record()._replace(merges_stopped=True)))
+    assert verdict.kind is TwinKind.CLONED
+    assert verdict.reason == "merges of both tables may be stopped until then"

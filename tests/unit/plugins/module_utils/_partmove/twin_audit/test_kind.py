@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.kind import TwinKind
 
-SOUND = [TwinKind.COLD, TwinKind.HOT, TwinKind.WITHOUT_TWIN]
+SOUND = [TwinKind.COLD, TwinKind.HOT, TwinKind.EXCHANGED, TwinKind.WITHOUT_TWIN]
 
 
 @pytest.mark.parametrize("kind", TwinKind)
@@ -24,7 +24,7 @@ def test_a_kind_says_what_is_so_and_what_to_do(kind: TwinKind) -> None:
 
 
 def test_what_is_sound_comes_last_and_what_is_not_judged_before() -> None:
-    assert list(TwinKind)[-4:] == [TwinKind.NOT_JUDGED, *SOUND]
+    assert list(TwinKind)[-5:] == [TwinKind.NOT_JUDGED, *SOUND]
     assert [kind for kind in TwinKind if kind.is_sound] == SOUND
     assert [kind for kind in TwinKind if not kind.is_drift] == [TwinKind.NOT_JUDGED, *SOUND]
 

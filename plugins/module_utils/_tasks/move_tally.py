@@ -1,0 +1,127 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What modules that move partitions answer, whichever way: complete counts, and lists of a bounded length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+from .._partmove.gates.gate import Refusal
+from .._partmove.plan.file import PlanRow
+
+
+class MoveReport(Protocol):
+    """What became of the partitions of one shard path."""
+
+    @property
+    def shard_path(self) -> str:
+        """The shard path."""
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether something was done, or would be in check mode."""
+
+    @property
+    def unchanged(self) -> Collection[str]:
+        """The partitions that were as they shall be."""
+
+    @property
+    def deferred(self) -> Mapping[str, Refusal]:
+        """Those that a gate kept back."""
+
+    @property
+    def failed(self) -> Mapping[str, Refusal]:
+        """Those that a person has to look at."""
+
+
+class PartitionTally:
+    """Adds up reports that come sorted by shard path, so that every list is sorted."""
+
+    kinds: Sequence[str]
+    """What a partition can be in the end, in the order of the counts."""
+    more_lists: Sequence[str] = ()
+    """Lists besides those of the kinds."""
+
+    def __init__(self, max_listed: int) -> None:
+        self._max_listed = max_listed
+        self._counts: Counter[str] = Counter()
+        self._lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in (*self.kinds, *self.more_lists)}
+        self._totals: Counter[str] = Counter()
+        self._gates: dict[str, dict[str, Any]] = {}
+        self._first_failure = ""
+        self._is_changed = False
+        self.expected = 0
+        """How many partitions the run is to deal with."""
+
+    def add_other_state(self, row: PlanRow) -> None:
+        """Add a partition that the plan wants in another place than this run."""
+        self._list("other_state", row.shard_path, row.partition, state=row.state.value)
+
+    @property
+    def failure(self) -> str:
+        """One sentence about the failed partitions; empty when there are none."""
+        failed = self._counts["failed"]
+        if not failed:
+            return ""
+        noun = "partition" if failed == 1 else "partitions"
+        return f"{failed} {noun} failed, the first is {self._first_failure}."
+
+    def summary(self, check_mode: bool) -> str:
+        """The counts in words, for the message of the module."""
+        counts = self._counts
+        moved = "would be moved" if check_mode else "moved"
+        return (
+            f"{counts['moved']} {moved}, {self._summary_of_more(check_mode)}{counts['deferred']} deferred,"
+            f" {counts['failed']} failed, {counts['unchanged']} unchanged"
+        )
+
+    def _summary_of_more(self, check_mode: bool) -> str:
+        """What else was done, with a comma and a blank at its end."""
+        return ""
+
+    def _add_kept(self, report: MoveReport) -> None:
+        """Add what stayed as it was, and why."""
+        path = report.shard_path
+        self._is_changed |= report.is_changed
+        for partition in sorted(report.unchanged):
+            self._list("unchanged", path, partition)
+        for kind, refusals in (("deferred", report.deferred), ("failed", report.failed)):
+            for partition, refusal in sorted(refusals.items()):
+                self._list(kind, path, partition, **refusal.told())
+                self._count_gate(kind, refusal)
+        if report.failed and not self._first_failure:
+            partition, refusal = min(report.failed.items())
+            self._first_failure = f"partition {partition} of {path}: {refusal.reason}. {refusal.remedy}"
+
+    def _common_result(self, *, check_mode: bool) -> dict[str, Any]:
+        """The values that the modules have in common."""
+        counts = {kind: self._counts[kind] for kind in self.kinds}
+        dealt_with = sum(counts.values()) - counts["other_state"]
+        # A value of the name "failed" would be that of the module itself.
+        lists = {
+            "failed_partitions" if kind == "failed" else kind: rows for kind, rows in self._lists.items()
+        }
+        return {
+            "changed": self._is_changed,
+            "msg": self.summary(check_mode),
+            "counts": counts | {"not_reached": self.expected - dealt_with},
+            "gates": [self._gates[name] for name in sorted(self._gates)],
+            **lists,
+        }
+
+    def _list(self, kind: str, path: str, partition: str, **more: object) -> bool:
+        """Count the partition, and list it unless the list is full."""
+        self._counts[kind] += 1
+        if len(self._lists[kind]) >= self._max_listed:
+            return False
+        self._lists[kind].append({"shard_path": path, "partition": partition, **more})
+        return True
+
+    def _count_gate(self, kind: str, refusal: Refusal) -> None:
+        name = refusal.gate.value
+        new = {"gate": name, "deferred": 0, "failed": 0, "remedy": refusal.remedy}
+        self._gates.setdefault(name, new)[kind] += 1
