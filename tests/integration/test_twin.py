@@ -503,7 +503,8 @@ def test_rows_that_a_disk_has_lost_are_found_on_request(twin: Twin) -> None:
     answer = twin.call("cold", checksums=True)
     assert answer["counts"]["deferred"] == 1, answer
     assert twin.ids(twin.cold) == [[], []]
-    wait_for(lambda: second.parts(twin.name) != [])
+    detached = f"SELECT toString(count()) FROM system.detached_parts WHERE table = '{twin.name}'"
+    wait_for(lambda: second.value(detached) != "0" and second.parts(twin.name) != [])
     assert twin.ids(twin.name) == [[*range(100)]] * 2
     assert [each["gate"] for each in twin.call("cold")["deferred"]] == ["twin_at_rest"]
 
