@@ -106,6 +106,10 @@ docs-check: setup ## Show that ansible-doc can read every plugin and role
 mutants: setup ## Make the protocol unsafe in many ways, and see that tests notice each
 	@PYTHONPATH=build/collections:tests $(BIN)/python -m mutants $(ARGS)
 
+.PHONY: demo-auxiliary
+demo-auxiliary: setup ## Classify and move partitions of a modern ClickHouse without a patch
+	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.auxiliary
+
 .PHONY: demo
 demo: setup ## Classify and move partitions of real servers on this machine
 	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.demo

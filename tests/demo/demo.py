@@ -71,7 +71,7 @@ def perform(screen: Screen, logs: Path, *, recorded: bool) -> None:
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
     with (
-        _scratch_folder(logs) as folder,
+        scratch_folder(logs) as folder,
         running_ensembles(folder) as ensembles,
         stage_on(folder, ensembles, recorded=recorded) as stage,
     ):
@@ -92,7 +92,7 @@ def _has_clickhouse() -> bool:
 
 
 @contextmanager
-def _scratch_folder(logs: Path) -> Iterator[Path]:
+def scratch_folder(logs: Path) -> Iterator[Path]:
     """Make a folder for all files, and keep nothing of it but the logs."""
     with tempfile.TemporaryDirectory(prefix="partmove-demo-") as name:
         folder = Path(name)

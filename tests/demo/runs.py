@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs of the collection: the playbook separate.yml, and the module part_info."""
+"""Runs of the collection: the playbooks separate.yml and reheat.yml, and the module part_info."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from support.ansible.warm_interpreter import program
 from support.servers.jvm import SMALL_SPARK_CONF
 
 PLAYBOOK = "olap.partmove.separate"
+BACK = "olap.partmove.reheat"
 _COLLECTIONS = Path("build/collections").resolve()
 _PROGRAMS = Path(sys.executable).parent
 _SECONDS = 3600.0
@@ -107,9 +108,43 @@ class Runs:
         variables = {
             **{f"partition_classify_{name}": value for name, value in self._connections.items()},
             **{f"part_move_{name}": value for name, value in options.items()},
-            "partition_classify_root": ROOT,
-            "partition_classify_policy": yaml.safe_load(POLICY),
+            **self._classification(name, ROOT, yaml.safe_load(POLICY)),
             "partition_classify_as_of": as_of.isoformat(),
+        }
+        results = "{'classified': partition_classify_result, 'moved': part_move_result}"
+        answer = self._play(name, PLAYBOOK, variables, results, check=check)
+        return Separation(answer["classified"], answer["moved"])
+
+    def separate_twins(
+        self, name: str, root: str, policy: Mapping[str, Any], clickhouse: Mapping[str, Any]
+    ) -> Separation:
+        """Run the same playbook for servers that have no patch, between tables and their cold twins."""
+        variables = {
+            **self._between_twins(clickhouse),
+            **self._classification(name, root, policy),
+            "partition_classify_hot": self._connections["hot"],
+            "partition_move_create_twins": True,
+            "partition_move_min_age": "0",
+        }
+        results = "{'classified': partition_classify_result, 'moved': partition_move_result}"
+        answer = self._play(name, PLAYBOOK, variables, results, check=False)
+        return Separation(answer["classified"], answer["moved"])
+
+    def reheat_twins(self, name: str, shard_path: str, clickhouse: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Run the playbook that brings all partitions of a table back; return what partition_move told."""
+        variables = {**self._between_twins(clickhouse), "partition_move_shard_paths": [shard_path]}
+        answer: Mapping[str, Any] = self._play(name, BACK, variables, "partition_move_result", check=False)
+        return answer
+
+    def _between_twins(self, clickhouse: Mapping[str, Any]) -> Mapping[str, Any]:
+        hot = self._connections["hot"]
+        return {"separation": "auxiliary", "partition_move_hot": hot, "partition_move_clickhouse": clickhouse}
+
+    def _classification(self, name: str, root: str, policy: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The variables of the role that are the same for all runs."""
+        return {
+            "partition_classify_root": root,
+            "partition_classify_policy": policy,
             "partition_classify_plan_dest": str(self._scratch / "plan.jsonl"),
             "partition_classify_report_dest": str(self._logs.resolve() / f"{name}-report"),
             "partition_classify_python": sys.executable,
@@ -117,13 +152,16 @@ class Runs:
             "partition_classify_spark_master": "local[2]",
             "partition_classify_spark_conf": SMALL_SPARK_CONF,
         }
-        results = "{'classified': partition_classify_result, 'moved': part_move_result}"
+
+    def _play(
+        self, name: str, playbook: str, variables: Mapping[str, Any], results: str, *, check: bool
+    ) -> Any:
+        """Run a playbook of the collection; return what the expression has then."""
         plays: Sequence[Mapping[str, Any]] = [
-            {"import_playbook": PLAYBOOK},
+            {"import_playbook": playbook},
             {"hosts": "localhost", "gather_facts": False, "tasks": [self._keep(results)]},
         ]
-        answer = self._run(name, plays, variables, *(["--check"] if check else []))
-        return Separation(answer["classified"], answer["moved"])
+        return self._run(name, plays, variables, *(["--check"] if check else []))
 
     def _keep(self, expression: str) -> Mapping[str, Any]:
         """Return a task that writes a value where this program finds it."""
