@@ -37,6 +37,21 @@ def test_a_move_is_measured_by_phase(pair: Pair, legacy: bool) -> None:
     assert 0 < measured.idle_rss_mb < measured.peak_rss_mb
 
 
+def test_the_requests_of_a_move_are_measured_alone(pair: Pair) -> None:
+    table = pair.build("alone", 1100)
+
+    measured = pair.measure_requests(table)
+    moved = pair.measure(pair.build("not_alone", 1100))
+
+    assert measured.client.parts == moved.parts == 3300
+    assert 0 < measured.client.client_cpu_seconds < moved.client_cpu_seconds
+    assert measured.servers_cpu_seconds > 0
+    assert moved.servers_cpu_seconds > 0
+    assert measured.client.requests > 3 * 3300 // 500
+    states = {table.state(each) for each in table.options.partitions}
+    assert states == {b"COLD"}
+
+
 def test_the_other_way_moves_what_it_says(pair: Pair) -> None:
     table = pair.build("baseline", 20)
 
