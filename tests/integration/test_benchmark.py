@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
 from benchmark.bench_classification import require_one_plan
 from benchmark.bench_effect import measure, picture, tables_for
+from benchmark.bench_growth import measure as measure_growth, picture as growth_picture
 from benchmark.classification import LIVE, SNAPSHOT, Classification, running_server, snapshot_of
 from benchmark.pair import REPLICAS, Pair, running_pair
 from support.files.snapshot_files import GeneratedTree
@@ -81,6 +83,18 @@ def test_a_daily_run_is_measured_near_and_far_away(pair: Pair) -> None:
     assert 4 * 20 < near.requests < 4 * 80
     # Each request goes there and back, and two dozen come one after the other.
     assert far.seconds > near.seconds > 0
+
+
+def test_growth_is_measured_with_a_picture(pair: Pair) -> None:
+    growth = measure_growth([30, 60], [1], runs=2, pairs=lambda: nullcontext(pair))
+
+    assert [(size.count, len(size.per_second)) for size in growth.parts] == [(30, 2), (60, 1)]
+    assert [(size.count, len(size.per_second)) for size in growth.shard_paths] == [(1, 1)]
+    assert all(size.median > 0 and size.peak_rss_mb > 0 for size in (*growth.parts, *growth.shard_paths))
+    shown = growth_picture(growth)
+    for text in ("30 parts", "60 parts", "1 shard paths"):
+        assert f"{text}</text>" in shown
+    assert " parts/s</text>" in shown
 
 
 @pytest.mark.parametrize("content", [False, True])
