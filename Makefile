@@ -42,11 +42,21 @@ help: ## Show what can be made
 setup: build/host.stamp build/venv.stamp $(COLLECTION) $(SPARK_PACKAGE) ## Prepare this machine and .venv
 
 .PHONY: test
-test: ## Run every check, then every test
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line staging-base lint sanity compat-venvs \
-	    zookeepers build/classes.stamp
-	@$(MAKE) --no-print-directory compiled
+test: ## Run every check and every test
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint staging-base compat-venvs \
+	    build/classes.stamp zookeepers compiled
+	@$(MAKE) --no-print-directory --jobs 2 every-test sanity-beside
+
+.PHONY: every-test
+every-test: setup
 	@$(PYTEST) $(PYTEST_ARGS)
+
+# One thing after the other for minutes, of which no test needs any: a core would have nothing to do meanwhile.
+.PHONY: sanity-beside
+sanity-beside:
+	@mkdir -p build
+	@$(MAKE) --no-print-directory sanity > build/sanity.log 2>&1 || { cat build/sanity.log; exit 1; }
+	@grep 'NOT RUN' build/sanity.log || true
 
 # Else all workers would compile the same files at the same moment. What is wrong with one the tests say.
 .PHONY: compiled
@@ -127,6 +137,10 @@ explore: setup ## Explore faults while partitions move: STEPS=1000000, or play S
 .PHONY: bench
 bench: setup ## Measure the move, the audit and the classification on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
+
+.PHONY: bench-auxiliary
+bench-auxiliary: setup ## Measure moves between a table and its cold twin: PARTITIONS=1000
+	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_auxiliary.py
 
 .PHONY: bench-daily
 bench-daily: setup ## Measure the daily run: SHARD_PATHS=1000 LATENCY_MS=5

@@ -112,6 +112,16 @@ options:
       - Merges that somebody else has stopped go on, too, as nobody can see who stopped them.
     type: bool
     default: false
+  checksums:
+    description:
+      - Whether to read all rows of what is moved as well, from both tables on every replica, and to compare
+        their checksums. Otherwise rows and hashes of files are compared as C(system.parts) has them.
+      - It finds what a disk has lost since. It reads each partition twice on each replica, once of these
+        while rows are there twice. Raise O(clickhouse.timeout) for large partitions.
+      - Rows that a row policy hides from the user of O(clickhouse), or a lightweight C(DELETE) from
+        everybody, are not in the checksums.
+    type: bool
+    default: false
   workers:
     description:
       - How many shard paths to work on at the same time, up to 64, each under its own lock. The partitions of
@@ -355,6 +365,7 @@ def main() -> None:
             "journal": {"type": "path"},
             "lock_wait": argspec.LOCK_WAIT,
             "stop_merges": {"type": "bool", "default": False},
+            "checksums": {"type": "bool", "default": False},
             "workers": {"type": "int", "default": 0},
             **argspec.LOAD,
             **argspec.PARTS_PER_SECOND,

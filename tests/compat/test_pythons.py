@@ -112,6 +112,7 @@ def test_every_module(
     else:
         results = run_one_by_one(python, tmp_path, calls)
 
+    check_refused(results.pop()["msg"], results.pop()["msg"])
     assert not [each["msg"] for each in results if each["failed"]]
     health, entered, repaired, restored, marked, ledger, checked, moved, *others = results
     looked, audited, edited, journal, turn, census, merged, between_twins, twins, twins_audited = others
@@ -141,6 +142,12 @@ def test_every_module(
     assert [each["gate"] for each in between_twins["deferred"]] == ["twin_ready"]
     assert [each["created"] for each in twins["twins"]] == [True]
     assert (twins_audited["kinds"]["without_twin"], twins_audited["complete"]) == (1, True)
+
+
+def check_refused(reading: str, whole: str) -> None:
+    """The server has no twin, and knows no databases whose tables can be exchanged."""
+    assert "has no twin of" in reading
+    assert "is of the engine Ordinary" in whole
 
 
 def run_one_by_one(python: Path, folder: Path, calls: Iterable[Call]) -> list[dict[str, Any]]:
@@ -194,6 +201,8 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("partition_move", turn | move),
         Call("cold_twin", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}, check_mode=True),
         Call("twin_audit_info", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}),
+        Call("table_move", {**turn, "shard_paths": [table.path], **asked}, check_mode=True),
+        Call("reading_table", {**turn, "shard_paths": [table.path], **asked}, check_mode=True),
     )
 
 
@@ -224,6 +233,8 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("partition_move", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
         Call("cold_twin", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
         Call("twin_audit_info", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
+        Call("table_move", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
+        Call("reading_table", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
     )
     assert {call.module for call in calls} == MODULES
 

@@ -47,8 +47,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.ta
     columns_have_ttl,
     parse_table_metadata,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import (
-    Event,
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.lines import (
     encoded_lines,
     parse_line,
 )

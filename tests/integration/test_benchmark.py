@@ -12,13 +12,17 @@ from contextlib import nullcontext
 
 import pytest
 
+from benchmark import bench_auxiliary
 from benchmark.bench_classification import require_one_plan
 from benchmark.bench_effect import measure, picture, tables_for
 from benchmark.bench_growth import measure as measure_growth, picture as growth_picture
 from benchmark.classification import LIVE, SNAPSHOT, Classification, running_server, snapshot_of
 from benchmark.pair import REPLICAS, Pair, running_pair
 from support.files.snapshot_files import GeneratedTree
+from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.jvm import SMALL_SPARK
+from support.servers.modern.server import ModernShardMaker
+from support.servers.zookeeper import Ensemble
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +160,19 @@ def test_the_effect_of_a_move_is_measured() -> None:
     for latency in (*effect.unloaded, effect.moving):
         assert 0 < latency.median <= latency.p99 <= latency.worst
     assert picture(effect).count("<rect") == 3 + 4 * 2 + 3 * 3
+
+
+def test_moves_between_twins_are_measured(
+    start_modern: ModernShardMaker, hot: Ensemble, cold: Ensemble, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources = [ZooKeeperSource(each.connect_string) for each in (hot, cold)]
+    shard = start_modern(sources[0], {"cold": sources[1]})
+    size = bench_auxiliary.Size(partitions=3, parts=2, rows=4)
+
+    measured = bench_auxiliary.measure_on(hot, shard, size, {"checksums": True})
+
+    assert measured.there.partitions == measured.back.partitions == 3
+    assert measured.before.znodes > measured.after.znodes > 0
+    assert 0 < measured.there.twice_median <= measured.there.twice_p99 <= measured.there.twice_worst
+    bench_auxiliary.report(measured)
+    assert f"{measured.after.znodes:,}" in capsys.readouterr().out

@@ -17,6 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.auxiliar
     BY_ENGINE,
     auxiliary_tables,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.census_servers import ask_servers
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import ClickHouseClient
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import read_usage
@@ -269,6 +270,12 @@ def test_ledger_gets_no_replica_of_an_auxiliary_ensemble(
 def test_what_servers_know_of_partitions_is_of_hot(ground: Ground, modern: ModernShard) -> None:
     rows = list(read_usage(client_of(modern)))
     assert {row.shard_path for row in rows} == {f"{ground.base}/{name}" for name in ground.tables[:3]}
+
+
+def test_census_of_any_ensemble_hears_of_all_tables(ground: Ground, modern: ModernShard) -> None:
+    """Of an auxiliary one, too, where a table would be taken for one that no server has."""
+    (answer,) = ask_servers([client_of(modern)])
+    assert {path for path, _replica in answer.replicas} == {f"{ground.base}/{name}" for name in ground.tables}
 
 
 def test_engine_of_a_table_tells_its_ensemble_where_the_server_does_not(

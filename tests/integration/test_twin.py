@@ -37,7 +37,10 @@ from support.servers.zookeeper import Ensemble
 T = TypeVar("T")
 
 DAY, NEXT = "20240101", "20240102"
-COLUMNS = "(day Date, id UInt32, INDEX by_id id TYPE minmax GRANULARITY 1)"
+COLUMNS = (
+    "(day Date, id UInt32, INDEX by_id id TYPE minmax GRANULARITY 1,"
+    " PROJECTION by_day (SELECT id, day ORDER BY day))"
+)
 
 
 class Twin:
@@ -72,6 +75,7 @@ class Twin:
         """What the module answers."""
         rows = [{"shard_path": self.path, "partition": each} for each in partitions or (DAY,)]
         endpoints = {each.name: f"127.0.0.1:{each.http_port}" for each in self.shard.servers}
+        timeout = options.pop("clickhouse_timeout", 30.0)
         given = {
             "hot": {"hosts": self._hot.connect_string.split(",")},
             "coordination_root": self._root,
@@ -79,7 +83,7 @@ class Twin:
             "partitions": rows,
             "min_age": "0",
             "journal": "",
-            "clickhouse": {"endpoints": endpoints},
+            "clickhouse": {"endpoints": endpoints, "timeout": timeout},
             **options,
         }
         (answer,) = run_modules(Call("partition_move", given, check))
@@ -88,7 +92,7 @@ class Twin:
     def die(self, state: str, statements: int, *, given: bool) -> None:
         """Run until so many statements were given; the next one is the last, or is not given any more."""
         with pytest.raises(Killed):
-            self.run(state, DyingServers(self._options, statements, given=given))
+            self.run(state, DyingServers(self.client_options(), statements, given=given))
 
     def run(self, state: str, servers: TwinServers) -> TwinReport:
         """Run with these servers, in this process."""
@@ -104,12 +108,12 @@ class Twin:
 
     def run_and_act(self, state: str, act: Callable[[], object]) -> TwinReport:
         """Run, and do something right after the first ATTACH."""
-        return self.run(state, ActingServers(self._options, act))
+        return self.run(state, ActingServers(self.client_options(), act))
 
-    @property
-    def _options(self) -> ClickHouseOptions:
+    def client_options(self, timeout: float = 30.0) -> ClickHouseOptions:
+        """How to ask the servers."""
         endpoints = {each.name: f"127.0.0.1:{each.http_port}" for each in self.shard.servers}
-        return ClickHouseOptions(endpoints=endpoints)
+        return ClickHouseOptions(endpoints=endpoints, timeout=timeout)
 
     def ids(self, table: str) -> list[list[int]]:
         """What each replica has in a table."""
@@ -186,6 +190,11 @@ def test_equal_parts_are_told_before_anything_is_done(twin: Twin) -> None:
             "mutation",
         ),
         (["DROP TABLE {cold} SYNC"], "twin_ready", "no replicated table"),
+        (["ALTER TABLE {cold} ADD PROJECTION p (SELECT id ORDER BY day)"], "twin_alike", "differ"),
+        (["ALTER TABLE {cold} DROP INDEX by_id"], "twin_alike", "differ"),
+        (["ALTER TABLE {cold} MODIFY TTL day + INTERVAL 90 YEAR"], "twin_alike", "differ"),
+        (["ALTER TABLE {cold} MODIFY COLUMN id UInt32 CODEC(ZSTD)"], "twin_alike", "differ"),
+        (["ALTER TABLE {cold} COMMENT COLUMN id 'a number'"], "twin_alike", "differ"),
     ],
 )
 def test_what_stands_in_the_way_is_told(twin: Twin, arrange: list[str], gate: str, reason: str) -> None:
@@ -196,6 +205,15 @@ def test_what_stands_in_the_way_is_told(twin: Twin, arrange: list[str], gate: st
     answer = twin.call("cold")
     assert [each["gate"] for each in answer["deferred"]] == [gate], answer
     assert reason in answer["deferred"][0]["reason"]
+    assert not answer["changed"]
+
+
+def test_what_would_copy_all_data_is_told(twin: Twin) -> None:
+    twin.insert(1)
+    for table in (twin.name, twin.cold):
+        twin.shard.execute(f"ALTER TABLE {table} MODIFY SETTING always_use_copy_instead_of_hardlinks = 1")
+    answer = twin.call("cold")
+    assert [each["gate"] for each in answer["deferred"]] == ["links_made"], answer
     assert not answer["changed"]
 
 
@@ -281,14 +299,22 @@ class DyingServers(HttpTwinServers):
 
 
 class ActingServers(HttpTwinServers):
-    """Lets something happen right after the first ATTACH."""
+    """Lets something happen right after the first ATTACH, or before it."""
 
-    def __init__(self, options: ClickHouseOptions, act: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        options: ClickHouseOptions,
+        act: Callable[[], object],
+        *,
+        before: Callable[[], object] = lambda: None,
+    ) -> None:
         super().__init__(options)
         self._acts = [act]
+        self._before = before
 
     def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
         """As the servers do."""
+        self._before()
         problem = super().attach(tables, destination, partition_id)
         if self._acts:
             self._acts.pop()()
@@ -337,20 +363,63 @@ def test_killed_run_is_taken_up(twin: Twin, state: str, act: str, statements: in
         assert answer["counts"]["unchanged"] == 1
 
 
-def test_server_that_is_killed_defers_and_comes_back_with_all_rows(
-    start_modern: ModernShardMaker, hot: Ensemble, cold: Ensemble, base: str
-) -> None:
+@pytest.fixture
+def own(start_modern: ModernShardMaker, hot: Ensemble, cold: Ensemble, base: str) -> Twin:
+    """On servers that the test may kill."""
     source = ZooKeeperSource(cold.connect_string)
-    twin = Twin(start_modern(ZooKeeperSource(hot.connect_string), {"cold": source}), hot, base)
-    twin.insert(1)
-    twin.die("cold", 0, given=True)
-    second = twin.shard.servers[1]
-    second.kill()
-    answer = twin.call("cold")
-    assert [each["gate"] for each in answer["deferred"]] == ["twin_ready"], answer
+    return Twin(start_modern(ZooKeeperSource(hot.connect_string), {"cold": source}), hot, base)
+
+
+def test_server_that_is_killed_at_any_step_defers_and_comes_back_with_all_rows(own: Twin) -> None:
+    """Before and after ATTACH, and between the two DROP PART."""
+    second = own.shard.servers[1]
+    for number, statements in enumerate((0, 1, 2)):
+        rows = [10 * number + each for each in range(2)]
+        for each in rows:
+            own.insert(each)
+        own.die("cold", statements, given=False)
+        second.kill()
+        answer = own.call("cold")
+        assert [each["gate"] for each in answer["deferred"]] == ["twin_ready"], answer
+        second.start()
+        wait_for(lambda: not own.call("cold")["counts"]["deferred"])
+        assert own.ids(own.name) == [[], []]
+        assert all(set(rows) <= set(there) for there in own.ids(own.cold))
+    assert both(own) == [[0, 1, 10, 11, 20, 21]] * 2
+
+
+def test_server_that_dies_while_a_statement_is_carried_out_defers(own: Twin) -> None:
+    """It is killed in the moment before the statement, which waits for it in vain."""
+    second = own.shard.servers[1]
+    own.insert(1)
+    own.insert(2)
+    servers = ActingServers(own.client_options(timeout=3.0), lambda: None, before=second.kill)
+    report = own.run("cold", servers)
+    assert {each.gate.value for each in report.deferred.values()} == {"twin_ready"}, report
     second.start()
-    wait_for(lambda: twin.call("cold")["counts"]["unchanged"] == 1)
-    assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[], []], [[1], [1]])
+    wait_for(lambda: own.call("cold")["counts"]["unchanged"] == 1)
+    assert (own.ids(own.name), own.ids(own.cold)) == ([[], []], [[1, 2]] * 2)
+
+
+def test_auxiliary_ensemble_that_is_down_defers_at_any_step(own: Twin, cold: Ensemble) -> None:
+    own.insert(1)
+    own.insert(2)
+    for statements in (0, 1, 2):
+        own.die("cold", statements, given=False)
+        cold.kill()
+        # A server notices after a while, and may refuse a statement before.
+        answer = own.call("cold", clickhouse_timeout=5.0)
+        assert [each["gate"] for each in answer["deferred"]] == ["twin_ready"], answer
+        cold.heal()
+
+        def is_there() -> bool:
+            told = "SELECT toString(is_readonly), toString(active_replicas) FROM system.replicas"
+            states = [each.query(f"{told} WHERE table = '{own.cold}'") for each in own.shard.servers]
+            return states == [[("0", "2")]] * 2
+
+        wait_for(is_there)
+    wait_for(lambda: not own.call("cold")["counts"]["deferred"])
+    assert (own.ids(own.name), own.ids(own.cold)) == ([[], []], [[1, 2]] * 2)
 
 
 def test_merge_in_hot_right_after_the_attach_is_undone_and_tried_again(twin: Twin) -> None:
@@ -393,6 +462,96 @@ def test_merges_that_a_killed_run_left_stopped_go_on(twin: Twin) -> None:
     for table in (twin.name, twin.cold):
         optimize(twin, table)
         assert [len(server.parts(table)) for server in twin.shard.servers] == [1, 1]
+
+
+def test_clones_that_are_merged_right_after_the_attach_are_known_again(twin: Twin) -> None:
+    twin.insert(1)
+    twin.insert(2)
+    report = twin.run_and_act("cold", lambda: optimize(twin, twin.cold))
+    assert {each.parts for each in report.moved.values()} == {2}, report
+    assert [len(server.parts(twin.cold)) for server in twin.shard.servers] == [1, 1]
+    assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[], []], [[1, 2], [1, 2]])
+
+
+def test_rows_of_all_types_are_read_and_compared_on_request(twin: Twin) -> None:
+    """Of a NULL as well: two parts that differ in nothing else, of which a disk shows one for the other."""
+    for table in (twin.name, twin.cold):
+        twin.shard.servers[0].execute(
+            f"ALTER TABLE {table} ADD COLUMN text Nullable(String), ADD COLUMN map Map(String, Array(UInt8)),"
+            " ADD COLUMN kind LowCardinality(String) DEFAULT 'a', ADD COLUMN twice UInt64 ALIAS id * 2,"
+            " ADD COLUMN kept UInt64 MATERIALIZED id * 3",
+            alter_sync=2,
+        )
+    first = twin.shard.servers[0]
+    for number, text in ((1, "NULL"), (2, "'x'")):
+        values = f"('2024-01-01', {number}, {text}, {{'a': [1, 2]}})"
+        first.execute(f"INSERT INTO {twin.name} (day, id, text, map) VALUES {values}")
+    twin.shard.execute(f"SYSTEM SYNC REPLICA {twin.name}")
+    for state in ("cold", "hot"):
+        answer = twin.call(state, checksums=True)
+        assert answer["counts"]["moved"] == 1, answer
+    assert twin.ids(twin.name) == [[1, 2]] * 2
+
+
+def test_rows_that_a_disk_has_lost_are_found_on_request(twin: Twin) -> None:
+    """Hashes are those that were written with the part; what reads it finds out, and fetches it."""
+    twin.insert(*range(100))
+    second = twin.shard.servers[1]
+    (data,) = second.part_folder(twin.name, second.parts(twin.name)[0]).glob("data.bin")
+    good = data.read_bytes()
+    data.write_bytes(good[:-4] + bytes(byte ^ 255 for byte in good[-4:]))
+    answer = twin.call("cold", checksums=True)
+    assert answer["counts"]["deferred"] == 1, answer
+    assert twin.ids(twin.cold) == [[], []]
+    wait_for(lambda: second.parts(twin.name) != [])
+    assert twin.ids(twin.name) == [[*range(100)]] * 2
+    assert [each["gate"] for each in twin.call("cold")["deferred"]] == ["twin_at_rest"]
+
+
+def test_mutation_right_after_the_attach_is_moved_with_its_effect(twin: Twin) -> None:
+    twin.insert(1, 2)
+    twin.insert(3)
+
+    def mutate() -> None:
+        twin.shard.servers[0].execute(
+            f"ALTER TABLE {twin.name} DELETE WHERE id = 2 SETTINGS mutations_sync = 2"
+        )
+
+    report = twin.run_and_act("cold", mutate)
+    assert report.moved.keys() == {DAY}, report
+    assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[], []], [[1, 3], [1, 3]])
+
+
+def test_alter_right_after_the_attach_loses_nothing_and_is_told_by_the_next_run(twin: Twin) -> None:
+    twin.insert(1)
+
+    def alter(table: str) -> None:
+        sql = f"ALTER TABLE {table} ADD COLUMN more UInt8 DEFAULT 7"
+        twin.shard.servers[0].execute(sql, alter_sync=2)
+
+    twin.run_and_act("cold", lambda: alter(twin.name))
+    assert all(1 in rows for rows in both(twin))
+    twin.insert(2, day=NEXT)
+    answer = twin.call("cold", DAY, NEXT)
+    assert {each["gate"] for each in answer["deferred"]} == {"twin_alike"}, answer
+    alter(twin.cold)
+    answer = twin.call("cold", DAY, NEXT)
+    assert not answer["deferred"], answer
+    assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[], []], [[1, 2], [1, 2]])
+
+
+def test_two_shard_paths_go_side_by_side(twin: Twin, modern: ModernShard, hot: Ensemble, base: str) -> None:
+    other = Twin(modern, hot, base)
+    for number, each in enumerate((twin, other)):
+        each.insert(number)
+        each.insert(number + 10)
+    for state in ("cold", "hot"):
+        rows = [{"shard_path": each.path, "partition": DAY} for each in (twin, other)]
+        answer = twin.call(state, partitions=rows, workers=2, checksums=True)
+        assert [each["shard_path"] for each in answer["moved"]] == sorted([twin.path, other.path]), answer
+        for number, each in enumerate((twin, other)):
+            there, not_there = (each.cold, each.name) if state == "cold" else (each.name, each.cold)
+            assert (each.ids(there), each.ids(not_there)) == ([[number, number + 10]] * 2, [[], []])
 
 
 def test_late_insert_right_after_the_attach_stays(twin: Twin) -> None:

@@ -9,9 +9,12 @@ What it says to do is done, and then it is sound.
 
 from __future__ import annotations
 
+import html
+import json
 import uuid
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -34,7 +37,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.serve
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import AuditTwins
-from support.ansible.calls import Call, run_modules
+from support.ansible.calls import Call, run_modules, run_playbook
+from support.ansible.role_runs import summary
+from support.exposition import parsed
+from support.html_page import check_page
 from support.memory.memory import MemoryEnsemble
 from support.servers.kazoo_client import connected
 from support.servers.modern.server import ModernShard
@@ -394,3 +400,25 @@ def test_server_that_does_not_answer_leaves_the_table_unjudged(ground: Ground) -
     endpoints = {**ground.endpoints, "r2": "127.0.0.1:1"}
     answer = ground.audit(clickhouse={"endpoints": endpoints})
     assert (ground.kinds(answer), answer["complete"]) == ({"r2": "not_judged"}, False)
+
+
+def test_playbook_tells_people_and_monitoring(ground: Ground, tmp_path: Path) -> None:
+    ground.give_twin()
+    equal(ground)
+    files = {name: tmp_path / f"audit.{name}" for name in ("json", "metrics", "page")}
+    given = {**ground.options, "root": ground.base, **{name: str(path) for name, path in files.items()}}
+    variables = {f"partmove_audit_{name}": value for name, value in given.items()}
+    extra, playbook = tmp_path / "vars.json", tmp_path / "site.yml"
+    extra.write_text(json.dumps({"separation": "auxiliary", **variables}))
+    playbook.write_text(json.dumps([{"ansible.builtin.import_playbook": "olap.partmove.audit"}]))
+    run = run_playbook(playbook, "-e", f"@{extra}")
+    assert run.status == 2, run.output
+    place = f"{ground.path} {DAY}"
+    assert summary(run)[0] == f"Rows that readers of both tables may see twice are in 1 partitions: {place}"
+    result = json.loads(files["json"].read_text())
+    assert ground.kinds(result) == {DAY: "equal"}
+    metrics = files["metrics"].read_text()
+    assert parsed(metrics)["partmove_twin_audit_seen_twice"] == {(): 1}
+    page = files["page"].read_text()
+    check_page(page)
+    assert result["findings"][0]["statements"][0] in html.unescape(page)

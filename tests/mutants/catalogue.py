@@ -35,6 +35,7 @@ from mutants import (
     tree,
     twin,
     twin_audit,
+    twin_whole,
 )
 from mutants.mutant import Mutant
 
@@ -55,6 +56,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *state.MUTANTS,
     *twin.MUTANTS,
     *twin_audit.MUTANTS,
+    *twin_whole.MUTANTS,
     *shard_fence.MUTANTS,
     *shard_facts.MUTANTS,
     *gates_shard.MUTANTS,

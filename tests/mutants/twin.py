@@ -64,14 +64,14 @@ MUTANTS = (
     Mutant(
         "parts are dropped whose clones are lost",
         _STATE,
-        "    problem = _lost_clone(record, waiting, destination) or _merged_clone",
-        "    problem = _merged_clone",
+        "    problem = release if isinstance(release, str) else _lost_clone(record, waits, destination)\n",
+        "    problem = release if isinstance(release, str) else ''\n",
         ("twin/test_state.py::test_with_clones_that_were_seen",),
     ),
     Mutant(
         "an undo drops all that equals a clone",
         _STATE,
-        "            allowed[part.content] -= 1\n",
+        "            allowed -= clones\n",
         "",
         ("twin/test_state.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
     ),
@@ -101,8 +101,8 @@ MUTANTS = (
     Mutant(
         "a late insert is dropped with the rest",
         _REMOVAL,
-        "    for name in names:\n",
-        "    late = partition.look()[0].on(side)\n"
+        "not in names]\n    for name in names:\n",
+        "not in names]\n    late = partition.look()[0].on(side)\n"
         "    for name in [*names, *(part.name for part in late if part.name not in record.parts)]:\n",
         ("twin/test_motion_interleavings.py::test_an_act_at_any_step_loses_nothing",),
     ),
@@ -113,6 +113,34 @@ MUTANTS = (
         "    if record.parts:\n        return {name: name for name in record.parts}\n"
         "    clones: dict[Content, list[str]] = {}\n",
         ("twin/test_motion_interleavings.py::test_an_act_at_any_step_loses_nothing",),
+    ),
+    Mutant(
+        "an undo that was begun is forgotten",
+        _REMOVAL,
+        "        kept = partition.replace(kept, kept.record._replace(undoing=undo.drop))\n",
+        "        kept = kept._replace(record=kept.record._replace(undoing=undo.drop))\n",
+        (f"{_INTERLEAVINGS}::test_an_insert_of_the_same_rows_is_no_clone_where_an_undo_of_it_was_killed",),
+    ),
+    Mutant(
+        "clones are known in a merge that has not all of their rows",
+        "twin/lineage.py",
+        " or sum(content.rows for _name, content in by_block.values()) != rows",
+        "",
+        ("twin/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
+    ),
+    Mutant(
+        "clones are known in a merge that has other blocks besides",
+        "twin/lineage.py",
+        "    if len(by_block) != blocks or",
+        "    if not by_block or",
+        ("twin/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
+    ),
+    Mutant(
+        "a merge of clones is undone with those of parts that are gone",
+        _STATE,
+        "    if not parts.isdisjoint(gone):\n",
+        "    if not parts:\n",
+        ("twin/test_state.py::test_a_merge_of_clones_is_undone_only_where_the_source_has_all_of_them",),
     ),
     Mutant(
         "merges are stopped before the record says so",

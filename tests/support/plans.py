@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Plans that tests write: their rows, and which cluster they are of."""
+"""Plans that tests write: their rows, which cluster they are of, and a program in place of Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from kazoo.client import KazooClient
 
@@ -17,6 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origi
     OriginOf,
     OriginZnode,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
 
 HITS_1 = PlanRow(
     "/ch/hits/01",
@@ -49,3 +51,29 @@ def origin_in(hot: KazooClient) -> OriginOf:
         return [OriginZnode(path, stat.czxid, stat.ctime) for path, stat in stats]
 
     return origin
+
+
+_AS_SPARK = """#!/bin/sh
+while [ "$1" != --plan ]; do shift; done
+cp {planned} "$2"
+echo "partition_classify: wrote {count} rows to $2" >&2
+echo "{{\\"plan\\": \\"$2\\", \\"changed\\": true}}"
+"""
+
+
+def as_spark_submit(folder: Path, hot: KazooClient, wanted: Mapping[tuple[str, str], State]) -> Path:
+    """Make a program in place of spark-submit, for the role: it writes a plan with these partitions.
+
+    To start Spark takes ten seconds. What it decides does not depend on who has it started.
+    """
+    rows = [
+        PlanRow(path, partition, state, "made up", 1_575_158_400_000, 2, 2, 192)
+        for (path, partition), state in sorted(wanted.items())
+    ]
+    digest, later = "0" * 64, 4_102_444_800_000
+    planned, program = folder / "planned.jsonl", folder / "spark-submit"
+    origin = origin_in(hot)
+    write_plan(planned, rows, policy_digest=digest, source="zookeeper", origin=origin, as_of=later)
+    program.write_text(_AS_SPARK.format(planned=planned, count=len(rows)))
+    program.chmod(0o755)
+    return program

@@ -15,7 +15,8 @@ from .client import ClickHouseClient
 
 # Most of them answer at once; those that do not are waited for side by side.
 _AT_ONCE = 16
-# Other columns of the table would each cost a look into ZooKeeper.
+# Other columns of the table would each cost a look into ZooKeeper. Tables of all ensembles are asked for: the
+# census may be that of an auxiliary one.
 _REPLICAS = "SELECT zookeeper_path, replica_name FROM system.replicas"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
+from .._partmove.twin.pair import TABLE
 from .._partmove.twin.servers import (
     Content,
     PartsOf,
@@ -29,8 +30,6 @@ from .table_definition import definition_of, ensemble_in
 from .twin_sql import both_tables, one_table, sql_name, texts
 from .twin_unrest import read_unrest
 
-TABLE = "{table}"
-"""What stands for the name of the hot table in the name of its twin."""
 DEFAULT_TWIN = f"{TABLE}_cold"
 
 _NOT_THERE = frozenset({232, 384})
@@ -116,22 +115,24 @@ class HttpTwinServers:
         names = both_tables(tables)
         rows = self._client_of(tables).rows(
             "SELECT table, partition_id, name, toString(rows), hash_of_all_files, hash_of_uncompressed_files,"
-            " toString(bytes_on_disk), disk_name, toString(toUnixTimestamp(modification_time))"
-            f" FROM system.parts WHERE active AND {names} AND partition_id IN {texts(partition_ids)}"
+            " toString(bytes_on_disk), disk_name, toString(toUnixTimestamp(modification_time)),"
+            " toString(active)"
+            f" FROM system.parts WHERE {names} AND partition_id IN {texts(partition_ids)}"
         )
-        found: dict[tuple[str, str], list[TwinPart]] = defaultdict(list)
-        for table, partition_id, name, count, files, data, size, disk, modified in rows:
-            if not files or not data:
+        found: dict[tuple[str, str, bool], list[TwinPart]] = defaultdict(list)
+        for table, partition_id, name, count, files, data, size, disk, modified, active in rows:
+            is_active = bool(int(active))
+            if is_active and not (files and data):
                 raise PartMoveError(
                     f"{tables.server} does not tell the hashes of part {name} of {table}",
                     remedy="See whether the part is broken, and run again",
                 )
             content = Content(int(count), files.lower(), data.lower())
             part = TwinPart(name, content, int(size), disk, float(modified))
-            found[table, partition_id].append(part)
-        hot, cold = tables.hot.name, tables.cold.name
+            found[table, partition_id, is_active].append(part)
+        kinds = [(side, active) for active in (True, False) for side in (tables.hot.name, tables.cold.name)]
         return {
-            each: PartsOf(tuple(sorted(found[hot, each])), tuple(sorted(found[cold, each])))
+            each: PartsOf(*(tuple(sorted(found[name, each, active])) for name, active in kinds))
             for each in partition_ids
         }
 
@@ -145,6 +146,21 @@ class HttpTwinServers:
     def unrest(self, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
         """As TwinServers says."""
         return read_unrest(self._client_of(tables), tables, partition_ids)
+
+    def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
+        """As TwinServers says; rows that a policy or a mask hides are not in it."""
+        table, client = tables.on(side), self._client_of(tables)
+        columns = client.rows(
+            f"SELECT name FROM system.columns WHERE {one_table(table)}"
+            " AND default_kind NOT IN ('ALIAS', 'EPHEMERAL') ORDER BY position"
+        )
+        # A hash of values would be NULL where one of them is.
+        row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
+        ((count, total),) = client.rows(
+            f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {sql_name(table)}"
+            f" WHERE _part IN {texts(parts)}"
+        )
+        return f"{count} rows {total}"
 
     def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
         """As TwinServers says; any error but those of which it is known tells nothing of what was done."""

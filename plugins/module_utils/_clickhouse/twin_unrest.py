@@ -6,16 +6,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
 from .._partmove.errors import FormatError
 from .._partmove.formats.names import FORMAT_VERSIONS, PATCH_PREFIX, partition_id_of
 from .._partmove.text import shortened
 from .._partmove.twin.servers import TwinTables, Unrest
-from .client import ClickHouseClient
+from .client import ClickHouseClient, literal
 from .twin_sql import both_tables, sql_name, texts
+
+_NOT_WRITABLE = {
+    "is_read_only": "read only",
+    "is_write_once": "one that is written to once",
+    "is_broken": "broken",
+}
+"""Columns of system.disks, and what they say."""
+_COPY = "always_use_copy_instead_of_hardlinks"
 
 
 def read_unrest(client: ClickHouseClient, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
@@ -37,12 +46,58 @@ def read_unrest(client: ClickHouseClient, tables: TwinTables, partition_ids: Seq
         f"SELECT table, type, new_part_name FROM system.replication_queue WHERE {names}"
     ):
         _add_queued(f"the queue of {table} has {kind} {part}", part, partition_ids, of_table, of_partition)
+    known = _known_columns(client)
+    for table, part, disk in _moves(client, names) if "moves" in known else ():
+        _add_queued(
+            f"{part} of {table} moves to the disk {disk}", part, partition_ids, of_table, of_partition
+        )
     disks = client.rows("SELECT name, toString(free_space) FROM system.disks")
     ((now,),) = client.rows("SELECT toString(toUnixTimestamp(now()))")
     free = {disk: int(size) for disk, size in disks}
     return Unrest(
-        sorted(of_table), {each: sorted(of_partition[each]) for each in partition_ids}, free, float(now)
+        sorted(of_table),
+        {each: sorted(of_partition[each]) for each in partition_ids},
+        free,
+        float(now),
+        {**_not_writable(client, known.get("disks", frozenset())), **_copying(client, tables)},
     )
+
+
+def _known_columns(client: ClickHouseClient) -> dict[str, set[str]]:
+    """Those of the system tables that not every version has, or not with all of them, by table."""
+    known: dict[str, set[str]] = defaultdict(set)
+    for table, column in client.rows(
+        "SELECT table, name FROM system.columns WHERE database = 'system' AND table IN ('disks', 'moves')"
+    ):
+        known[table].add(column)
+    return known
+
+
+def _moves(client: ClickHouseClient, names: str) -> list[list[str]]:
+    """Parts that go from disk to disk: table, name of the part, and disk."""
+    return client.rows(f"SELECT table, part_name, target_disk_name FROM system.moves WHERE {names}")
+
+
+def _not_writable(client: ClickHouseClient, columns: Collection[str]) -> dict[str, str]:
+    """Disk → why nothing is linked on it."""
+    signs = [each for each in _NOT_WRITABLE if each in columns]
+    shown = ", ".join(["name", *(f"toString({each})" for each in signs)])
+    found = {}
+    for disk, *values in client.rows(f"SELECT {shown} FROM system.disks"):
+        for sign, value in zip(signs, values):
+            if value not in ("0", "false"):
+                found[disk] = f"the disk {disk!r} is {_NOT_WRITABLE[sign]}"
+    return found
+
+
+def _copying(client: ClickHouseClient, tables: TwinTables) -> dict[str, str]:
+    """Why an ATTACH would copy whatever the disk, where it would."""
+    rows = client.rows(f"SELECT value FROM system.merge_tree_settings WHERE name = {literal(_COPY)}")
+    of_server = any(value not in ("0", "false") for (value,) in rows)
+    of_table = re.search(rf"\b{_COPY} = (\w+)", tables.hot.definition)
+    if (of_table[1] in ("0", "false")) if of_table else not of_server:
+        return {}
+    return {"": f"the setting {_COPY} is on for {tables.hot}"}
 
 
 def _changing(client: ClickHouseClient, names: str) -> list[str]:

@@ -41,18 +41,7 @@ class CreateTwins:
 
     def result(self) -> dict[str, Any]:
         """What was created so far, and what was there."""
-        twins = [
-            {
-                "shard_path": shard_path,
-                "replica": steps.replica,
-                "server": steps.server.client.label,
-                "table": str(steps.server.hot),
-                "twin": steps.server.name,
-                "created": bool(steps.statement),
-                "statement": steps.statement,
-            }
-            for shard_path, steps in self._done
-        ]
+        twins = [told_twin(shard_path, steps) for shard_path, steps in self._done]
         statements = "".join(f"{each['statement']}\n" for each in twins if each["created"])
         return {
             "changed": bool(statements),
@@ -82,3 +71,16 @@ class CreateTwins:
 def _with_cold_partitions(plan: Plan) -> list[str]:
     """The shard paths of which the plan wants a partition cold."""
     return [shard_path for shard_path, counts in plan.counts.items() if counts[State.COLD]]
+
+
+def told_twin(shard_path: str, steps: TwinSteps) -> dict[str, Any]:
+    """A twin that was created or was there, as results of modules have it."""
+    return {
+        "shard_path": shard_path,
+        "replica": steps.replica,
+        "server": steps.server.client.label,
+        "table": str(steps.server.hot),
+        "twin": steps.server.name,
+        "created": bool(steps.statement),
+        "statement": steps.statement,
+    }

@@ -17,7 +17,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .._partmove.errors import PartMoveError
-from .._partmove.journal.events import Event, encoded_lines
+from .._partmove.journal.events import Event
+from .._partmove.journal.lines import (
+    encoded_lines,
+)
 from .._partmove.text import format_time
 from .._partmove.tree.ports import Clock, Journal, ZnodeStore
 

@@ -49,7 +49,7 @@ class MovePartitions:
         self._state = State.named(params["state"])
         self._destination = Side.COLD if self._state is State.COLD else Side.HOT
         min_age = float(parse_duration(params["min_age"], "min_age"))
-        self._options = TwinOptions(min_age, params["stop_merges"])
+        self._options = TwinOptions(min_age, params["stop_merges"], params["checksums"])
         self._pace = PaceOptions.of(params)
         self._workers = params["workers"]
         self._work = _Work(params, self._state)

@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from support.ansible.calls import Call, PlaybookRun, run_playbook
 from support.ansible.modules import Pair
 from support.exposition import parsed
+from support.plans import as_spark_submit
 from support.servers.clickhouse import ClickHouseCluster, ClusterMaker, ServerOptions, ZooKeeperSource
-from support.servers.jvm import SMALL_SPARK_CONF
 from support.servers.replicated import WITHOUT_MERGES, ReplicatedTable, wait_for
 from support.servers.zookeeper import Ensemble
 
@@ -210,7 +210,9 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
 
 @pytest.fixture
 def variables(guard: Guard) -> dict[str, Any]:
-    """What guard_separate needs besides: the newest partition is to stay hot."""
+    """What guard_separate needs besides: the newest partition is to stay hot, as Spark would decide."""
+    states = {FIRST: State.HOT, SECOND: State.COLD, THIRD: State.COLD}
+    wanted = {(guard.table.path, partition): state for partition, state in states.items()}
     of_role = {
         "partition_classify": {
             "hot": guard.pair.options["hot"],
@@ -220,9 +222,7 @@ def variables(guard: Guard) -> dict[str, Any]:
             "as_of": "2100-01-01T00:00:00Z",
             "future": True,
             "plan_dest": str(guard.pair.folder / "plan.jsonl"),
-            "spark_submit": str(Path(sys.executable).with_name("spark-submit")),
-            "spark_master": "local[1]",
-            "spark_conf": SMALL_SPARK_CONF,
+            "spark_submit": str(as_spark_submit(guard.pair.folder, guard.pair.hot, wanted)),
             "python": sys.executable,
         },
         "part_move": {**guard.pair.options, "clickhouse": guard.clickhouse, "min_age": "0"},

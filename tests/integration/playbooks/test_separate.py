@@ -15,24 +15,15 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
 from support.ansible.calls import OTHER_CORE, PlaybookRun, run_playbook, write_playbook
 from support.ansible.modules import Pair
 from support.memory.tables import Table, build_table, days
-from support.plans import origin_in
+from support.plans import as_spark_submit
 from support.servers.jvm import SMALL_SPARK_CONF
 
 TASKS = Path(__file__).resolve().parents[3] / "playbooks" / "tasks" / "separate.yml"
 FIRST, SECOND, THIRD = days(3)
 PASSWORD = "Tr0ub4dor-and-3"
-# Gives the plan that is there, as the job ends.
-STAND_IN = """#!/bin/sh
-while [ "$1" != --plan ]; do shift; done
-cp {planned} "$2"
-echo "partition_classify: wrote the plan to $2" >&2
-echo "{{\\"plan\\": \\"$2\\", \\"changed\\": true}}"
-"""
 
 
 @pytest.fixture
@@ -90,9 +81,18 @@ def tables(pair: Pair, table: Table) -> tuple[Table, Table]:
     return table, build_table(pair.hot, f"{pair.base}/visits")
 
 
+def decided(pair: Pair, tables: tuple[Table, Table]) -> str:
+    """Make a program that gives the plan which Spark makes for these variables."""
+    states = {FIRST: State.COLD, SECOND: State.COLD, THIRD: State.HOT}
+    wanted = {(table.path, partition): state for table in tables for partition, state in states.items()}
+    return str(as_spark_submit(pair.folder, pair.hot, wanted))
+
+
 def test_check_mode_leaves_nothing(
     pair: Pair, tables: tuple[Table, Table], variables: dict[str, Any]
 ) -> None:
+    """What Spark itself leaves in check mode is seen in the test of the role."""
+    variables["partition_classify_spark_submit"] = decided(pair, tables)
     before = pair.trees()
     checked = run_separate(pair, variables, "--check", "--diff")
     assert checked.status == 0, checked.output
@@ -142,23 +142,6 @@ def test_arguments_of_the_move_are_refused_before_anything_is_classified(
     assert not Path(variables["partition_classify_plan_dest"]).exists()
 
 
-def stand_in(pair: Pair, tables: tuple[Table, Table]) -> Path:
-    """Make a program that writes what Spark decides of the tables."""
-    rows = [
-        PlanRow(path, partition, state, "made up", 1_575_158_400_000, 2, 2, 192)
-        for path in sorted(each.path for each in tables)
-        for partition, state in ((FIRST, State.COLD), (SECOND, State.COLD), (THIRD, State.HOT))
-    ]
-    planned, program = pair.folder / "planned.jsonl", pair.folder / "spark-submit"
-    origin = origin_in(pair.hot)
-    write_plan(
-        planned, rows, policy_digest="0" * 64, source="zookeeper", origin=origin, as_of=4_102_444_800_000
-    )
-    program.write_text(STAND_IN.format(planned=planned))
-    program.chmod(0o755)
-    return program
-
-
 def test_separate_and_tell_what_failed(
     pair: Pair, tables: tuple[Table, Table], variables: dict[str, Any]
 ) -> None:
@@ -168,7 +151,7 @@ def test_separate_and_tell_what_failed(
     does not depend on the ansible-core: another than that of the tests has a program with the same plan.
     """
     if OTHER_CORE:
-        variables["partition_classify_spark_submit"] = str(stand_in(pair, tables))
+        variables["partition_classify_spark_submit"] = decided(pair, tables)
     inventory = pair.folder / "inventory.json"
     inventory.write_text(json.dumps({"clickhouse": {"hosts": {"ch1": silent_server(pair)}}}))
     done = run_separate(pair, {**variables, "separate_renew": True}, "-i", str(inventory))

@@ -53,7 +53,7 @@ def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookR
         [*command, "--connection", "local", *options, str(playbook)],
         env={
             **os.environ,
-            # There is no variable for what it sets.
+            # There is no variable for all that it sets.
             "ANSIBLE_CONFIG": str(quick_playbook.CONFIG),
             "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
             "ANSIBLE_HOME": str(home),
@@ -89,7 +89,7 @@ def write_playbook(folder: Path, tasks: Sequence[Mapping[str, Any]]) -> Path:
 def call_modules(folder: Path, *calls: Call, **environment: str) -> tuple[list[dict[str, Any]], str]:
     """Call modules one after the other, with --diff, whether or not they fail; return results and output.
 
-    Each is packed, sent and started as on any host.
+    Each is packed, sent in a file and started as on any host.
     """
     tasks: list[Mapping[str, Any]] = [
         {
@@ -109,8 +109,8 @@ def call_modules(folder: Path, *calls: Call, **environment: str) -> tuple[list[d
         "ansible.builtin.copy": {"content": f"{{{{ [{names}] | to_json }}}}", "dest": str(results)},
         "no_log": True,
     }
-    environment = {"ANSIBLE_PYTHON_INTERPRETER": sys.executable, **environment}
-    run = run_playbook(write_playbook(folder, [*tasks, keep]), **environment)
+    plain = {"ANSIBLE_PYTHON_INTERPRETER": sys.executable, "ANSIBLE_PIPELINING": "false"}
+    run = run_playbook(write_playbook(folder, [*tasks, keep]), **{**plain, **environment})
     assert run.status == 0, run.output
     found: list[dict[str, Any]] = json.loads(results.read_text())
     return found, run.output

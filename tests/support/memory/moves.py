@@ -15,9 +15,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
     AskServers,
     AssumeActive,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.lines import (
     RECORDS,
-    Event,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
@@ -61,6 +62,8 @@ class ModelTable:
     blocks: dict[Content, int] = field(default_factory=dict)
     """What an ATTACH has cloned, and the number that it got."""
     last_block: int = 0
+    past: dict[tuple[int, int, int], Rows] = field(default_factory=dict)
+    """Parts that were merged or dropped, as long as they are shown."""
     late_on_r2: set[tuple[int, int, int]] = field(default_factory=set)
     """Parts that the second replica has still to fetch."""
 
@@ -81,7 +84,7 @@ class ModelTable:
         key = next((key for key in self.parts if name_of(key) == name), None)
         if key is None:
             return False
-        del self.parts[key]
+        self.past[key] = self.parts.pop(key)
         self.blocks = {each: block for each, block in self.blocks.items() if not key[0] <= block <= key[1]}
         return True
 
@@ -92,12 +95,18 @@ class ModelTable:
         keys = sorted(self.parts)
         rows = tuple(row for key in keys for row in self.parts[key])
         level = max(level for _first, _last, level in keys) + 1
+        self.past.update(self.parts)
         self.parts = {(keys[0][0], max(last for _first, last, _level in keys), level): rows}
 
     def shown(self, *, behind: bool = False) -> tuple[TwinPart, ...]:
         """What system.parts has of it; ``behind`` without what is still to be fetched."""
         keys = [key for key in self.parts if not (behind and key in self.late_on_r2)]
         return tuple(TwinPart(name_of(key), content_of(self.parts[key]), 100, "default") for key in keys)
+
+    @property
+    def shown_past(self) -> tuple[TwinPart, ...]:
+        """What system.parts has of it besides."""
+        return tuple(TwinPart(name_of(key), content_of(rows)) for key, rows in sorted(self.past.items()))
 
     @property
     def rows(self) -> Counter[str]:
@@ -160,6 +169,8 @@ class ModelServers:
         """What is different about the tables that servers tell of."""
         self.unrests: Mapping[str, Unrest] = {}
         """What goes on on a replica."""
+        self.rotten: set[tuple[str, Side]] = set()
+        """Replicas and tables that read other rows than their hashes say."""
         self.modified = 0.0
         self.now = 1_000_000.0
         self.statements: list[str] = []
@@ -180,8 +191,9 @@ class ModelServers:
             )
             for side in Side
         )
+        past = (self.twins.tables[side].shown_past for side in Side)
         nothing = PartsOf((), ())
-        return {each: PartsOf(hot, cold) if each == DAY else nothing for each in partition_ids}
+        return {each: PartsOf(hot, cold, *past) if each == DAY else nothing for each in partition_ids}
 
     def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
         """As TwinServers says."""
@@ -193,6 +205,13 @@ class ModelServers:
         self._step("unrest")
         quiet = Unrest((), {}, {"default": 1_000}, self.now)
         return self.unrests.get(tables.replica.name, quiet)
+
+    def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
+        """As TwinServers says."""
+        self._step(f"checksum {side.value} of {tables.replica.name}")
+        table = self.twins.tables[side].parts
+        rows = sorted(row for key, part in table.items() if name_of(key) in parts for row in part)
+        return f"{rows}{' rotten' if (tables.replica.name, side) in self.rotten else ''}"
 
     def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
         """As TwinServers says."""
@@ -265,22 +284,22 @@ class TwinBench:
         destination: Side,
         script: Script | None = None,
         *,
-        min_age: float = 0.0,
-        stop_merges: bool = False,
         pace: Pace | None = None,
         dry: bool = False,
         partitions: Iterable[str] = (DAY,),
         report: TwinReport | None = None,
+        **options: Any,
     ) -> TwinReport:
         """One run, in a session of its own, which ends with it."""
         report = report or TwinReport(PATH)
+        given = TwinOptions()._replace(**options)
         self.servers.script = script or Script()
         session = self.hot.open()
         store: ZnodeStore = WatchedStore(session, self.servers.script, _NoWatch())  # type: ignore[arg-type]
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
         world = TwinWorld(store, self.clock, self.journal, leases, self.servers, pace or Unhurried(), dry)
         try:
-            TwinRun(world, destination, TwinOptions(min_age, stop_merges), report).carry_out(list(partitions))
+            TwinRun(world, destination, given, report).carry_out(list(partitions))
         finally:
             session.expire()
         return report

@@ -64,6 +64,7 @@ class GateName(str, Enum):
     TWIN_EVEN = "twin_even"
     TWIN_APART = "twin_apart"
     PARTS_DISTINCT = "parts_distinct"
+    LINKS_MADE = "links_made"
     ROOM_FOR_CLONES = "room_for_clones"
     CLONES_EQUAL = "clones_equal"
     TWIN_KNOWN = "twin_known"

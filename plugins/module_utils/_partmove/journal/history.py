@@ -17,7 +17,11 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..errors import FormatError
-from .events import Event, JournalLine, read_lines
+from .events import Event
+from .lines import (
+    JournalLine,
+    read_lines,
+)
 
 _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,3})?)?)(?:Z|\+00:00)?)?",

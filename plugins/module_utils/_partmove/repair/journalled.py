@@ -10,7 +10,10 @@ from base64 import b64decode
 from collections.abc import Iterable
 
 from ..formats.layout import ShardLayout
-from ..journal.events import Event, read_lines
+from ..journal.events import Event
+from ..journal.lines import (
+    read_lines,
+)
 from .backup import SavedZnode
 
 

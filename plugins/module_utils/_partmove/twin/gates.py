@@ -72,11 +72,11 @@ def not_ready(tables: TwinTables, replicas: int) -> str:
 
 def misplaced(shard_path: str, tables: TwinTables, first: TwinTables) -> str:
     """Which of the two tables of a replica is not where it must be, ``first`` being those of another one."""
-    hot, cold = tables.hot, tables.cold
-    if hot.ensemble != DEFAULT_ENSEMBLE or hot.path != shard_path:
-        return f"{hot} is at {hot.place}, and not at {shard_path} of the default ensemble"
-    if cold.ensemble == DEFAULT_ENSEMBLE:
-        return f"{cold} is in the default ensemble, and not in an auxiliary one"
+    cold, home, away = tables.cold, tables.on(tables.home), tables.on(tables.home.other)
+    if home.ensemble != DEFAULT_ENSEMBLE or home.path != shard_path:
+        return f"{home} is at {home.place}, and not at {shard_path} of the default ensemble"
+    if away.ensemble == DEFAULT_ENSEMBLE:
+        return f"{away} is in the default ensemble, and not in an auxiliary one"
     if cold.place != first.cold.place:
         return f"{cold} is at {cold.place}, and at {first.cold.place} on {first.server}"
     return ""
@@ -146,7 +146,7 @@ def refuse_start(seen: Seen, destination: Side, min_age: float) -> Refusal | Non
     refusal = refuse_unrest(seen) or _refuse_contents(source, held)
     if refusal is None and destination is Side.COLD:
         refusal = _refuse_young(seen, min_age)
-    return refusal or _refuse_room(seen, destination)
+    return refusal or _refuse_no_links(seen, destination) or _refuse_room(seen, destination)
 
 
 def _refuse_contents(source: Parts, held: Parts) -> Refusal | None:
@@ -181,6 +181,20 @@ def _refuse_young(seen: Seen, min_age: float) -> Refusal | None:
                 GateName.OLD_ENOUGH,
                 f"its newest part is {age:.0f} s old on {tables.server}, min_age is {min_age:.0f} s",
                 "Run again later, or lower min_age",
+            )
+    return None
+
+
+def _refuse_no_links(seen: Seen, destination: Side) -> Refusal | None:
+    for tables, there, unrest in zip(seen.tables, seen.parts, seen.unrest):
+        disks = ["", *sorted(_largest(there.on(destination.other)))]
+        why = next((unrest.no_links[disk] for disk in disks if disk in unrest.no_links), "")
+        if why:
+            return Refusal(
+                GateName.LINKS_MADE,
+                f"{tables.server}: {why}, so that an ATTACH would fail or copy all data",
+                "Move the partition to a disk that can be written to (ALTER TABLE … MOVE PARTITION), reset"
+                " the setting, and run again",
             )
     return None
 

@@ -16,9 +16,12 @@ point leaves one of these states, and the next run goes on from there::
                         what is new equals the record        → the clones are recorded: attached
                         anything else                        → what came is dropped by name, the record is
                                                                removed: at_source, a few times
+    undoing         some of what came may be dropped already → the rest is dropped, the record is removed:
+                                                               at_source
     attached        every replica had every clone            → DROP PART of each recorded part, by its name
     dropped_partly  some of these are gone                   → the same
-    merged          a recorded part was merged in the source → its clone is dropped by name, and it leaves the
+    merged          a recorded part was merged in the source → its clone, or what that was merged into with
+                                                               others, is dropped by name, and these leave the
                                                                record: attached, dropped or at_source
     dropped         all of these are gone on every replica   → the record is removed: at_destination, or
                                                                at_source with an insert that came late
@@ -47,10 +50,10 @@ from .merges import go_on_merging, go_on_merging_at_the_end, remove_record, stop
 from .partition import Partition, Shard, answered
 from .record import MOST_BYTES, KeptRecord, TwinRecord, contents
 from .refusals import Refused, keeps_changing, nowhere, too_large
-from .removal import drop_recorded, release, undo_attach
+from .removal import drop_recorded, go_on_undoing, release, undo_attach
 from .report import MovedTwin, TwinReport
 from .servers import PartsOf, Side, Unrest
-from .state import TwinState, clones_of, is_stale, with_record, without_record
+from .state import TwinState, clones_of, is_stale, new_in, unlike_rows, with_record, without_record
 
 ROUNDS = 3
 """How often a partition that changed meanwhile is recorded and attached again."""
@@ -125,12 +128,14 @@ class Motion:
         found = with_record(kept.record, there, self._id)
         if found.state is TwinState.UNKNOWN:
             raise partition.not_known(found.problem)
-        if found.state is TwinState.RECORDED and is_stale(kept.record, there):
+        if found.state is TwinState.UNDOING:
+            go_on_undoing(partition, kept, there)
+        elif found.state is TwinState.RECORDED and is_stale(kept.record, there):
             remove_record(partition, kept)
         elif found.state is TwinState.RECORDED:
             self._attach(kept)
         elif found.state is TwinState.MERGED:
-            release(partition, kept, there, found.parts)
+            release(partition, kept, there, found)
         elif found.state is TwinState.DROPPED:
             return self._forget(kept, there)
         else:
@@ -204,10 +209,15 @@ class Motion:
         """Clone, compare on every replica, and record the clones; undo what is not as it must be."""
         partition, record = self._partition, kept.record
         partition.tell(Event.ATTACHING, state=record.destination.value.upper(), parts=sorted(record.parts))
+        # Before the rows are there twice, as reading them all may take long.
+        sums = partition.checksums(record.destination.other, sorted(record.parts))
         began = self._shard.clock.now()
         problem = partition.attach(record.destination)
         there = partition.look()[0]
-        clones = clones_of(record, there)
+        clones = clones_of(record, there, self._id)
+        if not isinstance(clones, str):
+            sums += partition.checksums(record.destination, [part.name for part in new_in(record, there)])
+            clones = unlike_rows(sums) or clones
         if not isinstance(clones, str):
             self._attached_at = began
             partition.replace(kept, record._replace(clones=clones))

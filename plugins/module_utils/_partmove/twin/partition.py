@@ -35,6 +35,8 @@ class TwinOptions(NamedTuple):
     """Seconds that the newest part has to be old, for the way to the twin."""
     stop_merges: bool = False
     """Whether merges of both tables are stopped while a partition is in both of them."""
+    checksums: bool = False
+    """Whether rows are read and compared, besides the hashes of their files."""
 
 
 class Shard(NamedTuple):
@@ -89,6 +91,14 @@ class Partition:
         self._about_to_act()
         with answered():
             return self.shard.servers.drop(self.shard.tables[0], side, part)
+
+    def checksums(self, side: Side, parts: Sequence[str]) -> list[str]:
+        """The checksum of these parts on every replica, if rows are to be compared; raises Refused."""
+        shard = self.shard
+        if not shard.options.checksums:
+            return []
+        with answered():
+            return [shard.servers.checksum(tables, side, parts) for tables in shard.tables]
 
     def are_left(self, side: Side, parts: Sequence[str]) -> bool:
         """Whether one of these parts is active still; raises as `look` does."""

@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote
 
 from ..aligned import aligned
 from ..envelope import Envelope
-from ..errors import EnsembleError, LeaseLost
+from ..errors import EnsembleError, LeaseLost, PartMoveError
 from ..lease.lease import Lease, raise_if_lease_lost
 from ..records import COUNT, FLAG, TEXT, Record, Unfit, Value, list_of, mapping_of, word_of
 from ..tree.paths import ensure_path, refuse_unwritable
@@ -58,7 +58,7 @@ _RECORD = Record(
         "dropping": list_of(TEXT),
         "began": COUNT,
     },
-    {"merges_stopped": FLAG},
+    {"merges_stopped": FLAG, "undoing": list_of(TEXT)},
     remedy=_REMEDY,
 )
 
@@ -83,6 +83,8 @@ class TwinRecord(NamedTuple):
     """When the first statement was about to be given, in milliseconds since 1970."""
     merges_stopped: bool = False
     """Whether merges of both tables may be stopped because of it, on any replica."""
+    undoing: tuple[str, ...] = ()
+    """Parts of the destination, clones and what was merged of them, that were about to be dropped again."""
 
     @property
     def is_verified(self) -> bool:
@@ -105,7 +107,8 @@ def parse_record(znode: Znode) -> TwinRecord:
     """The record in the znode; raises FormatError for anything else."""
     where = f"The data of {znode.path}"
     fields = _RECORD.read(_ENVELOPE.parsed(znode.data, where), where)
-    return TwinRecord(**{**fields, "dropping": tuple(fields["dropping"])})
+    texts = {name: tuple(fields.get(name, ())) for name in ("dropping", "undoing")}
+    return TwinRecord(**{**fields, **texts})
 
 
 class KeptRecord(NamedTuple):
@@ -180,4 +183,15 @@ class Records:
         raise EnsembleError(
             f"It is not known whether {path} was written: {outcome.cause}",
             remedy="Run again: what the record says and what the servers have is compared then",
+        )
+
+
+def refuse_records(records: Records, shard_path: str) -> None:
+    """Raise PartMoveError while a partition is between the tables, when names must not be exchanged."""
+    partitions = records.partition_ids()
+    if partitions:
+        raise PartMoveError(
+            f"The names of {shard_path} and its twin are not exchanged, as partition {partitions[0]} is"
+            f" between the two, says {records.path(partitions[0])}",
+            remedy="Run partition_move or table_move as before, which ends its move or tells why not",
         )

@@ -12,8 +12,8 @@ from ..journal.events import Event
 from .merges import go_on_merging, remove_record
 from .partition import Partition
 from .record import KeptRecord
-from .servers import PartsOf
-from .state import undoing
+from .servers import PartsOf, Side
+from .state import Found, left_to_undo, undoing
 
 _MERGE_SECONDS = 0.5
 
@@ -39,31 +39,64 @@ def undo_attach(partition: Partition, kept: KeptRecord, there: PartsOf, problem:
     undo = undoing(kept.record, there, partition.id)
     if undo.problem:
         raise partition.not_known(undo.problem)
-    side = kept.record.destination
     if undo.drop:
         partition.tell(Event.ATTACH_UNDONE, parts=list(undo.drop), reason=problem)
-    if not all(partition.drop(side, part) for part in undo.drop):
-        _wait_for_merges(partition)
-        return  # The record stays, so the next step attaches and compares again.
-    if not partition.are_left(side, undo.drop):
+        kept = partition.replace(kept, kept.record._replace(undoing=undo.drop))
+    go_on_undoing(partition, kept, there)
+
+
+def go_on_undoing(partition: Partition, kept: KeptRecord, there: PartsOf) -> None:
+    """Drop the rest of what an undo was about to drop, and remove the record.
+
+    On the way back, what is dropped may be an insert of the same rows in place of its clone. So once one was
+    dropped nothing is compared anew: the clone would be taken for that of a statement, and dropped as well.
+    """
+    record, side = kept.record, kept.record.destination
+    left = left_to_undo(record, there, partition.id)
+    if isinstance(left, str) and side is Side.HOT:
+        raise partition.not_known(left)
+    names = [] if isinstance(left, str) else left
+    for name in names:
+        if not partition.drop(side, name):
+            if side is Side.COLD or name == record.undoing[0]:
+                partition.replace(kept, record._replace(undoing=()))
+            _wait_for_merges(partition)
+            return  # The record stays, so the next step attaches and compares again, or ends the undo.
+    if isinstance(left, str):
+        # Whatever is new in the twin came of a clone, so that comparing anew cannot mistake it.
+        partition.replace(kept, record._replace(undoing=()))
+        return
+    if not partition.are_left(side, record.undoing):
         remove_record(partition, kept)
 
 
-def release(partition: Partition, kept: KeptRecord, there: PartsOf, merged: Sequence[str]) -> None:
-    """Drop the clones of parts that were merged in the source, and let these leave the record."""
+def release(partition: Partition, kept: KeptRecord, there: PartsOf, found: Found) -> None:
+    """Drop the clones of parts that were merged in the source, and let these leave the record.
+
+    What is dropped is in the record before: of a part of which nobody knows any more that it was dropped on
+    purpose, nobody could tell where its rows are.
+    """
     record = kept.record
+    if record.undoing != found.undo:
+        record = record._replace(undoing=found.undo)
+        kept = partition.replace(kept, record)
     active = {part.name for part in there.on(record.destination)}
-    clones = [record.clones[name] for name in merged if record.clones[name] in active]
-    partition.tell(Event.ATTACH_UNDONE, parts=clones, reason=f"{', '.join(merged)} were merged in the source")
-    if not all(partition.drop(record.destination, clone) for clone in clones):
-        _wait_for_merges(partition)
+    undo = [each for each in found.undo if each in active]
+    partition.tell(
+        Event.ATTACH_UNDONE, parts=undo, reason=f"parts of {', '.join(found.parts)} were merged in the source"
+    )
+    for each in undo:
+        if not partition.drop(record.destination, each):
+            undoing = tuple(name for name in found.undo if name != each)
+            partition.replace(kept, record._replace(undoing=undoing))
+            _wait_for_merges(partition)
+            return
+    if partition.are_left(record.destination, undo):
         return
-    if partition.are_left(record.destination, clones):
-        return
-    parts = {name: content for name, content in record.parts.items() if name not in merged}
+    parts = {name: content for name, content in record.parts.items() if name not in found.parts}
     if parts:
         clones_left = {name: record.clones[name] for name in parts}
-        partition.replace(kept, record._replace(parts=parts, clones=clones_left))
+        partition.replace(kept, record._replace(parts=parts, clones=clones_left, undoing=()))
     else:
         remove_record(partition, kept)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 
@@ -92,6 +93,9 @@ class TwinTables(NamedTuple):
     """The server, for people."""
     hot: TwinTable
     cold: TwinTable
+    home: Side = Side.HOT
+    """Which of them is at the shard path, in the default ensemble: the other one only once the names of a
+    whole table were exchanged, as ``hot`` is the table that gets inserts."""
 
     def on(self, side: Side) -> TwinTable:
         """The table of that side."""
@@ -109,6 +113,8 @@ class Unrest(NamedTuple):
     """Disk → bytes that may still be written to it."""
     now: float
     """What the clock of the server says, in seconds since 1970."""
+    no_links: Mapping[str, str] = MappingProxyType({})
+    """Disk → why no hard links are made on it, for people; "" in place of a disk for what holds for each."""
 
 
 class PartsOf(NamedTuple):
@@ -116,10 +122,17 @@ class PartsOf(NamedTuple):
 
     hot: Parts
     cold: Parts
+    hot_past: Parts = ()
+    """Parts that are not active any more, as long as the server shows them."""
+    cold_past: Parts = ()
 
     def on(self, side: Side) -> Parts:
         """Those of the table of that side."""
         return self.hot if side is Side.HOT else self.cold
+
+    def past(self, side: Side) -> Parts:
+        """Those of the table of that side that are not active any more."""
+        return self.hot_past if side is Side.HOT else self.cold_past
 
 
 class TwinServers(Protocol):
@@ -136,6 +149,9 @@ class TwinServers(Protocol):
 
     def unrest(self, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
         """What goes on in the two tables."""
+
+    def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
+        """The checksum of all rows that the replica reads of these active parts, in whatever order."""
 
     def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
         """Clone what the source has of the partition into the destination, on all replicas.

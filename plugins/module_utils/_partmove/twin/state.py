@@ -10,11 +10,12 @@ All of this is about one partition of which the replicas have equal parts; where
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 from ..formats.names import PartName, parse_names
+from .lineage import as_they_came, merged_of
 from .record import TwinRecord, contents
 from .servers import Content, Parts, PartsOf, Side, TwinPart
 
@@ -28,6 +29,7 @@ class TwinState(str, Enum):
     AT_DESTINATION = "at_destination"
     AT_SOURCE = "at_source"
     RECORDED = "recorded"
+    UNDOING = "undoing"
     ATTACHED = "attached"
     DROPPED_PARTLY = "dropped_partly"
     DROPPED = "dropped"
@@ -42,7 +44,9 @@ class Found(NamedTuple):
     problem: str = ""
     """What is not understood, for UNKNOWN."""
     parts: tuple[str, ...] = ()
-    """Parts of the source: those still to be dropped, and for MERGED those that are in another part now."""
+    """Parts of the source: those still to be dropped, and for MERGED those that are to leave the record."""
+    undo: tuple[str, ...] = ()
+    """For MERGED, parts of the destination that have clones of these and of no others."""
 
 
 def without_record(parts: PartsOf, destination: Side) -> TwinState:
@@ -63,7 +67,7 @@ class _Place(Enum):
 def with_record(record: TwinRecord, parts: PartsOf, partition_id: str) -> Found:
     """The state of a partition that a run has begun to move."""
     if not record.is_verified:
-        return Found(TwinState.RECORDED)
+        return _not_verified(record, parts, partition_id)
     source = _Active(parts.on(record.destination.other), partition_id)
     destination = _Active(parts.on(record.destination), partition_id)
     names: dict[_Place, list[str]] = {place: [] for place in _Place}
@@ -73,15 +77,27 @@ def with_record(record: TwinRecord, parts: PartsOf, partition_id: str) -> Found:
             return Found(TwinState.UNKNOWN, place)
         names[place].append(name)
     waiting, merged = names[_Place.THERE], names[_Place.MERGED]
-    problem = _lost_clone(record, waiting, destination) or _merged_clone(record, merged, destination)
-    if problem:
+    release = _released(record, merged, names[_Place.GONE], destination)
+    waits = [] if isinstance(release, str) else [each for each in waiting if each not in release.parts]
+    problem = release if isinstance(release, str) else _lost_clone(record, waits, destination)
+    if isinstance(release, str) or problem:
         return Found(TwinState.UNKNOWN, problem)
-    if merged:
-        return Found(TwinState.MERGED, parts=tuple(merged))
+    if release.parts:
+        return release
     if not waiting:
         return Found(TwinState.DROPPED)
     state = TwinState.DROPPED_PARTLY if names[_Place.GONE] else TwinState.ATTACHED
     return Found(state, parts=tuple(waiting))
+
+
+def _not_verified(record: TwinRecord, parts: PartsOf, partition_id: str) -> Found:
+    if not record.undoing:
+        return Found(TwinState.RECORDED)
+    left = left_to_undo(record, parts, partition_id)
+    # In the twin, which nobody inserts into, what came can be compared anew.
+    if isinstance(left, str) and record.destination is Side.HOT:
+        return Found(TwinState.UNKNOWN, left)
+    return Found(TwinState.UNDOING)
 
 
 def _place_of(name: str, record: TwinRecord, source: _Active) -> _Place | str:
@@ -103,18 +119,19 @@ def _place_of(name: str, record: TwinRecord, source: _Active) -> _Place | str:
     return _Place.GONE
 
 
-def clones_of(record: TwinRecord, parts: PartsOf) -> Mapping[str, str] | str:
+def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[str, str] | str:
     """Name of each recorded part → name of its clone; or why what the tables have is not just that.
 
     It is just that where the source has every recorded part as it was, and what is new in the destination is
-    equal to them, each as often as it is there: rows and both hashes, whatever the names.
+    equal to them, each as often as it is there: rows and both hashes, whatever the names. Clones that are
+    certain to have been merged since count as they came.
     """
     source = contents(parts.on(record.destination.other))
     changed = [name for name, content in record.parts.items() if source.get(name) != content]
     if changed:
         return f"part {min(changed)} of the source is not there as it was, as after a merge"
     clones: dict[Content, list[str]] = {}
-    for part in new_in(record, parts):
+    for part in as_they_came(record, parts, new_in(record, parts), partition_id):
         clones.setdefault(part.content, []).append(part.name)
     wanted = Counter(record.parts.values())
     came = Counter({content: len(names) for content, names in clones.items()})
@@ -122,6 +139,16 @@ def clones_of(record: TwinRecord, parts: PartsOf) -> Mapping[str, str] | str:
         missing, besides = sum((wanted - came).values()), sum((came - wanted).values())
         return f"of {len(record.parts)} parts {missing} were not cloned, and {besides} others came"
     return {name: clones[content].pop(0) for name, content in sorted(record.parts.items())}
+
+
+def unlike_rows(checksums: Sequence[str]) -> str:
+    """Why rows are not the same in all places that these are of; empty where they are, or were not read."""
+    if len(set(checksums)) <= 1:
+        return ""
+    return (
+        f"files have the same hashes, but not all replicas read the same rows from both tables"
+        f" (checksums {', '.join(checksums)}, of the source first)"
+    )
 
 
 def is_stale(record: TwinRecord, parts: PartsOf) -> bool:
@@ -147,7 +174,8 @@ def undoing(record: TwinRecord, parts: PartsOf, partition_id: str) -> Undoing:
 
     A part that is new in the destination is dropped only if the source has an equal one, and of parts that
     are equal no more are dropped than it has. In the twin, which nobody inserts into, also those are dropped
-    that were recorded and have been merged in the source since.
+    that were recorded and have been merged in the source since. What is certain to have been merged of clones
+    is dropped where each of them may be.
     """
     source = _Active(parts.on(record.destination.other), partition_id)
     allowed = Counter(source.contents.values())
@@ -158,14 +186,24 @@ def undoing(record: TwinRecord, parts: PartsOf, partition_id: str) -> Undoing:
     drop: list[str] = []
     # Of parts that are equal those with a level first: an insert has none.
     for part in sorted(new_in(record, parts), key=lambda part: -_level(part, partition_id)):
-        if allowed[part.content]:
-            allowed[part.content] -= 1
+        clones = Counter(each.content for each in as_they_came(record, parts, [part], partition_id))
+        if not clones - allowed:
+            allowed -= clones
             drop.append(part.name)
         else:
             problem = _other(record, part, partition_id, is_in_source=part.content in has)
             if problem:
                 return Undoing((), problem)
     return Undoing(tuple(drop))
+
+
+def left_to_undo(record: TwinRecord, parts: PartsOf, partition_id: str) -> list[str] | str:
+    """What an undo that was begun has still to drop; or why nobody can tell."""
+    there = _Active(parts.on(record.destination), partition_id)
+    for name in record.undoing:
+        if name not in there.contents and there.covers(name):
+            return f"part {name} of the destination was about to be dropped, and a merge has taken its place"
+    return [name for name in record.undoing if name in there.contents]
 
 
 def _level(part: TwinPart, partition_id: str) -> int:
@@ -225,10 +263,35 @@ def _lost_clone(record: TwinRecord, waiting: Iterable[str], destination: _Active
     return ""
 
 
-def _merged_clone(record: TwinRecord, merged: Iterable[str], destination: _Active) -> str:
-    """Which clone of parts that were merged in the source was merged, too; empty where none was."""
+def _released(
+    record: TwinRecord, merged: Iterable[str], gone: Iterable[str], destination: _Active
+) -> Found | str:
+    """Which parts leave the record, as some of them were merged in the source, and what is undone for that.
+
+    Clones that were merged since can only be undone together. Or why nobody can tell what these were merged
+    into; then nothing is to be done.
+    """
+    parts, undo = set(merged), set(record.undoing)
+    of_clone = {clone: name for name, clone in record.clones.items()}
+    clones = [(each, record.parts[of_clone[each.text]]) for each in destination.parsed(of_clone)]
+    for text in record.undoing:
+        if text not in destination.contents and destination.covers(text):
+            return f"part {text} of the destination was about to be dropped, and a merge has taken its place"
     for name in merged:
         clone, content = record.clones[name], record.parts[name]
-        if not destination.has(clone, content) and destination.covers(clone):
-            return f"part {name} was merged in the source, and its clone {clone} in the destination"
-    return ""
+        if destination.has(clone, content):
+            undo.add(clone)
+        elif destination.covers(clone):
+            (parsed,) = destination.parsed([clone])
+            into = next(each for each in destination.names if each.covers(parsed))
+            undo.add(into.text)
+    for part in destination.parsed(undo):
+        rows = destination.contents[part.text].rows if part.text in destination.contents else None
+        inside = [each.text for each, _content in clones if part.covers(each)]
+        if rows is not None and merged_of(part, rows, clones) is None and part.text not in of_clone:
+            return f"part {part.text} of the destination was merged of clones of parts that were merged, too"
+        parts.update(of_clone[each] for each in inside)
+    if not parts.isdisjoint(gone):
+        name = min(parts.intersection(gone))
+        return f"part {name} was dropped, and its clone was merged with those of parts that are there still"
+    return Found(TwinState.MERGED, parts=tuple(sorted(parts)), undo=tuple(sorted(undo)))

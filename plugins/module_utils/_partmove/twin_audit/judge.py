@@ -148,6 +148,7 @@ def _begun(tables: TwinTables, look: PartitionLook, noted: Noted, record: TwinRe
 
 _OF_STATE = {
     TwinState.RECORDED: TwinKind.RECORDED,
+    TwinState.UNDOING: TwinKind.CLONED,
     TwinState.ATTACHED: TwinKind.ATTACHED,
     TwinState.DROPPED_PARTLY: TwinKind.DROPPED_PARTLY,
     TwinState.DROPPED: TwinKind.DROPPED,
@@ -162,7 +163,7 @@ def _recorded(record: TwinRecord, there: PartsOf, partition_id: str) -> tuple[Tw
         return TwinKind.STALE, ""
     if not new_in(record, there):
         return TwinKind.RECORDED, ""
-    clones = clones_of(record, there)
+    clones = clones_of(record, there, partition_id)
     if not isinstance(clones, str):
         return TwinKind.CLONED, ""
     problem = undoing(record, there, partition_id).problem

@@ -42,6 +42,7 @@ def test_twins_are_created_and_partitions_go_there_and_back(ground: TwinGround) 
         **ground.variables(),
         "partition_move_partitions": ground.partitions(name, DAY, "20190101"),
         "partition_move_create_twins": True,
+        "partition_move_stop_merges": True,
         "partition_move_result_dest": str(result),
     }
 
@@ -119,6 +120,9 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"plan": "/plan", "hot": {}}, "main", "missing required arguments: hosts found in partition_move_hot"),
     ({"clickhouse": None}, "main", "partition_move_clickhouse"),
     ({"min_age": "soon"}, "look", "min_age"),
+    ({"workers": 65}, "look", "workers"),
+    ({"max_parts_per_second": -1}, "look", "max_parts_per_second"),
+    ({"give_up_after": "never"}, "look", "give_up_after"),
     ({"create_twins": True, "path": "{path}"}, "look", "would have the same path"),
     ({"create_twins": True, "twin": "cold"}, "look", "The name of the twin is 'cold'"),
     ({"hot": {"hosts": ["127.0.0.1:9"], "connect_timeout": 0.5}}, "look", "127.0.0.1:9"),

@@ -53,6 +53,7 @@ def parameters(tmp_path: Path) -> Params:
             "lock_wait": "0",
             "workers": 0,
             "stop_merges": False,
+            "checksums": False,
             "max_parts_per_second": 0,
             "max_latency": 0.0,
             "give_up_after": "10m",

@@ -13,8 +13,8 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError, PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import (
-    Event,
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.lines import (
     encoded_lines,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import (

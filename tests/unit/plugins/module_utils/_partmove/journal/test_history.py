@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import (
-    Event,
-    encoded_lines,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.history import (
     History,
     Wanted,
     parse_moment,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.lines import (
+    encoded_lines,
 )
 
 A, B, C = ("a" * 32, "b" * 32, "c" * 32)

@@ -20,12 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import (
-    Event,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.events import (
-    digest_of,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.events import digest_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import (
     MovedPartition,
     ShardReport,

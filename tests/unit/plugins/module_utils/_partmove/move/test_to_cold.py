@@ -385,6 +385,7 @@ def test_every_gate_that_is_no_row_of_a_table_has_a_case() -> None:
     of_the_way_back = {"copies_needed", "hot_members"}
     between_twins = {
         "clones_equal",
+        "links_made",
         "parts_distinct",
         "room_for_clones",
         "twin_alike",

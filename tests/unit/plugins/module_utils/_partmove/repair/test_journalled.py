@@ -12,8 +12,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import (
-    Event,
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.lines import (
     encoded_lines,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import SavedZnode

@@ -88,6 +88,12 @@ def test_tables_that_are_no_twins_are_left_alone(
         (Unrest((), {DAY: ["a merge"]}, {"default": 100}, 9e9), GateName.TWIN_AT_REST, "a merge"),
         (Unrest((), {}, {"default": 99}, 9e9), GateName.ROOM_FOR_CLONES, "99 bytes is free"),
         (Unrest((), {}, {}, 9e9), GateName.ROOM_FOR_CLONES, "nobody knows how much"),
+        (
+            Unrest((), {}, {"default": 100}, 9e9, {"default": "it is broken"}),
+            GateName.LINKS_MADE,
+            "is broken",
+        ),
+        (Unrest((), {}, {"default": 100}, 9e9, {"": "a setting is on"}), GateName.LINKS_MADE, "a setting"),
     ],
 )
 def test_what_goes_on_is_told(
@@ -101,7 +107,8 @@ def test_what_goes_on_is_told(
 
 
 def test_what_goes_on_with_another_partition_is_let_be(bench: TwinBench) -> None:
-    bench.servers.unrests = {"r1": Unrest((), {"other": ["a merge"]}, {"default": 100}, 9e9)}
+    no_links = {"another": "it is broken"}
+    bench.servers.unrests = {"r1": Unrest((), {"other": ["a merge"]}, {"default": 100}, 9e9, no_links)}
     assert bench.run(Side.COLD).moved.keys() == {DAY}
 
 

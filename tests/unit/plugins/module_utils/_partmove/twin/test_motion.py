@@ -6,11 +6,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import pytest
+
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side
 from support.memory.interleaving import Script
-from support.memory.twins import DAY, PATH, TwinBench, Twins
+from support.memory.twins import DAY, PATH, REPLICAS, TwinBench, Twins
 
 
 def test_statements_come_in_order_and_the_journal_before_them() -> None:
@@ -70,6 +74,30 @@ def test_a_part_that_a_server_will_not_drop_keeps_its_record() -> None:
     del bench.servers.drop
     assert bench.run(Side.COLD).moved.keys() == {DAY}
     assert bench.twins.rows == bench.twins.inserted
+
+
+@pytest.mark.parametrize("destination", list(Side))
+def test_rows_are_compared_where_that_is_asked_for(destination: Side) -> None:
+    for replica, side in product(REPLICAS, Side):
+        bench = TwinBench(Twins(("a",), ("b", "c"), at=destination.other))
+        bench.servers.rotten = {(replica, side)}
+        report = bench.run(destination, checksums=True)
+        assert report.deferred[DAY].gate is GateName.CLONES_EQUAL
+        assert "not all replicas read the same rows" in report.deferred[DAY].reason
+        assert not bench.records
+        assert not bench.twins.tables[destination].parts
+        bench.servers.rotten = set()
+        assert bench.run(destination, checksums=True).moved.keys() == {DAY}
+        assert bench.twins.rows == bench.twins.inserted
+
+
+def test_rows_are_read_from_the_source_before_they_are_there_twice() -> None:
+    bench = TwinBench(Twins(("a",)))
+    script = Script()
+    bench.run(Side.COLD, script, checksums=True)
+    attach = script.trace.index("servers attach")
+    read = [number for number, each in enumerate(script.trace) if "checksum" in each]
+    assert [number < attach for number in read] == [True, True, False, False]
 
 
 def test_a_record_of_other_tables_is_left_to_a_person() -> None:

@@ -155,6 +155,56 @@ def test_a_quiet_partition_is_taken_up_after_a_kill_and_arrives(destination: Sid
         assert bench.twins.rows == bench.twins.inserted
 
 
+def test_an_insert_of_the_same_rows_is_no_clone_where_an_undo_of_it_was_killed() -> None:
+    """Of two equal parts one was dropped, and nobody can tell which: the other is no clone any more."""
+    trace = Script()
+    bench_of(Side.HOT).run(Side.HOT, trace)
+    attach = trace.trace.index("servers attach")
+    for number in range(attach + 1, attach + 30):
+        bench = bench_of(Side.HOT)
+        script = Script()
+        script.actions[attach] = partial(bench.twins.insert, Side.HOT, FIRST)
+        script.actions[number] = script.die
+        with suppress(Died):
+            bench.run(Side.HOT, script)
+        settle(bench, Side.HOT)
+        assert not bench.records
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("at", ["servers parts r1", "servers drop"])
+def test_clones_that_are_merged_right_after_the_attach_need_nobody(destination: Side, at: str) -> None:
+    trace = Script()
+    bench_of(destination).run(destination, trace)
+    attach = trace.trace.index("servers attach")
+    number = next(i for i, each in enumerate(trace.trace) if i > attach and each.startswith(at))
+    bench = bench_of(destination)
+    script = Script()
+    script.actions[number] = partial(bench.twins.merge, destination)
+    assert bench.run(destination, script).moved.keys() == {DAY}
+    assert len(bench.twins.tables[destination].parts) == 1
+    assert bench.twins.rows == bench.twins.inserted
+
+
+@BOTH_WAYS
+def test_a_merge_in_both_tables_between_the_look_and_the_drop_needs_nobody(destination: Side) -> None:
+    """Also where the run is killed while it undoes what the clones were merged into."""
+    trace = Script()
+    bench_of(destination).run(destination, trace)
+    # The look before it is the last one that shows all parts.
+    number = trace.trace.index("servers drop hot" if destination is Side.COLD else "servers drop cold")
+    look = max(i for i, each in enumerate(trace.trace[:number]) if each == "servers parts r1")
+    for killed in range(look + 1, look + 20):
+        bench = bench_of(destination)
+        script = Script()
+        script.actions[look] = partial(merge(*Side), bench.twins)
+        script.actions[killed] = script.die
+        with suppress(Died):
+            bench.run(destination, script)
+        settle(bench, destination)
+        assert not bench.records
+
+
 def test_an_insert_of_the_same_rows_before_an_attach_of_a_killed_run_is_no_clone() -> None:
     """The record is there, the ATTACH was never given, and the destination has a new part that is equal."""
     bench = TwinBench(Twins(FIRST, at=Side.COLD))

@@ -20,6 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.state
     TwinState,
     clones_of,
     is_stale,
+    left_to_undo,
     undoing,
     with_record,
     without_record,
@@ -103,6 +104,48 @@ def test_with_clones_that_were_seen(
     assert bool(found.problem) is (state is TwinState.UNKNOWN)
 
 
+@pytest.mark.parametrize(
+    ("source", "destination", "dropping", "release", "undo"),
+    [
+        # Both are in another part by now, and so are their clones.
+        (parts(b1_2_1="abc"), parts(b5_6_1="abc"), "", "1_1_0 2_2_0", "5_6_1"),
+        # The clone of one that is there still is undone with the other one.
+        (parts(b1_1_0="ab", b2_3_1="cd"), parts(b5_6_1="abc"), "", "1_1_0 2_2_0", "5_6_1"),
+        (parts(b1_1_0="ab", b2_3_1="cd"), CLONES, "", "2_2_0", "6_6_0"),
+        # Nobody can tell what else is in it, or whether it has them all, or one was dropped.
+        (parts(b1_2_1="abc"), parts(b4_6_1="xabc"), "", "", ""),
+        (parts(b1_2_1="abc"), parts(b5_7_1="abcd"), "", "", ""),
+        (parts(b1_2_1="abc"), parts(b5_6_1="ab"), "", "", ""),
+        (parts(b2_3_1="cd"), parts(b5_6_1="abc"), "1_1_0", "", ""),
+    ],
+)
+def test_a_merge_of_clones_is_undone_only_where_the_source_has_all_of_them(
+    source: Parts, destination: Parts, dropping: str, release: str, undo: str
+) -> None:
+    found = with_record(record(clones=True, dropping=dropping), between(source, destination), DAY)
+    assert found.state is (TwinState.MERGED if release else TwinState.UNKNOWN), found
+    assert found.parts == tuple(name(each) for each in release.split())
+    assert found.undo == tuple(name(each) for each in undo.split())
+
+
+@pytest.mark.parametrize("to", list(Side))
+def test_an_undo_that_was_begun_is_ended_or_left_to_a_person(to: Side) -> None:
+    begun = record(to)._replace(undoing=(name("5_5_0"), name("6_6_0")))
+    assert with_record(begun, between(ONE, BOTH, to), DAY).state is TwinState.UNDOING
+    assert left_to_undo(begun, between(ONE, (*HELD, CLONES[1]), to), DAY) == [name("6_6_0")]
+    assert left_to_undo(begun, between(ONE, HELD, to), DAY) == []
+    found = with_record(begun, between(ONE, (*HELD, *parts(b6_7_1="cd")), to), DAY)
+    assert found.state is (TwinState.UNKNOWN if to is Side.HOT else TwinState.UNDOING)
+
+
+def test_what_was_about_to_be_undone_is_gone_on_purpose() -> None:
+    verified = record(clones=True)._replace(undoing=(name("5_6_1"),))
+    source = parts(b1_1_0="ab", b2_3_1="cd")
+    found = with_record(verified, between(source, HELD), DAY)
+    assert (found.state, found.parts) == (TwinState.MERGED, (name("1_1_0"), name("2_2_0")))
+    assert with_record(verified, between(source, parts(b4_6_2="x")), DAY).state is TwinState.UNKNOWN
+
+
 def test_parts_that_are_gone_for_good_are_not_dropped_again() -> None:
     """What was named before the last one was dropped, whatever merges have made of its neighbours."""
     found = with_record(
@@ -117,7 +160,7 @@ def test_without_clones_it_is_recorded_whatever_there_is() -> None:
 
 @pytest.mark.parametrize("to", list(Side))
 def test_each_part_gets_its_clone(to: Side) -> None:
-    assert clones_of(record(to), between(ONE, BOTH, to)) == {
+    assert clones_of(record(to), between(ONE, BOTH, to), DAY) == {
         name("1_1_0"): name("5_5_0"),
         name("2_2_0"): name("6_6_0"),
     }
@@ -135,7 +178,7 @@ def test_each_part_gets_its_clone(to: Side) -> None:
     ],
 )
 def test_anything_else_is_no_clone(source: Parts, destination: Parts, problem: str) -> None:
-    told = clones_of(record(), between(source, destination))
+    told = clones_of(record(), between(source, destination), DAY)
     assert isinstance(told, str)
     assert problem in told
 
@@ -145,13 +188,13 @@ def test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal(field: str)
     other: object = 7 if field == "rows" else "0" * 32
     content = CLONES[1].content._replace(**{field: other})  # type: ignore[arg-type]
     changed = CLONES[1]._replace(content=content)
-    assert isinstance(clones_of(record(), between(ONE, (*HELD, CLONES[0], changed))), str)
+    assert isinstance(clones_of(record(), between(ONE, (*HELD, CLONES[0], changed)), DAY), str)
 
 
 def test_what_the_destination_had_is_no_clone() -> None:
     had = parts(b4_4_0="c")
     known = record()._replace(held=contents(had))
-    assert isinstance(clones_of(known, between(ONE, (*had, CLONES[0]))), str)
+    assert isinstance(clones_of(known, between(ONE, (*had, CLONES[0])), DAY), str)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The lines of a journal of runs, as text and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..envelope import json_object
+from ..errors import FormatError
+from ..records import Record
+from ..text import shown
+from .events import EVENTS, HEAD, Event, Field
+
+VERSION = 1
+"""Of the format; a line of another one is refused."""
+
+_REMEDY = "Give a file that runs of this collection have written as their journal, as they wrote it"
+
+
+class JournalLine(NamedTuple):
+    """A line that was understood."""
+
+    time: str
+    run: str
+    event: Event
+    fields: Mapping[str, Any]
+
+
+def _record(fields: Mapping[str, Field]) -> Record:
+    needed = {name: each.kind for name, each in fields.items() if not each.optional}
+    optional = {name: each.kind for name, each in fields.items() if each.optional}
+    return Record(needed, optional, remedy=_REMEDY)
+
+
+RECORDS: Mapping[Event, Record] = {event: _record(each.fields) for event, each in EVENTS.items()}
+"""What the fields of each event have to be."""
+
+_BY_NAME = {each.value: each for each in Event}
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def encoded_lines(time: str, run: str, event: Event, rows: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
+    """A line for each row of fields; the event has to have at least one field."""
+    # The same for all rows, of which a run writes hundreds of thousands.
+    head = _ENCODE(dict(zip(HEAD, (VERSION, time, run, event.value))))[:-1]
+    for row in rows:
+        yield f"{head},{_ENCODE(row)[1:]}\n".encode()
+
+
+def parse_line(data: bytes, where: str) -> JournalLine:
+    """What `encoded_lines` wrote, which messages call ``where``; raises FormatError for anything else."""
+    try:
+        fields = json_object(data)
+    except ValueError as error:
+        raise FormatError(f"{where} is no JSON object: {error}", remedy=_REMEDY) from error
+    head = {name: fields.pop(name, None) for name in HEAD}
+    version, event = head["version"], head["event"]
+    if isinstance(version, bool) or version != VERSION:
+        raise FormatError(
+            f"{where}: its version is {version!r}, this collection reads version {VERSION}", remedy=_REMEDY
+        )
+    known = _BY_NAME.get(event) if isinstance(event, str) else None
+    if known is None:
+        raise FormatError(
+            f"{where}: there is no event {shown(str(event))}",
+            remedy=f"{_REMEDY}; a later version of the collection may know it",
+        )
+    time, run = head["time"], head["run"]
+    if not isinstance(time, str) or not isinstance(run, str):
+        raise FormatError(f"{where}: time and run are no texts", remedy=_REMEDY)
+    return JournalLine(time, run, known, RECORDS[known].read(fields, where))
+
+
+def read_lines(lines: Iterable[bytes], where: str) -> Iterator[tuple[int, JournalLine | None]]:
+    """Number and meaning of each line of a file, but for empty ones; None stands for one that is cut off.
+
+    Raises FormatError for what is no line of a journal.
+    """
+    for number, data in enumerate(lines, 1):
+        text = data.rstrip(b"\r\n")
+        if text and (text == data or is_cut(text)):
+            yield number, None
+        elif text:
+            yield number, parse_line(text, f"{where}, line {number}")
+
+
+def is_cut(data: bytes) -> bool:
+    """Whether a line, without its line end, is the beginning of a line that was not written to its end."""
+    return not data.endswith(b"}") and data[: len(_BEGIN)] == _BEGIN[: len(data)]
+
+
+_BEGIN = f'{{"version":{VERSION},'.encode()

@@ -1,0 +1,191 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of table_move: whole tables to another ensemble and back, under their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .._clickhouse.options import ClickHouseOptions
+from .._clickhouse.pair_servers import HttpPairServers
+from .._clickhouse.twin_creation import TwinPlace, TwinSteps, steps_to_twins
+from .._partmove.formats.layout import check_shard_path
+from .._partmove.text import parse_duration
+from .._partmove.twin.pair import Holding
+from .._partmove.twin.partition import TwinOptions
+from .._partmove.twin.report import MovedTwin, TwinReport
+from .._partmove.twin.run import TwinWorld, read_replicas
+from .._partmove.twin.servers import Side
+from .._partmove.twin.whole import Kept, WholeReport, WholeTable, Wish
+from .cold_twin import told_twin
+from .journal_file import told_run
+from .partition_move_result import TwinTally
+from .progress import Progress
+from .resources import LockOptions, Resources
+
+
+class MoveTables:
+    """Implements Task for table_move."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        given = {name: value for name, value in params["clickhouse"].items() if value is not None}
+        self._place = TwinPlace(params["ensemble"], params["path"])
+        self._twin: str = params["twin"]
+        self._servers = HttpPairServers(ClickHouseOptions(**given), self._place, self._twin)
+        self._locks = LockOptions.of(params)
+        self._wanted = Side(params["state"])
+        min_age = float(parse_duration(params["min_age"], "min_age"))
+        self._options = TwinOptions(min_age, params["stop_merges"])
+        self._max_listed: int = params["max_listed"]
+        paths = sorted({check_shard_path(each) for each in params["shard_paths"]})
+        for each in paths:
+            self._place.of(each)
+        self._reports = [WholeReport(each) for each in paths]
+        self._twins: list[tuple[str, TwinSteps]] = []
+        self._is_dry = False
+
+    @property
+    def failure(self) -> str:
+        """About the first partition that a person has to look at."""
+        return self._tally().failure
+
+    def result(self) -> dict[str, Any]:
+        """What was done so far, as the module returns it."""
+        moved = self._tally().result(check_mode=self._is_dry)
+        twins = [told_twin(path, steps) for path, steps in self._twins]
+        created = [each for each in twins if each["created"]]
+        exchanged = [
+            {"shard_path": report.shard_path, "table": report.name, **each._asdict()}
+            for report in self._reports
+            for each in report.exchanged
+        ]
+        first = [each["statement"] for each in (*created, *exchanged)]
+        statements = "".join(f"{each}\n" for each in first)
+        return {
+            **moved,
+            "changed": moved["changed"] or bool(first),
+            "msg": self._message(len(exchanged), moved["msg"]),
+            "twins": created,
+            "exchanged": exchanged,
+            "tables": [_told(report, each) for report in self._reports for each in report.kept],
+            "differing": [report.differing for report in self._reports if report.differing],
+            "diff": {"before": "", "after": statements + moved["diff"]["after"]},
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Take each step for all tables before the next one, so that all are exchanged at about one time."""
+        self._is_dry = resources.check_mode
+        hot, journal = resources.open_ensemble("hot"), resources.open_journal()
+        progress = resources.open_progress("shard paths", "steps")
+        keeper = self._locks.keeper("table_move", hot, None, resources.clock)
+        world = TwinWorld(hot, resources.clock, journal, keeper, self._servers, dry=resources.check_mode)
+        tables = [
+            WholeTable(world, self._servers, Wish(self._twin, self._wanted), self._options, each)
+            for each in self._reports
+        ]
+        work = {
+            "state": self._wanted.value.upper(),
+            "work": "a list of whole tables",
+            "shard_paths": len(tables),
+        }
+        complete = [table for table in tables if table.look()]
+        with told_run(journal, "table_move", (hot, None), work, lambda: self.result()["counts"]):
+            if self._wanted is Side.COLD:
+                lacking = [table for table in tables if table not in complete]
+                self._create_twins(world, lacking)
+                complete += [] if resources.check_mode else lacking
+            self._work(complete, progress)
+
+    def _create_twins(self, world: TwinWorld, tables: list[WholeTable]) -> None:
+        paths = [table.report.shard_path for table in tables]
+        steps = [
+            (path, step)
+            for path in paths
+            for step in steps_to_twins(self._servers, path, read_replicas(world.hot, path), self._place)
+        ]
+        for path, step in steps:
+            if not world.dry:
+                step.carry_out()
+            self._twins.append((path, step))
+
+    def _work(self, tables: list[WholeTable], progress: Progress) -> None:
+        steps: tuple[tuple[str, Callable[[WholeTable], None]], ...] = (
+            ("moved away from the name", WholeTable.move_before),
+            ("looked at what stayed", WholeTable.refuse_left),
+            ("exchanged", WholeTable.exchange),
+            ("moved to the name", self._move_after),
+            ("compared", WholeTable.look_after),
+        )
+        for told, step in steps:
+            for table in tables:
+                step(table)
+                progress.announce(f"{told}: {table.report.shard_path}")
+
+    def _move_after(self, table: WholeTable) -> None:
+        # In check mode names are as they were, and what will be left nobody knows.
+        if not self._is_dry or table.is_at_end:
+            table.move_after()
+
+    def _tally(self) -> TwinTally:
+        """What became of the partitions, each counted by the last step that it took part in."""
+        tally = TwinTally(self._max_listed)
+        for report in self._reports:
+            merged = _merged(report)
+            tally.expected += len(merged.moved) + len(merged.deferred) + len(merged.failed)
+            tally.add(merged)
+        return tally
+
+    def _message(self, exchanged: int, moved: str) -> str:
+        would = "would be " if self._is_dry else ""
+        names = {report.name for report in self._reports if report.name}
+        return f"{', '.join(sorted(names)) or 'nothing'}: {exchanged} replicas {would}exchanged; {moved}"
+
+
+def _merged(whole: WholeReport) -> TwinReport:
+    """Both reports of a table as one: what was moved by either, and what the last one left."""
+    merged = TwinReport(whole.shard_path)
+    for report in (whole.before, whole.after):
+        if report is None:
+            continue
+        merged.deferred, merged.failed = report.deferred, report.failed
+        merged.touched |= report.touched
+        merged.statements += report.statements
+        for partition, moved in report.moved.items():
+            merged.moved[partition] = _both(merged.moved.get(partition), moved)
+    for partition in (*merged.deferred, *merged.failed):
+        merged.moved.pop(partition, None)
+    return merged
+
+
+def _both(earlier: MovedTwin | None, moved: MovedTwin) -> MovedTwin:
+    """A partition that was moved, and of which a late insert was moved, too."""
+    if earlier is None:
+        return moved
+    return moved._replace(
+        parts=moved.parts + earlier.parts,
+        rows=moved.rows + earlier.rows,
+        bytes_on_disk=moved.bytes_on_disk + earlier.bytes_on_disk,
+    )
+
+
+def _told(report: WholeReport, kept: Kept) -> dict[str, Any]:
+    before = [] if kept.before is None else [each.rows for each in kept.before]
+    return {
+        "shard_path": report.shard_path,
+        "table": report.name,
+        "replica": kept.replica,
+        "server": kept.server,
+        **_holding(kept.with_name),
+        "left_rows": kept.without_name.rows,
+        "left_parts": kept.without_name.parts,
+        "rows_before": sum(before) if before else None,
+        "older_inserts": kept.older_inserts,
+    }
+
+
+def _holding(holding: Holding) -> dict[str, Any]:
+    return {"rows": holding.rows, "parts": holding.parts, "digest": holding.digest}

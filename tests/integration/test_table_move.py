@@ -1,0 +1,428 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whole tables go to another ensemble and back under their names, on servers of a modern ClickHouse."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.pair_servers import HttpPairServers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.whole import WholeTable
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import MoveTables
+from support.ansible.calls import Call, run_modules
+from support.servers.clickhouse_config import ZooKeeperSource
+from support.servers.modern.server import ModernOptions, ModernServer, ModernShard, ModernShardMaker
+from support.servers.replicated import wait_for
+from support.servers.zookeeper import Ensemble
+
+COLUMNS = "(day Date, id UInt32)"
+DAYS = ("2024-01-01", "2024-01-02")
+
+
+class Place:
+    """A table of two replicas in a database of its own, and the module that moves it."""
+
+    def __init__(self, shard: ModernShard, hot: Ensemble, base: str, engine: str = "Atomic") -> None:
+        self.shard = shard
+        self.base = base
+        self.database = "default" if engine == "Overlay" else f"d_{uuid.uuid4().hex[:8]}"
+        self.name = f"{self.database}.hits"
+        self.twin = f"{self.name}_cold"
+        self.path = f"{base}/01/hits"
+        self.hot = hot
+        self.rows: list[int] = []
+        old = {"allow_deprecated_database_ordinary": 1} if engine == "Ordinary" else {}
+        if engine != "Overlay":
+            shard.execute(f"CREATE DATABASE {self.database} ENGINE = {engine}", **old)
+        shard.execute(
+            f"CREATE TABLE {self.name} {COLUMNS} ENGINE ="
+            f" ReplicatedMergeTree('{base}/{{shard}}/hits', '{{replica}}') PARTITION BY toYYYYMMDD(day)"
+            " ORDER BY id SETTINGS max_replicated_merges_in_queue = 0"
+        )
+
+    def insert(self, *numbers: int, day: str = DAYS[0], into: str = "", on: int = 0) -> None:
+        """Insert a part; every replica has it afterwards, whichever of the two tables it is in there."""
+        values = ", ".join(f"('{day}', {number})" for number in numbers)
+        self.shard.servers[on].execute(
+            f"INSERT INTO {into or self.name} VALUES {values}", insert_deduplication_token=uuid.uuid4().hex
+        )
+        self.rows += numbers
+        for server in self.shard.servers:
+            for (table,) in server.query(
+                f"SELECT table FROM system.replicas WHERE database = '{self.database}'"
+            ):
+                server.execute(f"SYSTEM SYNC REPLICA {self.database}.{table}")
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {
+            "hot": {"hosts": self.hot.connect_string.split(",")},
+            "coordination_root": f"{self.base}/partmove",
+            "shard_paths": [self.path],
+            "min_age": "0",
+            "journal": "",
+            "clickhouse": {
+                "endpoints": {each.name: f"127.0.0.1:{each.http_port}" for each in self.shard.servers}
+            },
+        }
+
+    def call(self, state: str = "cold", *, check: bool = False, **options: Any) -> dict[str, Any]:
+        """What the module answers."""
+        (answer,) = run_modules(Call("table_move", {**self.given, "state": state, **options}, check))
+        return answer
+
+    def twins(self) -> None:
+        """Give each replica a twin."""
+        given = {name: self.given[name] for name in ("hot", "shard_paths", "clickhouse")}
+        (answer,) = run_modules(Call("cold_twin", given))
+        assert answer["changed"], answer
+
+    def partition_move(self) -> dict[str, Any]:
+        """What the module for partitions answers."""
+        (answer,) = run_modules(Call("partition_move", self.given))
+        return answer
+
+    def run_here(self, state: str) -> None:
+        """Run in this process, where servers can be made to behave otherwise."""
+        params = {
+            **self.given,
+            "state": state,
+            "lock_wait": "45s",
+            "ensemble": "cold",
+            "path": "{path}_cold",
+            "twin": "{table}_cold",
+            "max_listed": 1000,
+            "stop_merges": False,
+            "progress_file": None,
+        }
+        with ExitStack() as stack:
+            MoveTables(params).run(Resources(params, stack, check_mode=False))
+
+    def ids(self, table: str) -> list[list[int]]:
+        """What each replica has in a table."""
+        return [
+            sorted(number for (number,) in each.query(f"SELECT id FROM {table}"))
+            for each in self.shard.servers
+        ]
+
+    def where(self) -> list[str]:
+        """In which ensemble the table with the name is, on each replica."""
+        return [
+            str(
+                each.value(
+                    f"SELECT zookeeper_name FROM system.replicas WHERE database = '{self.database}'"
+                    " AND table = 'hits'"
+                )
+            )
+            for each in self.shard.servers
+        ]
+
+    def is_at(self, ensemble: str) -> bool:
+        """Whether all is done: the name is there, with every row, and none is left in the other table."""
+        return (self.where(), self.ids(self.name), self.ids(self.twin)) == (
+            [ensemble] * 2,
+            [sorted(self.rows)] * 2,
+            [[]] * 2,
+        )
+
+
+@pytest.fixture
+def place(modern: ModernShard, hot: Ensemble, base: str) -> Place:
+    return Place(modern, hot, base)
+
+
+def test_a_table_goes_there_and_back_under_its_name(place: Place) -> None:
+    place.insert(1, 2)
+    place.insert(3)
+    place.insert(4, day=DAYS[1])
+    place.shard.execute(f"CREATE TABLE {place.database}.seen (id UInt32) ENGINE = MergeTree ORDER BY id")
+    place.shard.execute(
+        f"CREATE MATERIALIZED VIEW {place.database}.view TO {place.database}.seen"
+        f" AS SELECT id FROM {place.name}"
+    )
+    checked = place.call(check=True)
+    assert (checked["changed"], place.where()) == (True, ["default"] * 2), checked
+    assert "CREATE TABLE" in checked["diff"]["after"]
+    for state, ensemble in (("cold", "cold"), ("hot", "default")):
+        if ensemble == "default":
+            foretold = place.call(state, check=True)
+            assert "EXCHANGE TABLES" in foretold["diff"]["after"], foretold
+            assert place.is_at("cold")
+        done = place.call(state)
+        assert not done.get("failed"), done
+        assert [each["replica"] for each in done["exchanged"]] == ["r1", "r2"]
+        assert {each["rows_before"] for each in done["tables"]} == {len(place.rows)}
+        assert {(each["rows"], each["left_parts"], each["older_inserts"]) for each in done["tables"]} == {
+            (len(place.rows), 0, 0)
+        }
+        assert (len({each["digest"] for each in done["tables"]}), done["differing"]) == (1, [])
+        assert place.is_at(ensemble)
+        again = place.call(state)
+        assert (again["changed"], again["exchanged"], again["diff"]["after"]) == (False, [], ""), again
+        # What is inserted by the name is where the name is, and the view sees it once.
+        place.insert(len(place.rows) + 1, on=1)
+        assert place.is_at(ensemble)
+    assert place.ids(f"{place.database}.seen") == [[], [5, 6]]
+
+
+class Killed(BaseException):
+    """The process of the run is gone."""
+
+
+@contextmanager
+def dying(monkeypatch: pytest.MonkeyPatch, statements: int, *, given: bool) -> Iterator[None]:
+    """Give so many statements; the next one is the last, or is not given, and then the run is gone."""
+    left = [statements]
+
+    def dying_at(statement: Callable[..., Any]) -> Callable[..., Any]:
+        def give(*arguments: Any) -> Any:
+            left[0] -= 1
+            if left[0] >= 0:
+                return statement(*arguments)
+            if given:
+                statement(*arguments)
+            raise Killed
+
+        return give
+
+    with monkeypatch.context() as patch:
+        for name in ("attach", "drop", "exchange"):
+            patch.setattr(HttpPairServers, name, dying_at(getattr(HttpPairServers, name)))
+        yield
+
+
+def test_runs_that_are_killed_at_any_statement_are_taken_up(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ATTACH and DROP PART, the exchange of each replica, and the same for what came between."""
+    place.insert(1)
+    for number, (statements, given) in enumerate([(0, False), (1, True), (2, True), (3, False)]):
+        state, ensemble = (("cold", "cold"), ("hot", "default"))[number % 2]
+        with pytest.raises(Killed), dying(monkeypatch, statements, given=given):
+            place.run_here(state)
+        # By the name, which is that of different tables where one has exchanged only.
+        place.insert(10 * number + 10, on=0)
+        place.insert(10 * number + 11, on=1)
+        with suppress(Killed), dying(monkeypatch, 3 - number // 2, given=not given):
+            place.run_here(state)
+        place.run_here(state)
+        assert place.is_at(ensemble), (number, place.where())
+        # Each part is a statement of the next round.
+        place.shard.servers[0].execute(f"OPTIMIZE TABLE {place.name} FINAL", alter_sync=2)
+
+
+def test_a_run_that_was_killed_goes_back_from_there(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.insert(1)
+    # ATTACH, DROP PART, and the exchange of the first replica.
+    with pytest.raises(Killed), dying(monkeypatch, 3, given=False):
+        place.run_here("cold")
+    assert place.where() == ["cold", "default"]
+    place.insert(2, on=0)
+    place.insert(3, on=1)
+    refused = place.partition_move()
+    assert [each["gate"] for each in refused["deferred"]] == ["twin_ready"] * len(refused["deferred"]), (
+        refused
+    )
+    assert not place.call("hot").get("failed")
+    assert place.is_at("default")
+
+
+def test_a_server_that_is_killed_at_its_exchange(
+    start_modern: ModernShardMaker,
+    hot: Ensemble,
+    cold: Ensemble,
+    base: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    auxiliary = {"cold": ZooKeeperSource(cold.connect_string)}
+    place = Place(start_modern(ZooKeeperSource(hot.connect_string), auxiliary), hot, base)
+    place.insert(1)
+    _first, second = place.shard.servers
+    exchange = HttpPairServers.exchange
+
+    def give(servers: HttpPairServers, pair: Any) -> None:
+        if pair.replica.name == "r1":
+            exchange(servers, pair)
+            return
+        killer = threading.Thread(target=second.kill)
+        killer.start()
+        exchange(servers, pair)
+        killer.join()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HttpPairServers, "exchange", give)
+        with pytest.raises(PartMoveError, match=r"was exchanged on 1 of 2 replicas.*Run again"):
+            place.run_here("cold")
+    refused = place.call("cold")
+    assert refused["failed"], refused
+    second.start()
+    wait_for(lambda: not place.call("cold").get("failed"))
+    assert place.is_at("cold")
+
+
+def test_an_insert_that_ends_after_the_exchange_is_told_and_moved_later(place: Place) -> None:
+    place.insert(1)
+    second = place.shard.servers[1]
+    with slow_answer("2024-01-01\t7\n") as source:
+        insert = threading.Thread(
+            target=second.execute,
+            args=(
+                f"INSERT INTO {place.name} SELECT * FROM url('{source.address}', TSV, 'day Date, id UInt32')",
+            ),
+            kwargs={"http_receive_timeout": 600},
+        )
+        insert.start()
+        source.asked.wait(60)
+        done = place.call()
+        assert not done.get("failed"), done
+        assert [each["older_inserts"] for each in done["tables"]] == [0, 1]
+        assert place.is_at("cold")
+        source.may_answer.set()
+        insert.join()
+    place.rows.append(7)
+    place.shard.execute(f"SYSTEM SYNC REPLICA {place.twin}")
+    assert place.ids(place.twin) == [[7], [7]]
+    assert place.call()["counts"]["moved"] == 1
+    assert place.is_at("cold")
+
+
+class SlowAnswer:
+    """An HTTP server that answers once it may."""
+
+    def __init__(self, text: str) -> None:
+        self.asked = threading.Event()
+        self.may_answer = threading.Event()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.asked.set()
+                outer.may_answer.wait()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            def do_HEAD(self) -> None:
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_arguments: object) -> None:
+                """Say nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}/"
+
+
+@contextmanager
+def slow_answer(text: str) -> Iterator[SlowAnswer]:
+    source = SlowAnswer(text)
+    thread = threading.Thread(target=source.server.serve_forever)
+    thread.start()
+    try:
+        yield source
+    finally:
+        source.may_answer.set()
+        source.server.shutdown()
+        thread.join()
+        source.server.server_close()
+
+
+@pytest.mark.parametrize("engine", ["Ordinary", "Overlay"])
+def test_databases_whose_tables_cannot_be_exchanged_are_refused_first(
+    modern: ModernShard, hot: Ensemble, base: str, engine: str
+) -> None:
+    """The second one is what these servers have by default."""
+    place = Place(modern, hot, base, engine)
+    refused = place.call()
+    assert refused["failed"]
+    assert "in those of Atomic only" in refused["msg"], refused
+    assert (refused["twins"], refused["exchanged"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("arrange", "words"),
+    [
+        (["RENAME TABLE {twin} TO {name}_away"], "neither is named as {table}_cold"),
+        (["ALTER TABLE {twin} ADD COLUMN more UInt8"], "differ"),
+        (
+            [
+                "SYSTEM STOP MERGES {name}",
+                "ALTER TABLE {name} DELETE WHERE id = 2 SETTINGS mutations_sync = 0",
+            ],
+            "mutation",
+        ),
+        (
+            ["INSERT INTO {name} SETTINGS insert_deduplicate = 0 VALUES ('2024-01-01', 1)"],
+            "ATTACH clones one",
+        ),
+    ],
+)
+def test_what_stands_in_the_way_of_an_exchange(place: Place, arrange: list[str], words: str) -> None:
+    place.insert(1)
+    place.twins()
+    for sql in arrange:
+        # An ALTER and an INSERT reach the other replica by themselves.
+        on = 2 if sql.startswith("RENAME") else 1
+        for server in place.shard.servers[:on]:
+            server.execute(sql.format(name=place.name, twin=place.twin))
+    refused = place.call()
+    assert refused["failed"], refused
+    assert words in refused["msg"], refused
+    assert (refused["exchanged"], place.where()) == ([], ["default"] * 2)
+
+
+def test_a_partition_that_is_between_the_tables_keeps_the_names(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.insert(1)
+    with pytest.raises(Killed), dying(monkeypatch, 0, given=True):
+        place.run_here("cold")
+    # The record is of a partition that nobody moves on, so that only the look before the exchange sees it.
+    monkeypatch.setattr(WholeTable, "move_before", lambda _table: None)
+    with pytest.raises(PartMoveError, match="is between the two, says"):
+        place.run_here("cold")
+    assert place.where() == ["default"] * 2
+
+
+def test_two_shards_are_exchanged_one_after_the_other(
+    modern_engine: None, tmp_path: Path, hot: Ensemble, cold: Ensemble, base: str
+) -> None:
+    source, auxiliary = ZooKeeperSource(hot.connect_string), {"cold": ZooKeeperSource(cold.connect_string)}
+    servers = [
+        ModernServer(
+            name, tmp_path / name, ModernOptions(source, auxiliary, {"shard": shard, "replica": name})
+        )
+        for shard in ("01", "02")
+        for name in (f"{shard}a", f"{shard}b")
+    ]
+    with ModernShard(servers) as shards:
+        place = Place(shards, hot, base)
+        for number, server in enumerate(servers[::2]):
+            server.execute(f"INSERT INTO {place.name} VALUES ('2024-01-01', {number})")
+        paths = [f"{base}/{shard}/hits" for shard in ("01", "02")]
+        # One that cannot be exchanged keeps the other.
+        servers[2].execute(
+            f"INSERT INTO {place.name} VALUES ('2024-01-01', 1)", insert_deduplication_token="x"
+        )
+        refused = place.call(shard_paths=paths)
+        assert "ATTACH clones one" in refused["msg"], refused
+        assert place.where() == ["default"] * 4
+        servers[2].execute(f"OPTIMIZE TABLE {place.name} FINAL", alter_sync=2)
+        done = place.call(shard_paths=paths)
+        assert not done.get("failed"), done
+        assert [each["replica"] for each in done["exchanged"]] == ["01a", "01b", "02a", "02b"]
+        assert (place.where(), place.ids(place.name)) == (["cold"] * 4, [[0], [0], [1, 1], [1, 1]])
+        assert not place.call(shard_paths=paths)["changed"]

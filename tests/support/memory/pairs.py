@@ -1,0 +1,175 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A whole table and its twin in memory: the tables of `twins`, whose names each replica can exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.pair import (
+    Found,
+    Holding,
+    Pair,
+    named,
+    tables_of,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinWorld
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+    PartsOf,
+    Side,
+    TwinReplica,
+    TwinTables,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.whole import (
+    WholeReport,
+    WholeTable,
+    Wish,
+)
+from support.memory.interleaving import Script
+from support.memory.twins import PATH, REPLICAS, ModelServers, TwinBench, Twins, table_of
+
+TWIN = "{table}_cold"
+
+
+class ModelPairs(ModelServers):
+    """Implements PairServers and TwinServers; sides of ``twins`` are places, whatever the names are."""
+
+    def __init__(self, twins: Twins) -> None:
+        super().__init__(twins, Script())
+        self.at = dict.fromkeys(REPLICAS, Side.HOT)
+        """Replica → where the table with the name is."""
+        self.database_engine = "Atomic"
+        self.lacking: set[str] = set()
+        """Replicas without a twin."""
+        self.alter: Callable[[Found], Found] = lambda found: found
+        """What is different about what servers tell of a replica."""
+        self.hindered: Sequence[str] = ()
+        self.inserting = 0
+        self.on_exchange: Callable[[str], None] = lambda _replica: None
+        """What happens right before an exchange; it may raise PartMoveError, so that none is done."""
+        self.uneven_looks = 0
+        """How many more looks find the second replica with other parts."""
+
+    def find(self, shard_path: str, replica: TwinReplica) -> Found:
+        """As PairServers says."""
+        home, away = (table_of(side, replica.name) for side in Side)
+        home, away = home._replace(path=shard_path), away._replace(path=f"{PATH}_cold")
+        if self.at[replica.name] is Side.COLD:
+            home, away = home._replace(name=away.name), away._replace(name=home.name)
+        there = None if replica.name in self.lacking else away
+        return self.alter(Found(replica, f"server of {replica.name}", home, there, self.database_engine))
+
+    def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
+        """As TwinServers says."""
+        pair = self.find(shard_path, replica).pair
+        assert pair is not None
+        return tables_of(pair, named(pair, TWIN).at)
+
+    def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
+        """As TwinServers says."""
+        found = super().parts(tables, partition_ids)
+        if tables.home is Side.HOT:
+            return found
+        return {each: PartsOf(parts.cold, parts.hot) for each, parts in found.items()}
+
+    def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
+        """As TwinServers says."""
+        return super().partition_ids(tables, _place(tables, side))
+
+    def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
+        """As TwinServers says."""
+        return super().attach(tables, _place(tables, destination), partition_id)
+
+    def drop(self, tables: TwinTables, side: Side, part: str) -> bool:
+        """As TwinServers says."""
+        return super().drop(tables, _place(tables, side), part)
+
+    def exchange(self, pair: Pair) -> None:
+        """As PairServers says."""
+        self._step("exchange")
+        self.on_exchange(pair.replica.name)
+        self.at[pair.replica.name] = self.at[pair.replica.name].other
+        self._step("exchanged")
+        self.statements.append(f"exchange on {pair.replica.name}")
+
+    def exchange_statement(self, pair: Pair) -> str:
+        """As PairServers says."""
+        return f"EXCHANGE TABLES {pair.home} AND {pair.away}"
+
+    def hindrances(self, pair: Pair) -> Sequence[str]:
+        """As PairServers says."""
+        del pair
+        return self.hindered
+
+    def contents(self, pair: Pair) -> tuple[Holding, Holding]:
+        """As PairServers says."""
+        home, away = (self._holding(side) for side in Side)
+        if pair.replica.name != REPLICAS[0] and self.uneven_looks:
+            self.uneven_looks -= 1
+            home = home._replace(digest="other")
+        return home, away
+
+    def _holding(self, side: Side) -> Holding:
+        parts = self.twins.tables[side].shown()
+        return Holding(sum(part.content.rows for part in parts), len(parts), str(sorted(parts)))
+
+    def older_inserts(self, pair: Pair, seconds: float) -> int:
+        """As PairServers says."""
+        del pair
+        assert seconds >= 0
+        return self.inserting
+
+
+def _place(tables: TwinTables, side: Side) -> Side:
+    return side if tables.home is Side.HOT else side.other
+
+
+class PairBench(TwinBench):
+    """A whole table of two replicas, and runs that move it."""
+
+    def __init__(self, *inserted: tuple[str, ...]) -> None:
+        super().__init__(Twins(*inserted))
+        self.pairs = ModelPairs(self.twins)
+        self.servers = self.pairs
+        self.session = self.hot.open()
+        """That of the last run."""
+
+    def insert(self, replica: str, *rows: str) -> None:
+        """Insert by the name, which is that of the table where the replica has it."""
+        self.twins.insert(self.pairs.at[replica], rows)
+
+    def whole(self, wanted: Side, *, min_age: float = 0.0, dry: bool = False) -> WholeTable:
+        """The steps of the table, with a session of its own."""
+        self.session = store = self.hot.open()
+        leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
+        world = TwinWorld(store, self.clock, self.journal, leases, self.pairs, dry=dry)
+        return WholeTable(world, self.pairs, Wish(TWIN, wanted), TwinOptions(min_age), WholeReport(PATH))
+
+    def move(self, wanted: Side, *, min_age: float = 0.0, dry: bool = False) -> WholeReport:
+        """All steps, one after the other."""
+        whole = self.whole(wanted, min_age=min_age, dry=dry)
+        assert whole.look()
+        whole.move_before()
+        whole.refuse_left()
+        whole.exchange()
+        if not dry:
+            whole.move_after()
+        whole.look_after()
+        return whole.report
+
+    def is_at(self, side: Side) -> bool:
+        """Whether every replica has the name there, with all rows, each once."""
+        return (
+            set(self.pairs.at.values()) == {side}
+            and self.twins.tables[side].rows == self.twins.inserted
+            and not self.twins.tables[side.other].rows
+        )
+
+
+class Silent(PartMoveError):
+    """A server that does not answer."""

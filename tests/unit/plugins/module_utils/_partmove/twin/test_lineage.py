@@ -1,0 +1,77 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A merged part is known for its clones only where nothing else can be in it, and nothing is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.lineage import as_they_came
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.record import TwinRecord, contents
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+    Content,
+    Parts,
+    PartsOf,
+    Side,
+    TwinPart,
+)
+from support.memory.twins import DAY, content_of
+
+
+def parts(**rows: str) -> Parts:
+    """Parts by first block, last block and level, such as b1_2_1, with a letter for each row."""
+    return tuple(TwinPart(f"{DAY}_{name[1:]}", content_of(tuple(text))) for name, text in rows.items())
+
+
+SOURCE = parts(b1_1_0="ab", b2_2_0="c", b3_3_0="d")
+HELD = parts(b4_4_0="x")
+CLONES = parts(b5_5_0="ab", b6_6_0="c", b7_7_0="d")
+RECORD = TwinRecord(Side.COLD, "h", "c", contents(SOURCE), contents(HELD), {}, (), 0)
+
+
+def came(new: Parts, past: Parts) -> list[str]:
+    """Names of what came, as it came."""
+    there = PartsOf(SOURCE, (*HELD, *new), (), past)
+    return [part.name.removeprefix(f"{DAY}_") for part in as_they_came(RECORD, there, new, DAY)]
+
+
+def test_clones_are_known_in_what_was_merged_of_them() -> None:
+    assert came(parts(b5_7_1="abcd"), CLONES) == ["5_5_0", "6_6_0", "7_7_0"]
+    assert came((*parts(b5_6_1="abc"), CLONES[2]), CLONES[:2]) == ["5_5_0", "6_6_0", "7_7_0"]
+
+
+def test_and_in_what_was_merged_again() -> None:
+    assert came(parts(b5_7_2="abcd"), (*CLONES, *parts(b5_6_1="abc"))) == ["5_5_0", "6_6_0", "7_7_0"]
+
+
+@pytest.mark.parametrize(
+    ("new", "past"),
+    [
+        (parts(b5_7_1="abcd"), CLONES[:2]),
+        (parts(b5_7_1="abcd"), ()),
+        # A clone was dropped, and the merge skipped over it.
+        (parts(b5_7_1="abd"), CLONES),
+        # A part that was there before is in it, as is one that nobody recorded.
+        (parts(b4_7_1="xabcd"), (*CLONES, *HELD)),
+        (parts(b5_8_1="abcde"), (*CLONES, *parts(b8_8_0="e"))),
+        (parts(b5_8_1="abcde"), CLONES),
+        (parts(b5_8_1="abde"), CLONES),
+        # A mutation made other rows of them.
+        (parts(b5_7_1_8="abcd"), CLONES),
+        # Two parts are said to have been in the same block.
+        (parts(b5_7_2="abcd"), (*CLONES, *parts(b5_5_1="c"))),
+    ],
+)
+def test_whatever_is_not_certain_stays_as_it_is(new: Parts, past: Parts) -> None:
+    assert came(new, past) == [part.name.removeprefix(f"{DAY}_") for part in new]
+
+
+def test_a_part_that_equals_a_recorded_one_is_its_clone_however_it_was_made() -> None:
+    assert came(parts(b5_5_1="ab"), CLONES[:1]) == ["5_5_1"]
+
+
+def test_hashes_of_what_is_past_count_and_not_its_rows_alone() -> None:
+    other = TwinPart(f"{DAY}_6_6_0", Content(1, "another", "hash"))
+    assert came(parts(b5_6_1="abc"), (CLONES[0], other)) == ["5_6_1"]
