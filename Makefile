@@ -154,6 +154,10 @@ bench-daily: setup ## Measure the daily run: SHARD_PATHS=1000 LATENCY_MS=5
 bench-effect: setup ## Measure an ensemble before and after a move: ZNODES=1000000
 	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_effect.py
 
+.PHONY: bench-growth
+bench-growth: setup ## Measure how a move grows: MOST_PARTS=1000000 MOST_SHARD_PATHS=10000
+	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_growth.py
+
 .PHONY: bench-scale
 bench-scale: setup ## Classify more parts than fit into memory, 50 million or ROWS=5000000
 	@PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests ROWS="$(ROWS)" \

@@ -21,12 +21,13 @@ from typing import Any
 from benchmark.bench_classification import measure_classification
 from benchmark.measured_audit import AuditMeasurement
 from benchmark.measured_move import Measurement
-from benchmark.pair import HEAP, REPLICAS, Baseline, Pair, running_pair
+from benchmark.measured_requests import Requests
+from benchmark.pair import HEAP, REPLICAS, Baseline, Pair, RequestsAlone, running_pair
 
 PARTITIONS = 10_000
 BASELINE_PARTITIONS = 1_000
 WARM_UP_PARTITIONS = 1_000
-RUNS = 3
+RUNS = 5
 TARGET_PARTS_PER_SECOND = 8_000
 TARGET_MB = 300
 
@@ -60,6 +61,9 @@ def measure_one_member(pair: Pair) -> dict[str, Any]:
     runs = [pair.measure(table) for table in tables]
     move = sorted(runs, key=_rate)[RUNS // 2]
     _print_move(f"Move, the median of {RUNS} runs", move)
+    alone = [pair.measure_requests(pair.build(f"alone_{number}", PARTITIONS)) for number in range(RUNS)]
+    requests = sorted(alone, key=lambda each: _rate(each.client))[RUNS // 2]
+    _print_requests(requests, move)
     baseline = pair.measure_baseline(pair.build("baseline", PARTITIONS), BASELINE_PARTITIONS)
     ratio = _rate(move) / _rate(baseline)
     _print_baseline(baseline, ratio)
@@ -69,6 +73,7 @@ def measure_one_member(pair: Pair) -> dict[str, Any]:
     _print_audits(audits)
     return {
         "move": _as_json(move) | {"parts_per_second_of_runs": [_rate(each) for each in runs]},
+        "requests_alone": _as_json(requests.client) | {"servers_cpu_seconds": requests.servers_cpu_seconds},
         "baseline": _as_json(baseline),
         "ratio": ratio,
         "move_legacy": _as_json(legacy),
@@ -95,11 +100,11 @@ def _warm_up(pair: Pair) -> None:
     pair.measure(pair.build("warm_up", WARM_UP_PARTITIONS))
 
 
-def _rate(measured: Measurement | Baseline | AuditMeasurement) -> float:
+def _rate(measured: Measurement | Baseline | AuditMeasurement | Requests) -> float:
     return measured.parts / measured.seconds
 
 
-def _as_json(measured: Measurement | Baseline | AuditMeasurement) -> dict[str, Any]:
+def _as_json(measured: Measurement | Baseline | AuditMeasurement | Requests) -> dict[str, Any]:
     return asdict(measured) | {"parts_per_second": _rate(measured)}
 
 
@@ -117,12 +122,31 @@ def _print_move(title: str, measured: Measurement) -> None:
     print(
         f"\n{title}\n"
         f"  {_rate(measured):,.0f} parts/s: {measured.parts:,} parts in {measured.seconds:.2f} s\n"
+        f"  {_cpu(measured, measured.servers_cpu_seconds)}\n"
         f"  {measured.peak_rss_mb:.0f} MB at most, {measured.idle_rss_mb:.0f} MB of that before the move\n"
         f"  {'phase':<12}{'seconds':>9}{'share':>8}{'in the client':>16}"
     )
     for name, phase in measured.phases.items():
         share = phase.seconds / measured.seconds
         print(f"  {name:<12}{phase.seconds:>9.2f}{share:>8.0%}{phase.client_seconds:>16.2f}", flush=True)
+
+
+def _print_requests(alone: RequestsAlone, move: Measurement) -> None:
+    client = alone.client
+    print(
+        "\nA client that sends the requests of a move and does nothing else\n"
+        f"  {_rate(client):,.0f} parts/s: {client.parts:,} parts in {client.seconds:.2f} s,"
+        f" {client.requests} requests\n"
+        f"  {_cpu(client, alone.servers_cpu_seconds)}\n"
+        f"  The move reaches {_rate(move) / _rate(client):.0%} of that.",
+        flush=True,
+    )
+
+
+def _cpu(measured: Measurement | Requests, servers: float) -> str:
+    """What the processors had to do, which a busy machine hardly changes."""
+    client, servers = (10_000 * each / measured.parts for each in (measured.client_cpu_seconds, servers))
+    return f"CPU seconds for 10,000 parts: {client:.2f} in the client, {servers:.2f} in the servers"
 
 
 def _print_baseline(baseline: Baseline, ratio: float) -> None:

@@ -26,7 +26,11 @@ class Bars:
 
 
 def plot(title: str, series: Sequence[str], figures: Sequence[Bars]) -> str:
-    """The picture as SVG. Each figure has a scale of its own, as their units differ."""
+    """The picture as SVG. Rates of one unit have one scale, and each other figure has its own."""
+    rates = {
+        unit: max(value for figure in figures if figure.unit == unit for value in figure.values if value)
+        for unit in {figure.unit for figure in figures if figure.unit.endswith("/s")}
+    }
     body = [_text(0, 16, title, weight="bold")]
     at = 0
     for name, colour in zip(series, _COLOURS, strict=False):
@@ -38,7 +42,8 @@ def plot(title: str, series: Sequence[str], figures: Sequence[Bars]) -> str:
     top = _TITLE + _GAP
     for figure in figures:
         body.append(_text(0, top + _BAR - 4, figure.name))
-        most = max(value for value in figure.values if value is not None) or 1
+        own = max(value for value in figure.values if value is not None) or 1
+        most = rates.get(figure.unit, own)
         for value, colour in zip(figure.values, _COLOURS, strict=False):
             if value is None:
                 continue

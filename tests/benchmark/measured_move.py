@@ -31,6 +31,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.read
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.reader import Reader
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import ZooKeeperStore
 from ansible_collections.olap.partmove.plugins.modules import part_move
+from benchmark.cpu import cpu_seconds
 from benchmark.memory import memory_mb
 
 # The phases in their order, and the functions that they consist of. These, and those of the client,
@@ -64,10 +65,13 @@ class Measurement:
 
     parts: int
     seconds: float
+    client_cpu_seconds: float
     peak_rss_mb: float
     idle_rss_mb: float
     """Before the run."""
     phases: dict[str, PhaseTime]
+    servers_cpu_seconds: float = 0.0
+    """Of all members of both ensembles; it is whoever started this process that can tell."""
 
 
 class Stopwatch:
@@ -127,12 +131,13 @@ def measure(arguments: Mapping[str, Any]) -> Measurement:
     for owner, functions in _CLIENT:
         _time_calls(owner, functions, watch.client)
     idle = memory_mb("VmRSS")
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), cpu_seconds()
     result = run_part_move(arguments)
-    seconds = time.perf_counter() - begin
+    seconds, cpu = time.perf_counter() - begin, cpu_seconds() - cpu
     if any(count for kind, count in result["counts"].items() if kind != "moved"):
         raise RuntimeError(f"not every partition was moved: {result}")
-    return Measurement(result["totals"]["parts"], seconds, memory_mb("VmHWM"), idle, watch.result(seconds))
+    parts, peak = result["totals"]["parts"], memory_mb("VmHWM")
+    return Measurement(parts, seconds, cpu, peak, idle, watch.result(seconds))
 
 
 def run_part_move(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from benchmark.baseline import move_one_by_one
+from benchmark.cpu import cpu_seconds_of
 from benchmark.delay import delayed
 from benchmark.measured_audit import AuditMeasurement
 from benchmark.measured_daily import DailyRun
 from benchmark.measured_move import Measurement, PhaseTime
+from benchmark.measured_requests import Requests, Work
 from support.memory.tables import Table, TableOptions, build_table, days
 from support.plans import origin_in
 from support.servers.kazoo_client import connected
@@ -45,6 +47,14 @@ class Baseline:
 
     parts: int
     seconds: float
+
+
+@dataclass(frozen=True)
+class RequestsAlone:
+    """What the requests of a move took without the move."""
+
+    client: Requests
+    servers_cpu_seconds: float
 
 
 @dataclass(frozen=True)
@@ -73,13 +83,46 @@ class Pair:
             RuntimeError: not every part went from hot to cold.
         """
         planned = [(table.path, each) for each in table.options.partitions]
-        answer = _measured("measured_move", self._plan_arguments(planned), self.hot.folder.parent)
+        arguments = self._plan_arguments(planned)
+        before = self._servers_cpu_seconds()
+        answer = _measured("measured_move", arguments, self.hot.folder.parent)
+        answer["servers_cpu_seconds"] = self._servers_cpu_seconds() - before
         phases = {name: PhaseTime(**phase) for name, phase in answer.pop("phases").items()}
+        self._require_moved(table)
+        return Measurement(**{**answer, "phases": phases})
+
+    def measure_requests(self, table: Table) -> RequestsAlone:
+        """Send the requests of a move of the table, without children, and nothing else, in a new process.
+
+        Raises:
+            RuntimeError: not every part went from hot to cold.
+        """
+        for replica in REPLICAS:
+            self.cold_client.ensure_path(table.parts_path(replica))
+        (first,) = table.part_names(table.options.partitions[0])
+        data, _stat = self.hot_client.get(f"{table.parts_path(REPLICAS[0])}/{first}")
+        work = Work(
+            hot=[member.address for member in self.hot.members],
+            cold=[member.address for member in self.cold.members],
+            shard_path=table.path,
+            replicas=REPLICAS,
+            parts={each: table.part_names(each)[0] for each in table.options.partitions},
+            data=data.hex(),
+        )
+        before = self._servers_cpu_seconds()
+        answer = _measured("measured_requests", asdict(work), self.hot.folder.parent)
+        found = RequestsAlone(Requests(**answer), self._servers_cpu_seconds() - before)
+        self._require_moved(table)
+        return found
+
+    def _require_moved(self, table: Table) -> None:
         expected = len(REPLICAS) * len(table.options.partitions)
         found = [_registered(client, table) for client in (self.hot_client, self.cold_client)]
         if found != [0, expected]:
             raise RuntimeError(f"{found[0]} parts in hot and {found[1]} in cold after a move of {expected}")
-        return Measurement(**answer, phases=phases)
+
+    def _servers_cpu_seconds(self) -> float:
+        return cpu_seconds_of(member.pid for member in (*self.hot.members, *self.cold.members))
 
     def measure_audit(self, table: Table, *, content: bool) -> AuditMeasurement:
         """Audit the table in a new process, all of whose parts are sound; with ``content`` compare all of it.

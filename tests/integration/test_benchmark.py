@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
 
 from benchmark import bench_auxiliary
 from benchmark.bench_classification import require_one_plan
 from benchmark.bench_effect import measure, picture, tables_for
+from benchmark.bench_growth import measure as measure_growth, picture as growth_picture
 from benchmark.classification import LIVE, SNAPSHOT, Classification, running_server, snapshot_of
 from benchmark.pair import REPLICAS, Pair, running_pair
 from support.files.snapshot_files import GeneratedTree
@@ -39,6 +41,21 @@ def test_a_move_is_measured_by_phase(pair: Pair, legacy: bool) -> None:
     assert sum(phase.seconds for phase in measured.phases.values()) == pytest.approx(measured.seconds)
     assert all(measured.phases[name].client_seconds > 0 for name in ("read", "copy", "verify", "switch"))
     assert 0 < measured.idle_rss_mb < measured.peak_rss_mb
+
+
+def test_the_requests_of_a_move_are_measured_alone(pair: Pair) -> None:
+    table = pair.build("alone", 1100)
+
+    measured = pair.measure_requests(table)
+    moved = pair.measure(pair.build("not_alone", 1100))
+
+    assert measured.client.parts == moved.parts == 3300
+    assert 0 < measured.client.client_cpu_seconds < moved.client_cpu_seconds
+    assert measured.servers_cpu_seconds > 0
+    assert moved.servers_cpu_seconds > 0
+    assert measured.client.requests > 3 * 3300 // 500
+    states = {table.state(each) for each in table.options.partitions}
+    assert states == {b"COLD"}
 
 
 def test_the_other_way_moves_what_it_says(pair: Pair) -> None:
@@ -70,6 +87,18 @@ def test_a_daily_run_is_measured_near_and_far_away(pair: Pair) -> None:
     assert 4 * 20 < near.requests < 4 * 80
     # Each request goes there and back, and two dozen come one after the other.
     assert far.seconds > near.seconds > 0
+
+
+def test_growth_is_measured_with_a_picture(pair: Pair) -> None:
+    growth = measure_growth([30, 60], [1], runs=2, pairs=lambda: nullcontext(pair))
+
+    assert [(size.count, len(size.per_second)) for size in growth.parts] == [(30, 2), (60, 1)]
+    assert [(size.count, len(size.per_second)) for size in growth.shard_paths] == [(1, 1)]
+    assert all(size.median > 0 and size.peak_rss_mb > 0 for size in (*growth.parts, *growth.shard_paths))
+    shown = growth_picture(growth)
+    for text in ("30 parts", "60 parts", "1 shard paths"):
+        assert f"{text}</text>" in shown
+    assert " parts/s</text>" in shown
 
 
 @pytest.mark.parametrize("content", [False, True])
