@@ -43,6 +43,7 @@ def test_twins_are_created_and_partitions_go_there_and_back(ground: TwinGround) 
         "partition_move_partitions": ground.partitions(name, DAY, "20190101"),
         "partition_move_create_twins": True,
         "partition_move_stop_merges": True,
+        "partition_move_checksums": True,
         "partition_move_result_dest": str(result),
     }
 
