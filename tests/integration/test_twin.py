@@ -572,13 +572,19 @@ def test_late_insert_on_the_way_back_is_told_from_the_clone(twin: Twin) -> None:
     assert both(twin) == [[1, 1], [1, 1]]
 
 
-def test_clones_that_were_merged_before_they_were_seen_are_left_to_a_person(twin: Twin) -> None:
+def test_clones_that_were_merged_with_an_insert_are_left_to_a_person(twin: Twin) -> None:
     twin.insert(1)
     twin.insert(2)
-    report = twin.run_and_act("cold", lambda: optimize(twin, twin.cold))
+    assert twin.call("cold")["counts"]["moved"] == 1
+
+    def merge() -> None:
+        twin.insert(7)
+        optimize(twin, twin.name)
+
+    report = twin.run_and_act("hot", merge)
     assert {each.gate.value for each in report.failed.values()} == {"twin_known"}
-    assert twin.ids(twin.name) == [[1, 2], [1, 2]]
-    assert twin.call("hot")["failed"]
+    assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[1, 2, 7], [1, 2, 7]], [[1, 2], [1, 2]])
+    assert twin.call("cold")["failed"]
 
 
 def test_many_partitions_go_there_and_back(twin: Twin) -> None:
