@@ -132,6 +132,12 @@ faults: setup ## Break real servers at every step of a move, or FAULTS=300 SEED=
 	@PYTHONPATH=build/collections:tests $(BIN)/python -m faults $(if $(FAULTS),--faults $(FAULTS)) \
 	    $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
+# The limit of a test is one for those that every run has.
+.PHONY: faults-auxiliary
+faults-auxiliary: setup ## Kill runs and servers while twins are moved: PARTITIONS=1000
+	@PARTITIONS="$(or $(PARTITIONS),1000)" $(BIN)/pytest tests/integration/test_twin_shards.py --timeout 0 \
+	    $(PYTEST_ARGS)
+
 .PHONY: explore
 explore: export SEED ?=
 explore: export STEPS ?=

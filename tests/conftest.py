@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import shutil
 import uuid
@@ -21,6 +22,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from kazoo.client import KazooClient
 
+from support.servers import warm_spark
 from support.servers.clickhouse import (
     ClickHouseCluster,
     ClusterMaker,
@@ -34,6 +36,7 @@ from support.servers.modern.library import NoModernEngine, engine_library
 from support.servers.modern.server import ModernShard, ModernShardMaker, modern_shard
 from support.servers.process import ServerError
 from support.servers.reaper import Reaper
+from support.servers.spark_home import spark_home
 from support.servers.sql_server import SqlServer
 from support.servers.zookeeper import Ensemble, EnsembleOptions, Member
 
@@ -54,9 +57,15 @@ _REAPER = pytest.StashKey[Reaper]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have Spark ended where this run is killed; what workers start belongs to the run that started them."""
+    """Have Spark start quickly, and ended where this run is killed.
+
+    What workers start belongs to the run that started them.
+    """
     if not hasattr(config, "workerinput"):
         config.stash[_REAPER] = Reaper()
+        os.environ["SPARK_HOME"] = str(spark_home())
+        # One for all workers, in the environment that they have of this process.
+        warm_spark.program()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

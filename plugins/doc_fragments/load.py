@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Fragments for modules that wait while an ensemble is in trouble, and for those that write besides."""
+    """Fragments for modules that wait while an ensemble is in trouble, that write besides, or take long."""
 
     DOCUMENTATION = r"""
     options:
@@ -27,9 +27,6 @@ class ModuleDocFragment:
             then, tells what it did so far, and can be run again to go on.
         type: str
         default: 10m
-      progress_file:
-        description: Set by the action plugin of this module, which shows the lines of it. Not for playbooks.
-        type: path
 """
 
     PARTS = r"""
@@ -41,4 +38,11 @@ class ModuleDocFragment:
           - Not used in check mode.
         type: int
         default: 0
+"""
+
+    PROGRESS = r"""
+    options:
+      progress_file:
+        description: Set by the action plugin of this module, which shows the lines of it. Not for playbooks.
+        type: path
 """

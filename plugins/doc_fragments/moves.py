@@ -8,10 +8,28 @@ from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """Options of part_move and partition_move."""
+    """Fragments for whatever moves partitions, and for modules that are told which."""
 
     DOCUMENTATION = r"""
     options:
+      max_listed:
+        description: How many partitions each list of the result may have. The counts are always complete.
+        type: int
+        default: 1000
+"""
+
+    CHOSEN = r"""
+    options:
+      plan:
+        description:
+          - Path of a plan file, on the host that the module runs on, as the role
+            P(olap.partmove.partition_classify#role) writes it.
+          - A file that was cut short or edited is refused.
+          - A plan of another cluster is refused before anything is done, also in check mode. Its header tells
+            which znodes of hot it is of, and by which transaction and when these were created.
+          - Only rows that want O(state) are carried out. The others are returned in RV(other_state).
+          - Exactly one of O(plan), O(partitions) and O(shard_paths) is needed.
+        type: path
       partitions:
         description: The partitions to move, in place of a plan file.
         type: list
@@ -25,8 +43,4 @@ class ModuleDocFragment:
             description: Id of the partition, as C(system.parts) has it in C(partition_id).
             type: str
             required: true
-      max_listed:
-        description: How many partitions each list of the result may have. The counts are always complete.
-        type: int
-        default: 1000
 """

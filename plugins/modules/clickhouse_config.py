@@ -25,8 +25,8 @@ description:
   - With O(state=absent), what this module has put in is taken out so that the files are what they were
     before, byte for byte.
 notes:
-  - ClickHouse reads these elements when it starts, and newer servers C(<auxiliary_zookeepers>) a moment after
-    it has changed. This module does not restart it.
+  - ClickHouse reads these elements when it starts, and from 20.12 on C(<auxiliary_zookeepers>) also while it
+    runs, which M(olap.partmove.config_reload) sees to. This module does not restart it.
   - Hot and cold with a common address are refused. One member with two names is not seen.
   - A file is replaced as a whole. Where it has other names (hard links), these keep what was there before,
     and a warning tells so.
@@ -142,6 +142,7 @@ options:
     type: bool
     default: false
 seealso:
+  - module: olap.partmove.config_reload
   - module: olap.partmove.part_move
 """
 

@@ -14,8 +14,9 @@ description:
     indices, projections, settings and storage policy whose path is in an auxiliary ensemble. It is what
     M(olap.partmove.partition_move) moves partitions to.
   - The hot ensemble tells the replicas of a table, and the server of each is told to create what is missing.
-    All of them are looked at before anything is created. A replica that cannot be asked, tables that differ,
-    and another table of the name are refused, and nothing is done then.
+    All of them are looked at before anything is created. A table of which a replica cannot be asked or has
+    another one of the name, or whose replicas differ, is refused, so that no replica of it gets a twin. The
+    others get theirs, and the module fails at its end.
 notes:
   - Every server needs the ensemble in C(<auxiliary_zookeepers>) first, see
     M(olap.partmove.clickhouse_config).
@@ -25,6 +26,8 @@ author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
   - olap.partmove.ensembles.one
+  - olap.partmove.twins
+  - olap.partmove.twins.places
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
@@ -37,9 +40,6 @@ attributes:
   idempotent:
     support: full
 options:
-  clickhouse:
-    description: How to ask the ClickHouse servers of the replicas, and to tell them what to do.
-    required: true
   shard_paths:
     description:
       - ZooKeeper paths of the hot tables, as C(system.replicas) has them in C(zookeeper_path).
@@ -52,18 +52,6 @@ options:
         P(olap.partmove.partition_classify#role) writes it, in place of O(shard_paths).
       - The tables are those of which it wants a partition cold. A plan of another cluster is refused.
     type: path
-  ensemble:
-    description: The name of the auxiliary ensemble in the configuration of the servers.
-    type: str
-    default: cold
-  path:
-    description: Path of a twin in that ensemble; C({path}) stands for the path of its table.
-    type: str
-    default: '{path}_cold'
-  twin:
-    description: Name of a twin, in the database of the table; C({table}) stands for the name of that.
-    type: str
-    default: '{table}_cold'
 seealso:
   - module: olap.partmove.partition_move
   - module: olap.partmove.clickhouse_config
@@ -113,6 +101,21 @@ twins:
     statement:
       description: The statement for that; empty for one that is there.
       type: str
+refused:
+  description: The tables of which no replica got a twin.
+  returned: when the options could be used
+  type: list
+  elements: dict
+  contains:
+    shard_path:
+      description: Path of the hot table.
+      type: str
+    reason:
+      description: Why.
+      type: str
+    remedy:
+      description: The way out.
+      type: str
 """
 
 from collections.abc import Mapping
@@ -131,9 +134,8 @@ def main() -> None:
             "clickhouse": argspec.clickhouse(required=True),
             "shard_paths": {"type": "list", "elements": "str"},
             "plan": {"type": "path"},
-            "ensemble": {"type": "str", "default": "cold"},
-            "path": {"type": "str", "default": "{path}_cold"},
-            "twin": {"type": "str", "default": "{table}_cold"},
+            **argspec.TWIN,
+            **argspec.TWIN_PLACES,
         },
         mutually_exclusive=[("shard_paths", "plan")],
         required_one_of=[("shard_paths", "plan")],

@@ -43,7 +43,9 @@ extends_documentation_fragment:
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
   - olap.partmove.moves
+  - olap.partmove.moves.chosen
   - olap.partmove.load
+  - olap.partmove.load.progress
   - olap.partmove.load.parts
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
@@ -64,15 +66,6 @@ options:
     type: str
     choices: [cold, hot, COLD, HOT]
     default: cold
-  plan:
-    description:
-      - Path of a plan file, on the host that the module runs on, as the role
-        P(olap.partmove.partition_classify#role) writes it. A file that was cut short or edited is refused.
-      - A plan of another cluster is refused before anything is done, also in check mode. Its header tells
-        which znodes of hot it is of, and by which transaction and when these were created.
-      - Only rows that want O(state) are carried out. The others are returned in RV(other_state).
-      - Exactly one of O(plan), O(partitions) and O(shard_paths) is needed.
-    type: path
   shard_paths:
     description:
       - ZooKeeper paths of tables, in place of a plan file. All that is not in hot alone is brought back.
@@ -373,28 +366,11 @@ def main() -> None:
             "hot": argspec.ensemble(),
             "cold": argspec.ensemble(),
             "coordination_root": argspec.COORDINATION_ROOT,
-            "state": {"type": "str", "choices": ["cold", "hot", "COLD", "HOT"], "default": "cold"},
-            "plan": {"type": "path"},
-            "partitions": {
-                "type": "list",
-                "elements": "dict",
-                "options": {
-                    "shard_path": {"type": "str", "required": True},
-                    "partition": {"type": "str", "required": True},
-                },
-            },
-            "shard_paths": {"type": "list", "elements": "str"},
-            "min_age": {"type": "str", "default": "1d"},
+            "clickhouse": argspec.clickhouse(),
+            **argspec.MOVES,
             "max_parts": {"type": "int", "default": 1},
             "assume_patched": {"type": "bool", "default": False},
             "assume_active": {"type": "bool", "default": False},
-            "clickhouse": argspec.clickhouse(),
-            "journal": {"type": "path"},
-            "lock_wait": argspec.LOCK_WAIT,
-            **argspec.LOAD,
-            **argspec.PARTS_PER_SECOND,
-            "workers": {"type": "int", "default": 0},
-            "max_listed": {"type": "int", "default": 1000},
         },
         mutually_exclusive=[("plan", "partitions", "shard_paths")],
         required_one_of=[("plan", "partitions", "shard_paths")],

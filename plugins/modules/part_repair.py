@@ -33,6 +33,7 @@ extends_documentation_fragment:
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
   - olap.partmove.load
+  - olap.partmove.load.progress
   - olap.partmove.load.parts
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
@@ -108,7 +109,6 @@ options:
     type: bool
     default: false
   clickhouse:
-    description: How to ask the ClickHouse servers of the replicas which parts they have.
     required: true
 seealso:
   - module: olap.partmove.partition_audit_info
@@ -223,7 +223,7 @@ def main() -> None:
             "lock_wait": argspec.LOCK_WAIT,
             **argspec.LOAD,
             **argspec.PARTS_PER_SECOND,
-            "clickhouse": {**argspec.clickhouse(), "required": True},
+            "clickhouse": argspec.clickhouse(required=True),
             "shard_path": {"type": "str", "required": True},
             "kind": {"type": "str", "choices": KINDS, "required": True},
             "partitions": {"type": "list", "elements": "str"},

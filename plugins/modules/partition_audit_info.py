@@ -23,19 +23,15 @@ notes:
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
-  - olap.partmove.ensembles.read_only
   - olap.partmove.ensembles
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.load
+  - olap.partmove.load.progress
   - olap.partmove.attributes
   - olap.partmove.attributes.read_only
   - olap.partmove.attributes.action_group
 options:
-  cold:
-    description: The ensemble that patched ClickHouse servers know as C(<cold_zookeeper>).
-    required: true
   clickhouse:
-    description: How to ask the ClickHouse servers of the replicas which parts they have.
     required: true
   shard_paths:
     description:

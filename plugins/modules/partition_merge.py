@@ -39,9 +39,6 @@ options:
         description: Id of the partition.
         type: str
         required: true
-  cold:
-    description: The ensemble that patched ClickHouse servers know as C(<cold_zookeeper>).
-    required: true
   clickhouse:
     description: How to ask the ClickHouse servers of the replicas. The user has to be allowed to C(OPTIMIZE).
     required: true
@@ -162,14 +159,7 @@ def main() -> None:
             "cold": argspec.ensemble(),
             "clickhouse": argspec.clickhouse(required=True),
             "src": {"type": "path"},
-            "partitions": {
-                "type": "list",
-                "elements": "dict",
-                "options": {
-                    "shard_path": {"type": "str", "required": True},
-                    "partition": {"type": "str", "required": True},
-                },
-            },
+            "partitions": argspec.PARTITIONS,
             "max_queue": {"type": "int", "default": 20},
             "max_merges": {"type": "int", "default": 8},
             "limit": {"type": "int", "default": 0},

@@ -36,10 +36,14 @@ author:
 extends_documentation_fragment:
   - olap.partmove.ensembles.one
   - olap.partmove.ensembles.lock
+  - olap.partmove.twins
+  - olap.partmove.twins.records
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
   - olap.partmove.moves
+  - olap.partmove.moves.chosen
   - olap.partmove.load
+  - olap.partmove.load.progress
   - olap.partmove.load.parts
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
@@ -52,32 +56,12 @@ attributes:
   idempotent:
     support: full
 options:
-  clickhouse:
-    description: How to ask the ClickHouse servers of the replicas, and to tell them what to do.
-    required: true
-  coordination_root:
-    description:
-      - Znode in the hot ensemble below which locks, epochs and records are kept.
-      - It must be the same in every run.
-    type: str
-    default: /partmove
-  twin:
-    description: Name of the cold twin, in the database of the table; C({table}) stands for the name of that.
-    type: str
-    default: '{table}_cold'
   state:
     description:
       - Which of the two tables the partitions are to be in. V(COLD) and V(HOT) mean V(cold) and V(hot).
     type: str
     choices: [cold, hot, COLD, HOT]
     default: cold
-  plan:
-    description:
-      - Path of a plan file, on the host that the module runs on, as the role
-        P(olap.partmove.partition_classify#role) writes it. A plan of another cluster is refused.
-      - Only rows that want O(state) are carried out. The others are returned in RV(other_state).
-      - Exactly one of O(plan), O(partitions) and O(shard_paths) is needed.
-    type: path
   shard_paths:
     description: ZooKeeper paths of hot tables, in place of a plan file. All partitions are moved.
     type: list
@@ -126,11 +110,6 @@ options:
       - It waits between partitions only, while none is in both tables. The auxiliary ensemble is not watched,
         as only the servers have sessions with it.
       - With V(0) it never pauses.
-    type: float
-    default: 1.0
-  progress_file:
-    description: Set by the action plugin of this module, which shows the lines of it. Not for playbooks.
-    type: path
 seealso:
   - module: olap.partmove.part_move
   - module: olap.partmove.journal_info
@@ -333,28 +312,10 @@ def main() -> None:
             "hot": argspec.ensemble(),
             "coordination_root": argspec.COORDINATION_ROOT,
             "clickhouse": argspec.clickhouse(required=True),
-            "twin": {"type": "str", "default": "{table}_cold"},
-            "state": {"type": "str", "choices": ["cold", "hot", "COLD", "HOT"], "default": "cold"},
-            "plan": {"type": "path"},
-            "partitions": {
-                "type": "list",
-                "elements": "dict",
-                "options": {
-                    "shard_path": {"type": "str", "required": True},
-                    "partition": {"type": "str", "required": True},
-                },
-            },
-            "shard_paths": {"type": "list", "elements": "str"},
-            "min_age": {"type": "str", "default": "1d"},
-            "journal": {"type": "path"},
-            "lock_wait": argspec.LOCK_WAIT,
+            **argspec.TWIN,
+            **argspec.MOVES,
             "stop_merges": {"type": "bool", "default": False},
             "checksums": {"type": "bool", "default": False},
-            "workers": {"type": "int", "default": 0},
-            **argspec.LOAD,
-            **argspec.PARTS_PER_SECOND,
-            "max_listed": {"type": "int", "default": 1000},
-            "progress_file": {"type": "path"},
         },
         mutually_exclusive=[("plan", "partitions", "shard_paths")],
         required_one_of=[("plan", "partitions", "shard_paths")],

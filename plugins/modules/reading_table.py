@@ -31,6 +31,9 @@ author:
 extends_documentation_fragment:
   - olap.partmove.ensembles.one
   - olap.partmove.ensembles.lock
+  - olap.partmove.twins
+  - olap.partmove.twins.places
+  - olap.partmove.twins.records
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
@@ -43,32 +46,11 @@ attributes:
   idempotent:
     support: full
 options:
-  clickhouse:
-    description: How to ask the ClickHouse servers of the replicas, and to tell them what to do.
-    required: true
-  coordination_root:
-    description:
-      - Znode in the hot ensemble below which locks, epochs and records are kept.
-      - It must be the same in every run, and the one of M(olap.partmove.partition_move).
-    type: str
-    default: /partmove
   shard_paths:
     description: ZooKeeper paths of the hot tables, as C(system.replicas) has them in C(zookeeper_path).
     type: list
     elements: str
     required: true
-  ensemble:
-    description: The name of the auxiliary ensemble in the configuration of the servers.
-    type: str
-    default: cold
-  path:
-    description: Path of a twin in that ensemble; C({path}) stands for the path of its table.
-    type: str
-    default: '{path}_cold'
-  twin:
-    description: Name of a twin, in the database of the table; C({table}) stands for the name of that.
-    type: str
-    default: '{table}_cold'
   in_front:
     description: Whether readers get the name that the table has, and not another one.
     type: bool
@@ -151,9 +133,8 @@ def main() -> None:
             "coordination_root": argspec.COORDINATION_ROOT,
             "clickhouse": argspec.clickhouse(required=True),
             "shard_paths": {"type": "list", "elements": "str", "required": True},
-            "ensemble": {"type": "str", "default": "cold"},
-            "path": {"type": "str", "default": "{path}_cold"},
-            "twin": {"type": "str", "default": "{table}_cold"},
+            **argspec.TWIN,
+            **argspec.TWIN_PLACES,
             "in_front": {"type": "bool", "default": False},
             "name": {"type": "str"},
             "lock_wait": argspec.LOCK_WAIT,

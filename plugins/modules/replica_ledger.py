@@ -30,7 +30,6 @@ notes:
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
-  - olap.partmove.ensembles.read_only
   - olap.partmove.ensembles
   - olap.partmove.clickhouse_server
   - olap.partmove.attributes
@@ -48,8 +47,6 @@ options:
       - The ensemble that the server has as C(<cold_zookeeper>), with its C(<root>) as O(cold.chroot).
       - Its members are written down in the entries. M(olap.partmove.part_move) refuses replicas that were
         entered with other ones than it is given itself, whatever their order.
-    required: true
-    type: dict
   state:
     description: Whether the replicas are to be in the ledger.
     type: str
@@ -59,7 +56,6 @@ options:
     description:
       - How to ask the server over its HTTP interface.
       - With O(state=absent) it is asked only if neither O(replicas) nor O(host) is given.
-    type: dict
   patched_sign:
     description:
       - A query, without C(FORMAT), that gives 1 on a server with the patch. A server that refuses it

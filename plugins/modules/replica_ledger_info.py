@@ -18,16 +18,11 @@ description:
 author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
-  - olap.partmove.ensembles.read_only
   - olap.partmove.ensembles
   - olap.partmove.attributes
   - olap.partmove.attributes.read_only
   - olap.partmove.attributes.action_group
 options:
-  cold:
-    description: The ensemble that patched ClickHouse servers know as C(<cold_zookeeper>).
-    required: true
-    type: dict
   shard_paths:
     description:
       - ZooKeeper paths of the tables to look at, as C(system.replicas) has them in C(zookeeper_path).

@@ -38,8 +38,13 @@ author:
 extends_documentation_fragment:
   - olap.partmove.ensembles.one
   - olap.partmove.ensembles.lock
+  - olap.partmove.twins
+  - olap.partmove.twins.places
+  - olap.partmove.twins.records
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
+  - olap.partmove.moves
+  - olap.partmove.load.progress
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
 attributes:
@@ -51,15 +56,6 @@ attributes:
   idempotent:
     support: full
 options:
-  clickhouse:
-    description: How to ask the ClickHouse servers of the replicas, and to tell them what to do.
-    required: true
-  coordination_root:
-    description:
-      - Znode in the hot ensemble below which locks, epochs and records are kept.
-      - It must be the same in every run, and the one of M(olap.partmove.partition_move).
-    type: str
-    default: /partmove
   shard_paths:
     description:
       - ZooKeeper paths in the hot ensemble, one of each shard, as C(system.replicas) has them in
@@ -67,18 +63,8 @@ options:
     type: list
     elements: str
     required: true
-  ensemble:
-    description: The name of the auxiliary ensemble in the configuration of the servers.
-    type: str
-    default: cold
   path:
     description: Path of the table in that ensemble; C({path}) stands for the path in the hot one.
-    type: str
-    default: '{path}_cold'
-  twin:
-    description: Name of the twin, in the database of the table; C({table}) stands for the name of the table.
-    type: str
-    default: '{table}_cold'
   state:
     description:
       - In which ensemble the table with the name is to be, V(cold) for O(ensemble) and V(hot) for O(hot).
@@ -98,13 +84,6 @@ options:
       - It is for tables that get inserts all the time.
     type: bool
     default: false
-  max_listed:
-    description: How many partitions each list of the result may have. The counts are always complete.
-    type: int
-    default: 1000
-  progress_file:
-    description: Set by the action plugin of this module, which shows the lines of it. Not for playbooks.
-    type: path
 seealso:
   - module: olap.partmove.cold_twin
   - module: olap.partmove.partition_move
@@ -266,16 +245,15 @@ def main() -> None:
             "coordination_root": argspec.COORDINATION_ROOT,
             "clickhouse": argspec.clickhouse(required=True),
             "shard_paths": {"type": "list", "elements": "str", "required": True},
-            "ensemble": {"type": "str", "default": "cold"},
-            "path": {"type": "str", "default": "{path}_cold"},
-            "twin": {"type": "str", "default": "{table}_cold"},
+            **argspec.TWIN,
+            **argspec.TWIN_PLACES,
             "state": {"type": "str", "choices": ["cold", "hot"], "default": "cold"},
             "min_age": {"type": "str", "default": "1d"},
             "journal": {"type": "path"},
             "lock_wait": argspec.LOCK_WAIT,
             "stop_merges": {"type": "bool", "default": False},
-            "max_listed": {"type": "int", "default": 1000},
-            "progress_file": {"type": "path"},
+            **argspec.MAX_LISTED,
+            **argspec.PROGRESS_FILE,
         },
         supports_check_mode=True,
     )

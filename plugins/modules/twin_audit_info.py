@@ -28,6 +28,8 @@ author:
   - olap.partmove contributors (@olap-partmove)
 extends_documentation_fragment:
   - olap.partmove.ensembles.one
+  - olap.partmove.twins
+  - olap.partmove.twins.records
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.attributes
   - olap.partmove.attributes.read_only
@@ -37,14 +39,6 @@ options:
     description: How to ask the ClickHouse servers of the replicas. The user has to be allowed to read the
       database C(system).
     required: true
-  coordination_root:
-    description: Znode in the hot ensemble below which locks and records are kept, the same as for moves.
-    type: str
-    default: /partmove
-  twin:
-    description: Name of a twin, in the database of the table; C({table}) stands for the name of that.
-    type: str
-    default: '{table}_cold'
   shard_paths:
     description:
       - ZooKeeper paths of the hot tables to audit, as C(system.replicas) has them in C(zookeeper_path).
@@ -200,7 +194,7 @@ def main() -> None:
             "hot": argspec.ensemble(),
             "clickhouse": argspec.clickhouse(required=True),
             "coordination_root": argspec.COORDINATION_ROOT,
-            "twin": {"type": "str", "default": "{table}_cold"},
+            **argspec.TWIN,
             "shard_paths": {"type": "list", "elements": "str"},
             "root": {"type": "str"},
             "details": {"type": "str", "choices": ["findings", "all"], "default": "findings"},

@@ -102,7 +102,6 @@ class Servers:
 
     def move(self, state: str, size: Size) -> Way:
         """Move all partitions; raises RuntimeError where one is not, or where a row is lost."""
-        endpoints = {each.name: f"127.0.0.1:{each.http_port}" for each in self._shard.servers}
         given = {
             "hot": {"hosts": self._hot.connect_string.split(",")},
             "shard_paths": [PATH],
@@ -110,7 +109,7 @@ class Servers:
             "min_age": "0",
             "journal": "",
             "max_listed": size.partitions,
-            "clickhouse": {"endpoints": endpoints, "timeout": 300.0},
+            "clickhouse": {"endpoints": self._shard.endpoints, "timeout": 300.0},
             **self._options,
         }
         begin = time.perf_counter()

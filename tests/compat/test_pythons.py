@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -112,7 +112,7 @@ def test_every_module(
     else:
         results = run_one_by_one(python, tmp_path, calls)
 
-    check_refused(results.pop()["msg"], results.pop()["msg"])
+    check_last(results.pop(), results.pop(), results.pop())
     assert not [each["msg"] for each in results if each["failed"]]
     health, entered, repaired, restored, marked, ledger, checked, moved, *others = results
     looked, audited, edited, journal, turn, census, merged, between_twins, twins, twins_audited = others
@@ -144,10 +144,11 @@ def test_every_module(
     assert (twins_audited["kinds"]["without_twin"], twins_audited["complete"]) == (1, True)
 
 
-def check_refused(reading: str, whole: str) -> None:
-    """The server has no twin, and knows no databases whose tables can be exchanged."""
-    assert "has no twin of" in reading
-    assert "is of the engine Ordinary" in whole
+def check_last(reading: Mapping[str, Any], whole: Mapping[str, Any], reloaded: Mapping[str, Any]) -> None:
+    """The server has no twin, no databases whose tables can be exchanged, and no second ensemble."""
+    assert "has no twin of" in reading["msg"]
+    assert "is of the engine Ordinary" in whole["msg"]
+    assert (reloaded["failed"], reloaded["read"], reloaded["restart_needed"]) == (False, False, True)
 
 
 def run_one_by_one(python: Path, folder: Path, calls: Iterable[Call]) -> list[dict[str, Any]]:
@@ -181,6 +182,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
     repair = {"shard_path": table.path, "kind": "hot_marked_cold", "backup": str(config.parent), **asked}
     turn = {name: ensembles[name] for name in ("hot", "coordination_root")}
     place = {"shard_path": table.path}
+    second = {"name": "cold", "nodes": [{"host": "c1"}]}
     mark = {"shard_path": table.path, "partition": SECOND, "state": "HOT", **asked}
     return (
         Call("replica_info", {"clickhouse": clickhouse, "hot": ensembles["hot"], "sample_interval": "0s"}),
@@ -201,6 +203,7 @@ def calls_of_all(ensembles: dict[str, Any], table: ReplicatedTable, config: Path
         Call("partition_move", turn | move),
         Call("cold_twin", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}, check_mode=True),
         Call("twin_audit_info", {"hot": ensembles["hot"], "shard_paths": [table.path], **asked}),
+        Call("config_reload", {"clickhouse": clickhouse, **second, "preprocessed": [str(config)]}),
         Call("table_move", {**turn, "shard_paths": [table.path], **asked}, check_mode=True),
         Call("reading_table", {**turn, "shard_paths": [table.path], **asked}, check_mode=True),
     )
@@ -235,6 +238,7 @@ def test_an_older_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
         Call("twin_audit_info", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
         Call("table_move", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
         Call("reading_table", {"hot": somewhere, "clickhouse": {}, "shard_paths": ["/t"]}),
+        Call("config_reload", {"name": "cold", "nodes": [{"host": "c1"}]}),
     )
     assert {call.module for call in calls} == MODULES
 

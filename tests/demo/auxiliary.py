@@ -79,8 +79,7 @@ class _Act:
         self._ensembles = ensembles
         self._shard = shard
         self._runs = runs
-        endpoints = {each.name: f"127.0.0.1:{each.http_port}" for each in shard.servers}
-        self._clickhouse = {"endpoints": endpoints}
+        self._clickhouse = {"endpoints": shard.endpoints}
 
     def play(self) -> None:
         """Show everything."""
@@ -109,12 +108,14 @@ class _Act:
             f" ReplicatedMergeTree('{ROOT}/hits/{{shard}}', '{{replica}}') PARTITION BY toYYYYMM(month)"
             " ORDER BY id SETTINGS max_replicated_merges_in_queue = 0"
         )
-        for number in range(INSERTS):
-            self._shard.servers[number % 2].execute(
-                f"INSERT INTO {TABLE} SELECT toDate('2024-01-01') + INTERVAL number % {MONTHS} MONTH,"
-                f" number + {number} * 1000 FROM numbers(600)"
-            )
-        self._shard.execute(f"SYSTEM SYNC REPLICA {TABLE}")
+        # The newest months are those that were inserted last, on the replica that fetched them last.
+        for month in range(MONTHS):
+            for number in range(INSERTS):
+                self._shard.servers[number % 2].execute(
+                    f"INSERT INTO {TABLE} SELECT toDate('2024-01-01') + INTERVAL {month} MONTH,"
+                    f" number * {MONTHS} + {month + number * 1000} FROM numbers(100)"
+                )
+            self._shard.execute(f"SYSTEM SYNC REPLICA {TABLE}")
         self._show()
 
     def _move(self, rows: object, znodes: int) -> None:

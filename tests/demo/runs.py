@@ -26,12 +26,12 @@ from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT
 from support.ansible import quick_playbook
 from support.ansible.calls import Call, run_modules
 from support.ansible.warm_interpreter import program
+from support.servers import warm_spark
 from support.servers.jvm import SMALL_SPARK_CONF
 
 PLAYBOOK = "olap.partmove.separate"
 BACK = "olap.partmove.reheat"
 _COLLECTIONS = Path("build/collections").resolve()
-_PROGRAMS = Path(sys.executable).parent
 _SECONDS = 3600.0
 _SIGN = "SELECT count() FROM system.build_options WHERE name = 'COLD_ZOOKEEPER'"
 
@@ -148,7 +148,7 @@ class Runs:
             "partition_classify_plan_dest": str(self._scratch / "plan.jsonl"),
             "partition_classify_report_dest": str(self._logs.resolve() / f"{name}-report"),
             "partition_classify_python": sys.executable,
-            "partition_classify_spark_submit": str(_PROGRAMS / "spark-submit"),
+            "partition_classify_spark_submit": str(warm_spark.program()),
             "partition_classify_spark_master": "local[2]",
             "partition_classify_spark_conf": SMALL_SPARK_CONF,
         }

@@ -139,7 +139,7 @@ def running_field(folder: Path, program: str | None = None) -> Iterator[Field]:
         for ensemble in ensembles:
             stack.callback(ensemble.close)
             for member in ensemble.members:
-                member.process.spawn()
+                member.spawn()
         for ensemble in ensembles:
             ensemble.heal()
             proxies = [stack.enter_context(ZooKeeperProxy(member.address)) for member in ensemble.members]

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
 import pytest
 
-from support.ansible.calls import Call, run_modules
+from support.ansible.twin_runs import ModernTables
 from support.servers.modern.server import ModernShard
 from support.servers.zookeeper import Ensemble
 
@@ -27,14 +28,8 @@ ENGINES = {
 }
 
 
-class Place:
+class Place(ModernTables):
     """Tables on both servers, and the module that gives them twins."""
-
-    def __init__(self, shard: ModernShard, hot: Ensemble, base: str) -> None:
-        self.shard = shard
-        self._hot = hot
-        self.base = base
-        self.endpoints = {each.name: f"127.0.0.1:{each.http_port}" for each in shard.servers}
 
     def create(self, engine: str, rest: str = "") -> str:
         name = f"t_{uuid.uuid4().hex[:8]}"
@@ -46,26 +41,7 @@ class Place:
         return name
 
     def call(self, *names: str, check: bool = False, **options: Any) -> dict[str, Any]:
-        given = {
-            "hot": {"hosts": self._hot.connect_string.split(",")},
-            "shard_paths": [f"{self.base}/01/{name}" for name in names],
-            "clickhouse": {"endpoints": self.endpoints},
-            **options,
-        }
-        (answer,) = run_modules(Call("cold_twin", given, check))
-        return answer
-
-    def move(self, name: str) -> dict[str, Any]:
-        given = {
-            "hot": {"hosts": self._hot.connect_string.split(",")},
-            "coordination_root": f"{self.base}/partmove",
-            "shard_paths": [f"{self.base}/01/{name}"],
-            "min_age": "0",
-            "journal": "",
-            "clickhouse": {"endpoints": self.endpoints},
-        }
-        (answer,) = run_modules(Call("partition_move", given))
-        return answer
+        return self.give_twins(*map(self.shard_path, names), check=check, **options)
 
     def twins(self, name: str) -> list[int]:
         return [
@@ -89,9 +65,9 @@ def test_twins_are_created_once_and_take_partitions(place: Place, engine: str) -
     assert done["diff"] == checked["diff"]
     again = place.call(name)
     assert (again["changed"], again["diff"]["after"]) == (False, ""), again
-    place.shard.servers[0].execute(f"INSERT INTO {name} (day, id, number) VALUES ('2024-01-01', 1, 1)")
+    place.first.execute(f"INSERT INTO {name} (day, id, number) VALUES ('2024-01-01', 1, 1)")
     place.shard.execute(f"SYSTEM SYNC REPLICA {name}")
-    assert place.move(name)["counts"]["moved"] == 1
+    assert place.move(shard_paths=[place.shard_path(name)])["counts"]["moved"] == 1
     assert [each.value(f"SELECT count() FROM {name}_cold") for each in place.shard.servers] == [1, 1]
 
 
@@ -109,9 +85,12 @@ def test_a_twin_that_one_replica_lacks_is_created_there(place: Place) -> None:
     [
         ("ALTER TABLE NAME_cold ADD COLUMN other UInt8", "differ"),
         ("CREATE TABLE NAME_cold (a UInt8) ENGINE = MergeTree ORDER BY a", "no replicated table"),
+        ("DETACH TABLE NAME", "has 0 tables that are replica r1"),
     ],
 )
-def test_other_tables_are_refused_before_anything_is_done(place: Place, statement: str, words: str) -> None:
+def test_a_table_that_is_refused_keeps_no_other_from_its_twin(
+    place: Place, statement: str, words: str
+) -> None:
     first = place.create("ReplicatedMergeTree('PATH', '{replica}')")
     second = place.create("ReplicatedMergeTree('PATH', '{replica}')")
     if statement.startswith("ALTER"):
@@ -120,9 +99,14 @@ def test_other_tables_are_refused_before_anything_is_done(place: Place, statemen
     for server in place.shard.servers[: 1 if statement.startswith("ALTER") else 2]:
         server.execute(statement.replace("NAME", second))
     refused = place.call(first, second)
-    assert refused["failed"]
-    assert words in refused["msg"]
-    assert place.twins(first) == [0, 0]
+    path = f"{place.base}/01/{second}"
+    assert (refused["failed"], refused["changed"]) == (True, True)
+    assert refused["msg"].startswith(f"Of 2 tables {path} was refused. ")
+    ((told, reason),) = ((each["shard_path"], each["reason"]) for each in refused["refused"])
+    assert told == path
+    assert words in reason
+    assert place.twins(first) == [1, 1]
+    assert second not in json.dumps(refused["twins"])
 
 
 def test_options_that_cannot_be(place: Place) -> None:

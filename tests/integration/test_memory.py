@@ -71,6 +71,7 @@ class Seen(NamedTuple):
     ephemeral: bool
     data_length: int
     num_children: int
+    cversion: int
     children: tuple[str, ...] | None
     created_and_written: tuple[int, int]
 
@@ -104,6 +105,7 @@ def seen(store: ZnodeStore, root: str) -> dict[str, Seen]:
             bool(stat.ephemeral_owner) and stat.ephemeral_owner == store.session_id,
             stat.data_length,
             stat.num_children,
+            stat.cversion,
             children,
             (created, written),
         )

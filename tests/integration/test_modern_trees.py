@@ -205,8 +205,8 @@ def test_a_table_with_lightweight_updates_is_not_moved(ground: Ground, hot: Ense
 def test_audit_finds_nothing_where_nothing_is_moved(
     ground: Ground, modern: ModernShard, hot: Ensemble, cold: Ensemble
 ) -> None:
-    endpoints = {server.name: f"127.0.0.1:{server.http_port}" for server in modern.servers}
-    args = {**ensembles(hot, cold), "root": ground.base, "clickhouse": {"endpoints": endpoints}}
+    clickhouse = {"endpoints": modern.endpoints}
+    args = {**ensembles(hot, cold), "root": ground.base, "clickhouse": clickhouse}
     (result,) = run_modules(Call("partition_audit_info", args))
     assert (result["findings"], result["unjudged"], result["shard_paths"]) == ([], [], 3)
 
@@ -291,11 +291,10 @@ def test_engine_of_a_table_tells_its_ensemble_where_the_server_does_not(
 def test_merges_of_a_table_in_an_auxiliary_ensemble_are_passed_by(
     ground: Ground, modern: ModernShard, hot: Ensemble, cold: Ensemble
 ) -> None:
-    endpoints = {server.name: f"127.0.0.1:{server.http_port}" for server in modern.servers}
 
     def merged(name: str) -> dict[str, Any]:
         rows = [{"shard_path": f"{ground.base}/{name}", "partition": "20240101"}]
-        args = {**ensembles(hot, cold), "clickhouse": {"endpoints": endpoints}, "partitions": rows}
+        args = {**ensembles(hot, cold), "clickhouse": {"endpoints": modern.endpoints}, "partitions": rows}
         (result,) = run_modules(Call("partition_merge", args, check_mode=True))
         return result
 

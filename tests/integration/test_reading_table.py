@@ -12,18 +12,10 @@ from urllib.parse import quote
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import TwinReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinRun, TwinWorld
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side, TwinTables
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file import NullJournal
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
-from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.settings import options_of
-from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
-from support.ansible.calls import Call, run_modules
+from support.ansible.twin_runs import NEXT, ModernTables
 from support.servers.modern.server import ModernShard
 from support.servers.replicated import wait_for
 from support.servers.sql_server import QueryError
@@ -36,22 +28,15 @@ COLUMNS = (
 )
 
 
-class Place:
+class Place(ModernTables):
     """A table with rows and its twin with others, on two replicas."""
 
     def __init__(
         self, shard: ModernShard, hot: Ensemble, base: str, twin: str = "hits_cold", engine: str = "Atomic"
     ) -> None:
-        self.shard = shard
-        self.base = base
+        super().__init__(shard, hot, base)
         self.database = f"d_{uuid.uuid4().hex[:8]}"
-        self.path = f"{base}/01/hits"
-        self.given: dict[str, Any] = {
-            "hot": {"hosts": hot.connect_string.split(",")},
-            "coordination_root": f"{base}/partmove",
-            "shard_paths": [self.path],
-            "clickhouse": {"endpoints": {each.name: f"127.0.0.1:{each.http_port}" for each in shard.servers}},
-        }
+        self.path = self.shard_path("hits")
         old = {"allow_deprecated_database_ordinary": 1} if engine == "Ordinary" else {}
         shard.execute(f"CREATE DATABASE {self.database} ENGINE = {engine}", **old)
         for name, path in (("hits", f"{base}/{{shard}}/hits"), (twin, f"cold:{base}/{{shard}}/hits_cold")):
@@ -60,44 +45,23 @@ class Place:
                 " '{replica}') PARTITION BY toYYYYMMDD(day) ORDER BY id"
                 " SETTINGS deduplicate_merge_projection_mode = 'rebuild'"
             )
-        self.insert("hits", "2024-01-02", 2)
-        self.insert(twin, "2024-01-01", 1)
+        self.insert_into(self.table("hits"), 2, day=NEXT)
+        self.insert_into(self.table(twin), 1)
 
     def table(self, name: str) -> str:
         return f"{self.database}.{name}"
 
-    def insert(self, name: str, day: str, number: int) -> None:
-        self.shard.servers[0].execute(f"INSERT INTO {self.table(name)} (day, id) VALUES ('{day}', {number})")
-        self.shard.execute(f"SYSTEM SYNC REPLICA {self.table(name)}")
-
     def call(self, *, check: bool = False, **options: Any) -> dict[str, Any]:
         """What the module answers."""
-        (answer,) = run_modules(Call("reading_table", {**self.given, **options}, check))
-        return answer
+        return self.answer("reading_table", check=check, **{"shard_paths": [self.path], **options})
 
-    def move(self, module: str = "partition_move", **options: Any) -> dict[str, Any]:
-        """What a module that moves answers."""
-        (answer,) = run_modules(Call(module, {**self.given, "min_age": "0", "journal": "", **options}))
-        return answer
+    def move_all(self, **options: Any) -> dict[str, Any]:
+        """What the module for partitions answers."""
+        return self.move(shard_paths=[self.path], **options)
 
-    def run_with(self, servers: HttpTwinServers) -> TwinReport:
-        """Move one partition to the twin in this process, by way of these servers."""
-        store = connect(options_of("hot", self.given["hot"]))
-        clock, report = SystemClock(), TwinReport(self.path)
-        leases = LeaseKeeper(store, None, clock, owner="a test", root=self.given["coordination_root"])
-        world = TwinWorld(store, clock, NullJournal(), leases, servers)
-        try:
-            TwinRun(world, Side.COLD, TwinOptions(), report).carry_out(["20240102"])
-        finally:
-            store.close()
-        return report
-
-    def ids(self, name: str) -> list[list[int]]:
+    def seen(self, name: str) -> list[list[int]]:
         """What each replica shows by a name."""
-        return [
-            sorted(number for (number,) in each.query(f"SELECT id FROM {self.table(name)}"))
-            for each in self.shard.servers
-        ]
+        return self.ids(self.table(name))
 
 
 @pytest.fixture
@@ -112,7 +76,7 @@ def test_a_table_beside_reads_both_and_follows_their_columns(beside: Place) -> N
     done = beside.call()
     assert (done["changed"], done["diff"]) == (True, checked["diff"]), done
     assert not beside.call()["changed"]
-    assert beside.ids("hits_all") == [[1, 2], [1, 2]]
+    assert beside.seen("hits_all") == [[1, 2], [1, 2]]
     row = f"SELECT id, half, text, number, _table FROM {beside.table('hits_all')} ORDER BY id"
     assert second.query(row) == [(1, 0, "1", 3, "hits_cold"), (2, 1, "2", 3, "hits")]
     # A column that both got is seen once the table was made anew; another replica still lacks its own.
@@ -153,11 +117,11 @@ def test_what_a_reading_table_does_not_do(beside: Place) -> None:
     first.execute(f"ALTER TABLE {beside.table('hits')} RENAME COLUMN number TO other", alter_sync=2)
     assert first.query(f"SELECT id, number FROM {table} ORDER BY id, _table") == [(1, 3), (2, 0), (2, 4)]
     # Partitions stay where they are then.
-    refused = beside.move()
+    refused = beside.move_all()
     assert {each["gate"] for each in refused["deferred"]} == {"twin_alike"}, refused
     first.execute(f"ALTER TABLE {beside.table('hits_cold')} RENAME COLUMN number TO other", alter_sync=2)
     beside.shard.execute(f"SYSTEM SYNC REPLICA {beside.table('hits_cold')}")
-    assert beside.move(state="hot")["counts"]["moved"] == 2
+    assert beside.move_all(state="hot")["counts"]["moved"] == 2
 
 
 def test_in_an_older_database_a_table_is_made_anew_in_two_steps_and_none_is_put_in_front(
@@ -172,7 +136,7 @@ def test_in_an_older_database_a_table_is_made_anew_in_two_steps_and_none_is_put_
     done = place.call(twin=twin)
     for each in done["tables"]:
         assert [sql.split()[0] for sql in each["statements"]] == ["DROP", "CREATE"]
-    assert place.ids("hits_all") == [[1, 2], [1, 2]]
+    assert place.seen("hits_all") == [[1, 2], [1, 2]]
     assert not place.call(twin=twin)["changed"]
 
 
@@ -204,9 +168,10 @@ def test_a_view_leaves_out_what_is_under_way(beside: Place) -> None:
             return problem
 
     look()
-    report = beside.run_with(LookingServers(ClickHouseOptions(**beside.given["clickhouse"])))
+    servers = LookingServers(beside.asked())
+    report = beside.move_here(servers, "cold", beside.path, NEXT, TwinOptions())
     look()
-    assert set(report.moved) == {"20240102"}
+    assert set(report.moved) == {NEXT}
     assert seen == [([1, 2], [1, 2]), ([1, 2, 2], [1, 2]), ([1, 2], [1, 2])]
 
 
@@ -217,7 +182,7 @@ def test_a_table_in_front_has_the_name_and_moves_go_on(modern: ModernShard, hot:
     assert f"RENAME TABLE {place.database}.hits_cold TO {place.database}.hits_hot_cold" in refused["msg"]
     place.shard.execute(f"RENAME TABLE {place.table('hits_cold')} TO {place.table('hits_hot_cold')}")
     assert place.call(in_front=True, check=True)["changed"]
-    assert place.ids("hits") == [[2], [2]]
+    assert place.seen("hits") == [[2], [2]]
     # One that was killed after the first statement, on one replica.
     place.shard.servers[0].execute(
         f"CREATE TABLE {place.table('hits_hot')} AS {place.table('hits')}"
@@ -226,10 +191,10 @@ def test_a_table_in_front_has_the_name_and_moves_go_on(modern: ModernShard, hot:
     done = place.call(in_front=True)
     assert [len(each["statements"]) for each in done["tables"]] == [1, 2], done
     assert not place.call(in_front=True)["changed"]
-    assert (place.ids("hits"), place.ids("hits_hot")) == ([[1, 2]] * 2, [[2]] * 2)
-    place.insert("hits_hot", "2024-01-03", 3)
-    assert place.move()["counts"]["moved"] == 2
-    assert (place.ids("hits"), place.ids("hits_hot"), place.ids("hits_hot_cold")) == (
+    assert (place.seen("hits"), place.seen("hits_hot")) == ([[1, 2]] * 2, [[2]] * 2)
+    place.insert_into(place.table("hits_hot"), 3, day="20240103")
+    assert place.move_all()["counts"]["moved"] == 2
+    assert (place.seen("hits"), place.seen("hits_hot"), place.seen("hits_hot_cold")) == (
         [[1, 2, 3]] * 2,
         [[]] * 2,
         [[1, 2, 3]] * 2,

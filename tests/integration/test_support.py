@@ -331,7 +331,7 @@ def test_a_restarted_server_has_its_data(servers: ClickHouseCluster, how: str) -
     first = servers.servers[0]
     first.execute("INSERT INTO visits VALUES ('2019-12-01', 7)")
     getattr(first, how)()
-    assert not first.ping()
+    assert not first.serving()
     first.start()
     assert first.value("SELECT count() FROM visits") == 1
 

@@ -22,36 +22,31 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.whole import WholeTable
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import MoveTables
-from support.ansible.calls import Call, run_modules, run_playbook
+from support.ansible.calls import run_playbook
+from support.ansible.twin_runs import ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.server import ModernOptions, ModernServer, ModernShard, ModernShardMaker
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
-COLUMNS = "(day Date, id UInt32)"
 DAYS = ("2024-01-01", "2024-01-02")
 
 
-class Place:
+class Place(ModernTables):
     """A table of two replicas in a database of its own, and the module that moves it."""
 
     def __init__(self, shard: ModernShard, hot: Ensemble, base: str, engine: str = "Atomic") -> None:
-        self.shard = shard
-        self.base = base
+        super().__init__(shard, hot, base)
         self.database = "default" if engine == "Overlay" else f"d_{uuid.uuid4().hex[:8]}"
         self.name = f"{self.database}.hits"
         self.twin = f"{self.name}_cold"
-        self.path = f"{base}/01/hits"
-        self.hot = hot
+        self.path = self.shard_path("hits")
         self.rows: list[int] = []
         old = {"allow_deprecated_database_ordinary": 1} if engine == "Ordinary" else {}
         if engine != "Overlay":
             shard.execute(f"CREATE DATABASE {self.database} ENGINE = {engine}", **old)
-        shard.execute(
-            f"CREATE TABLE {self.name} {COLUMNS} ENGINE ="
-            f" ReplicatedMergeTree('{base}/{{shard}}/hits', '{{replica}}') PARTITION BY toYYYYMMDD(day)"
-            " ORDER BY id SETTINGS max_replicated_merges_in_queue = 0"
-        )
+        # There may be servers of another shard.
+        shard.execute(self.definition(self.name, f"{base}/{{shard}}/hits"))
 
     def insert(self, *numbers: int, day: str = DAYS[0], into: str = "", on: int = 0) -> None:
         """Insert a part; every replica has it afterwards, whichever of the two tables it is in there."""
@@ -67,38 +62,18 @@ class Place:
                 server.execute(f"SYSTEM SYNC REPLICA {self.database}.{table}")
 
     @property
-    def given(self) -> dict[str, Any]:
-        return {
-            "hot": {"hosts": self.hot.connect_string.split(",")},
-            "coordination_root": f"{self.base}/partmove",
-            "shard_paths": [self.path],
-            "min_age": "0",
-            "journal": "",
-            "clickhouse": {
-                "endpoints": {each.name: f"127.0.0.1:{each.http_port}" for each in self.shard.servers}
-            },
-        }
+    def all_of_it(self) -> dict[str, Any]:
+        """The options for every partition of the table, however young."""
+        return {**self.given, "shard_paths": [self.path], "min_age": "0", "journal": ""}
 
     def call(self, state: str = "cold", *, check: bool = False, **options: Any) -> dict[str, Any]:
         """What the module answers."""
-        (answer,) = run_modules(Call("table_move", {**self.given, "state": state, **options}, check))
-        return answer
-
-    def twins(self) -> None:
-        """Give each replica a twin."""
-        given = {name: self.given[name] for name in ("hot", "shard_paths", "clickhouse")}
-        (answer,) = run_modules(Call("cold_twin", given))
-        assert answer["changed"], answer
-
-    def partition_move(self) -> dict[str, Any]:
-        """What the module for partitions answers."""
-        (answer,) = run_modules(Call("partition_move", self.given))
-        return answer
+        return self.answer("table_move", check=check, **{**self.all_of_it, "state": state, **options})
 
     def run_here(self, state: str, *, stop_merges: bool = False) -> None:
         """Run in this process, where servers can be made to behave otherwise."""
         params = {
-            **self.given,
+            **self.all_of_it,
             "state": state,
             "lock_wait": "45s",
             "ensemble": "cold",
@@ -116,13 +91,6 @@ class Place:
         with suppress(PartMoveError):
             self.run_here("cold", stop_merges=True)
         return True
-
-    def ids(self, table: str) -> list[list[int]]:
-        """What each replica has in a table."""
-        return [
-            sorted(number for (number,) in each.query(f"SELECT id FROM {table}"))
-            for each in self.shard.servers
-        ]
 
     def where(self) -> list[str]:
         """In which ensemble the table with the name is, on each replica."""
@@ -187,7 +155,7 @@ def test_a_table_goes_there_and_back_under_its_name(place: Place) -> None:
 def test_the_playbooks_move_a_table_and_let_readers_have_both(place: Place, tmp_path: Path) -> None:
     place.insert(1)
     place.insert(2, day=DAYS[1])
-    given = place.given
+    given = place.all_of_it
     variables = {
         "partition_move_hot": given["hot"],
         "partition_move_clickhouse": given["clickhouse"],
@@ -292,7 +260,7 @@ def test_a_run_that_was_killed_goes_back_from_there(place: Place, monkeypatch: p
     assert place.where() == ["cold", "default"]
     place.insert(2, on=0)
     place.insert(3, on=1)
-    refused = place.partition_move()
+    refused = place.move(shard_paths=[place.path])
     assert [each["gate"] for each in refused["deferred"]] == ["twin_ready"] * len(refused["deferred"]), (
         refused
     )
@@ -433,7 +401,7 @@ def test_databases_whose_tables_cannot_be_exchanged_are_refused_first(
 )
 def test_what_stands_in_the_way_of_an_exchange(place: Place, arrange: list[str], words: str) -> None:
     place.insert(1)
-    place.twins()
+    assert place.give_twins(place.path)["changed"]
     for sql in arrange:
         # An ALTER and an INSERT reach the other replica by themselves.
         on = 2 if sql.startswith("RENAME") else 1

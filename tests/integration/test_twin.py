@@ -8,90 +8,68 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import TwinReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinRun, TwinWorld
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
     Side,
     TwinServers,
     TwinTables,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file import NullJournal
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
-from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.settings import options_of
-from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
-from support.ansible.calls import Call, run_modules
+from support.ansible.twin_runs import DAY, NEXT, ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
-from support.servers.modern.server import ModernShard, ModernShardMaker
+from support.servers.modern.server import ModernServer, ModernShard, ModernShardMaker
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
 T = TypeVar("T")
 
-DAY, NEXT = "20240101", "20240102"
 COLUMNS = (
     "(day Date, id UInt32, INDEX by_id id TYPE minmax GRANULARITY 1,"
     " PROJECTION by_day (SELECT id, day ORDER BY day))"
 )
 
 
-class Twin:
+class Twin(ModernTables):
     """A table with its twin on both servers, and the module that moves its partitions."""
 
     def __init__(self, shard: ModernShard, hot: Ensemble, base: str) -> None:
-        self.shard = shard
+        super().__init__(shard, hot, base)
         self.name = f"t_{uuid.uuid4().hex[:8]}"
         self.cold = f"{self.name}_cold"
-        self.path = f"{base}/01/{self.name}"
+        self.path = self.shard_path(self.name)
         self.options = TwinOptions()
         """For runs in this process."""
-        self._hot = hot
-        self._root = f"{base}/partmove"
-        for auxiliary, name in (("", self.name), ("cold:", self.cold)):
-            shard.execute(
-                f"CREATE TABLE {name} {COLUMNS} ENGINE ="
-                f" ReplicatedMergeTree('{auxiliary}{base}/{{shard}}/{name}', '{{replica}}')"
-                " PARTITION BY toYYYYMMDD(day) ORDER BY id SETTINGS max_replicated_merges_in_queue = 0"
-            )
+        for name, path in ((self.name, self.path), (self.cold, f"cold:{self.path}_cold")):
+            shard.execute(self.definition(name, path, COLUMNS))
 
-    def insert(self, *numbers: int, day: str = DAY, into: str = "") -> None:
+    def give_another_twin(self, old: str, new: str, servers: Sequence[ModernServer]) -> None:
+        """Create the twin anew on some servers, with another text in its definition."""
+        definition = self.definition(self.cold, f"cold:{self.path}_cold", COLUMNS)
+        assert old in definition
+        for server in servers:
+            server.execute(f"DROP TABLE {self.cold} SYNC")
+        for server in servers:
+            server.execute(definition.replace(old, new, 1))
+
+    def insert(self, *numbers: int, day: str = DAY) -> None:
         """Insert a part, and let every replica have it."""
-        rows = ", ".join(f"('{day[:4]}-{day[4:6]}-{day[6:]}', {number})" for number in numbers)
-        table = into or self.name
-        self.shard.servers[0].execute(
-            f"INSERT INTO {table} VALUES {rows}", insert_deduplication_token=uuid.uuid4().hex
-        )
-        self.shard.execute(f"SYSTEM SYNC REPLICA {table}")
+        self.insert_into(self.name, *numbers, day=day)
 
     def call(self, state: str, *partitions: str, check: bool = False, **options: Any) -> dict[str, Any]:
         """What the module answers."""
         rows = [{"shard_path": self.path, "partition": each} for each in partitions or (DAY,)]
-        endpoints = {each.name: f"127.0.0.1:{each.http_port}" for each in self.shard.servers}
-        timeout = options.pop("clickhouse_timeout", 30.0)
-        given = {
-            "hot": {"hosts": self._hot.connect_string.split(",")},
-            "coordination_root": self._root,
-            "state": state,
-            "partitions": rows,
-            "min_age": "0",
-            "journal": "",
-            "clickhouse": {"endpoints": endpoints, "timeout": timeout},
-            **options,
-        }
-        (answer,) = run_modules(Call("partition_move", given, check))
-        return answer
+        return self.move(check=check, **{"state": state, "partitions": rows, **options})
 
     def die(self, state: str, statements: int, *, given: bool) -> None:
         """Run until so many statements were given; the next one is the last, or is not given any more."""
-        servers, said = DyingServers(self.client_options(), statements, given=given), None
+        servers, said = DyingServers(self.asked(), statements, given=given), None
         try:
             said = self.run(state, servers)
         except Killed:
@@ -100,31 +78,11 @@ class Twin:
 
     def run(self, state: str, servers: TwinServers) -> TwinReport:
         """Run with these servers, in this process."""
-        store = connect(options_of("hot", {"hosts": self._hot.connect_string.split(",")}))
-        clock, report = SystemClock(), TwinReport(self.path)
-        leases = LeaseKeeper(store, None, clock, owner="a test", root=self._root)
-        world = TwinWorld(store, clock, NullJournal(), leases, servers)
-        try:
-            TwinRun(world, Side(state), self.options, report).carry_out([DAY])
-        finally:
-            store.close()
-        return report
+        return self.move_here(servers, state, self.path, DAY, self.options)
 
     def run_and_act(self, state: str, act: Callable[[], object]) -> TwinReport:
         """Run, and do something right after the first ATTACH."""
-        return self.run(state, ActingServers(self.client_options(), act))
-
-    def client_options(self, timeout: float = 30.0) -> ClickHouseOptions:
-        """How to ask the servers."""
-        endpoints = {each.name: f"127.0.0.1:{each.http_port}" for each in self.shard.servers}
-        return ClickHouseOptions(endpoints=endpoints, timeout=timeout)
-
-    def ids(self, table: str) -> list[list[int]]:
-        """What each replica has in a table."""
-        return [
-            [number for (number,) in each.query(f"SELECT id FROM {table} ORDER BY id")]
-            for each in self.shard.servers
-        ]
+        return self.run(state, ActingServers(self.asked(), act))
 
 
 @pytest.fixture
@@ -209,6 +167,41 @@ def test_what_stands_in_the_way_is_told(twin: Twin, arrange: list[str], gate: st
     answer = twin.call("cold")
     assert [each["gate"] for each in answer["deferred"]] == [gate], answer
     assert reason in answer["deferred"][0]["reason"]
+    assert not answer["changed"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gate"),
+    [
+        ("PARTITION BY toYYYYMMDD(day)", "PARTITION BY day", "twin_alike"),
+        ("ORDER BY id SETTINGS", "ORDER BY (id, day) SETTINGS", "twin_alike"),
+        ("ORDER BY id SETTINGS", "PRIMARY KEY () ORDER BY id SETTINGS", "twin_alike"),
+        ("ORDER BY id SETTINGS", "ORDER BY id SAMPLE BY id SETTINGS", "twin_alike"),
+        ("id UInt32", "id UInt64", "twin_alike"),
+        ("day Date, id UInt32", "id UInt32, day Date", "twin_alike"),
+        ("id UInt32", "id UInt32 DEFAULT 1", "twin_alike"),
+        ("id UInt32", "id UInt32, CONSTRAINT some CHECK id > 0", "twin_alike"),
+        ("'cold:", "'", "twin_alike"),
+        ("_cold', '{replica}'", "_cold', 'of_{replica}'", "twin_ready"),
+    ],
+)
+def test_twin_that_was_created_in_another_way_is_told(twin: Twin, old: str, new: str, gate: str) -> None:
+    twin.insert(1)
+    twin.give_another_twin(old, new, twin.shard.servers)
+    answer = twin.call("cold")
+    assert [each["gate"] for each in answer["deferred"]] == [gate], answer
+    assert not answer["changed"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gate"),
+    [("_cold', '{replica}'", "_other', '{replica}'", "twin_ready"), ("'cold:", "'", "twin_ready")],
+)
+def test_twin_of_one_replica_that_is_elsewhere_is_told(twin: Twin, old: str, new: str, gate: str) -> None:
+    twin.insert(1)
+    twin.give_another_twin(old, new, twin.shard.servers[1:])
+    answer = twin.call("cold")
+    assert [each["gate"] for each in answer["deferred"]] == [gate], answer
     assert not answer["changed"]
 
 
@@ -397,7 +390,7 @@ def test_server_that_dies_while_a_statement_is_carried_out_defers(own: Twin) -> 
     second = own.shard.servers[1]
     own.insert(1)
     own.insert(2)
-    servers = ActingServers(own.client_options(timeout=3.0), lambda: None, before=second.kill)
+    servers = ActingServers(own.asked(timeout=3.0), lambda: None, before=second.kill)
     report = own.run("cold", servers)
     assert {each.gate.value for each in report.deferred.values()} == {"twin_ready"}, report
     second.start()
@@ -413,7 +406,7 @@ def test_auxiliary_ensemble_that_is_down_defers_at_any_step(own: Twin, cold: Ens
         own.die("cold", statements, given=False)
         cold.kill()
         # A server notices after a while, and may refuse a statement before.
-        answer = own.call("cold", clickhouse_timeout=5.0)
+        answer = own.call("cold", clickhouse={**own.given["clickhouse"], "timeout": 5.0})
         assert [each["gate"] for each in answer["deferred"]] == ["twin_ready"], answer
         cold.heal()
 
@@ -509,38 +502,51 @@ def test_rows_that_a_disk_has_lost_are_found_on_request(twin: Twin) -> None:
     assert [each["gate"] for each in twin.call("cold")["deferred"]] == ["twin_at_rest"]
 
 
+def mutate(twin: Twin, table: str) -> None:
+    """Delete a row and wait until that is done; with the setting of the tests no part would be mutated."""
+    for name in (twin.name, twin.cold):
+        twin.shard.execute(f"ALTER TABLE {name} MODIFY SETTING max_replicated_merges_in_queue = 100")
+    twin.shard.servers[0].execute(f"ALTER TABLE {table} DELETE WHERE id = 2", mutations_sync=2)
+
+
 def test_mutation_right_after_the_attach_is_moved_with_its_effect(twin: Twin) -> None:
     twin.insert(1, 2)
     twin.insert(3)
-    for name in (twin.name, twin.cold):
-        # With 0 no part is mutated either.
-        twin.shard.execute(f"ALTER TABLE {name} MODIFY SETTING max_replicated_merges_in_queue = 100")
-
-    def mutate() -> None:
-        twin.shard.servers[0].execute(f"ALTER TABLE {twin.name} DELETE WHERE id = 2", mutations_sync=2)
-
-    report = twin.run_and_act("cold", mutate)
+    report = twin.run_and_act("cold", lambda: mutate(twin, twin.name))
     assert not report.failed, report
     wait_for(lambda: twin.call("cold")["counts"]["unchanged"] == 1)
     assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[], []], [[1, 3], [1, 3]])
 
 
-def test_alter_right_after_the_attach_loses_nothing_and_is_told_by_the_next_run(twin: Twin) -> None:
-    twin.insert(1)
-    twin.insert(2, day=NEXT)
+def test_mutation_right_after_the_attach_on_the_way_back_is_left_to_a_person(twin: Twin) -> None:
+    """What the source had before equals its clone, or what somebody inserted meanwhile."""
+    twin.insert_into(twin.cold, 1, 2)
+    twin.insert_into(twin.cold, 3)
+    report = twin.run_and_act("hot", lambda: mutate(twin, twin.cold))
+    assert {each.gate.value for each in report.failed.values()} == {"twin_known"}, report
+    assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[1, 2, 3]] * 2, [[1, 3]] * 2)
+
+
+@pytest.mark.parametrize("state", ["cold", "hot"])
+def test_alter_right_after_the_attach_loses_nothing_and_is_told_by_the_next_run(
+    twin: Twin, state: str
+) -> None:
+    source, destination = (twin.name, twin.cold) if state == "cold" else (twin.cold, twin.name)
+    twin.insert_into(source, 1)
+    twin.insert_into(source, 2, day=NEXT)
 
     def alter(table: str) -> None:
         sql = f"ALTER TABLE {table} ADD COLUMN more UInt8 DEFAULT 7"
         twin.shard.servers[0].execute(sql, alter_sync=2)
 
-    twin.run_and_act("cold", lambda: alter(twin.name))
+    twin.run_and_act(state, lambda: alter(source))
     assert all(1 in rows for rows in both(twin))
-    answer = twin.call("cold", DAY, NEXT)
+    answer = twin.call(state, DAY, NEXT)
     assert {each["gate"] for each in answer["deferred"]} == {"twin_alike"}, answer
-    alter(twin.cold)
-    answer = twin.call("cold", DAY, NEXT)
+    alter(destination)
+    answer = twin.call(state, DAY, NEXT)
     assert not answer["deferred"], answer
-    assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[], []], [[1, 2], [1, 2]])
+    assert (twin.ids(source), twin.ids(destination)) == ([[], []], [[1, 2], [1, 2]])
 
 
 def test_two_shard_paths_go_side_by_side(twin: Twin, modern: ModernShard, hot: Ensemble, base: str) -> None:

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import (
     DEFAULT_TWIN,
     HttpTwinServers,
@@ -37,8 +36,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.serve
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import AuditTwins
-from support.ansible.calls import Call, run_modules, run_playbook
+from support.ansible.calls import run_playbook
 from support.ansible.role_runs import summary
+from support.ansible.twin_runs import DAY, ModernTables
 from support.exposition import parsed
 from support.html_page import check_page
 from support.memory.memory import MemoryEnsemble
@@ -46,40 +46,23 @@ from support.servers.kazoo_client import connected
 from support.servers.modern.server import ModernShard
 from support.servers.zookeeper import Ensemble
 
-DAY = "20240101"
 
-
-class Ground:
+class Ground(ModernTables):
     """A table with a twin on both servers, of one partition; and what audits say of it."""
 
     def __init__(self, shard: ModernShard, hot: Ensemble, base: str) -> None:
-        self.shard = shard
-        self.first, self.second = shard.servers
-        self.hot = hot
+        super().__init__(shard, hot, base)
         self.name = f"t_{uuid.uuid4().hex[:8]}"
         self.cold = f"{self.name}_cold"
-        self.base = base
-        self.path = f"{base}/01/{self.name}"
-        self.root = f"{base}/partmove"
-        self.endpoints = {each.name: f"127.0.0.1:{each.http_port}" for each in shard.servers}
+        self.path = self.shard_path(self.name)
         shard.execute(self.definition(self.name, self.path))
-
-    def definition(self, name: str, path: str) -> str:
-        return (
-            f"CREATE TABLE {name} (day Date, id UInt32) ENGINE = ReplicatedMergeTree('{path}', '{{replica}}')"
-            " PARTITION BY toYYYYMMDD(day) ORDER BY id SETTINGS max_replicated_merges_in_queue = 0"
-        )
 
     def give_twin(self) -> None:
         self.shard.execute(self.definition(self.cold, f"cold:{self.path}_cold"))
 
     def insert(self, *numbers: int, into: str = "") -> None:
         """Insert a part, and let every replica have it."""
-        rows = ", ".join(f"('2024-01-01', {number})" for number in numbers)
-        self.first.execute(
-            f"INSERT INTO {into or self.name} VALUES {rows}", insert_deduplication_token=uuid.uuid4().hex
-        )
-        self.shard.execute(f"SYSTEM SYNC REPLICA {into or self.name}")
+        self.insert_into(into or self.name, *numbers)
 
     def attach(self) -> None:
         self.alter(self.cold, f"ATTACH PARTITION ID '{DAY}' FROM {self.name}")
@@ -96,7 +79,7 @@ class Ground:
 
     def record(self, **fields: Any) -> TwinRecord:
         """What a run would write of the partition now."""
-        servers = HttpTwinServers(ClickHouseOptions(endpoints=self.endpoints))
+        servers = HttpTwinServers(self.asked())
         tables = servers.tables(self.path, TwinReplica("r1", ""))
         there = servers.parts(tables, [DAY])[DAY]
         return TwinRecord(
@@ -133,18 +116,10 @@ class Ground:
         clones = dict(zip(self.first.parts(self.name), self.first.parts(self.cold), strict=True))
         return record._replace(clones=clones)
 
-    @property
-    def options(self) -> dict[str, Any]:
-        return {
-            "hot": {"hosts": self.hot.connect_string.split(",")},
-            "coordination_root": self.root,
-            "clickhouse": {"endpoints": self.endpoints},
-        }
-
     def audit(self, **options: Any) -> dict[str, Any]:
         """What the task of the module answers."""
         given = {"shard_paths": [self.path], "root": None, "details": "all", "twin": DEFAULT_TWIN}
-        params = {**self.options, **given, **options}
+        params = {**self.given, **given, **options}
         task = AuditTwins(params)
         with ExitStack() as stack:
             task.run(Resources(params, stack, check_mode=False))
@@ -154,11 +129,8 @@ class Ground:
         """Partition or replica → kind."""
         return {each["partition"] or each["replica"]: each["kind"] for each in answer["findings"]}
 
-    def move(self) -> dict[str, Any]:
-        rows = [{"shard_path": self.path, "partition": DAY}]
-        given = {**self.options, "partitions": rows, "min_age": "0", "journal": ""}
-        (answer,) = run_modules(Call("partition_move", given))
-        return answer
+    def move_partition(self) -> dict[str, Any]:
+        return self.move(partitions=[{"shard_path": self.path, "partition": DAY}])
 
 
 def at_rest(ground: Ground) -> None:
@@ -315,7 +287,7 @@ def test_state_is_told_with_its_way_out(ground: Ground, scene: Scene) -> None:
     if "record" in scene.ends:
         ground.delete(found["record"])
     if "move" in scene.ends:
-        ground.move()
+        ground.move_partition()
     assert {number for (number,) in rows_of(ground)} == {number for (number,) in before}
     if scene.ends:
         after = ground.audit()
@@ -352,7 +324,7 @@ def test_record_of_a_table_that_is_gone_and_tables_without_twins_are_found_below
 def test_module_answers_what_its_task_does(ground: Ground) -> None:
     ground.give_twin()
     equal(ground)
-    (answer,) = run_modules(Call("twin_audit_info", {**ground.options, "shard_paths": [ground.path]}))
+    answer = ground.answer("twin_audit_info", shard_paths=[ground.path])
     assert not answer["failed"], answer
     assert answer["findings"] == ground.audit(details="findings")["findings"]
     assert answer["seen_twice"] == [{"shard_path": ground.path, "partition": DAY}]
@@ -407,7 +379,7 @@ def test_replicas_that_have_different_parts(ground: Ground) -> None:
 def test_server_that_does_not_answer_leaves_the_table_unjudged(ground: Ground) -> None:
     ground.give_twin()
     ground.insert(1)
-    endpoints = {**ground.endpoints, "r2": "127.0.0.1:1"}
+    endpoints = {**ground.shard.endpoints, "r2": "127.0.0.1:1"}
     answer = ground.audit(clickhouse={"endpoints": endpoints})
     assert (ground.kinds(answer), answer["complete"]) == ({"r2": "not_judged"}, False)
 
@@ -416,7 +388,7 @@ def test_playbook_tells_people_and_monitoring(ground: Ground, tmp_path: Path) ->
     ground.give_twin()
     equal(ground)
     files = {name: tmp_path / f"audit.{name}" for name in ("json", "metrics", "page")}
-    given = {**ground.options, "root": ground.base, **{name: str(path) for name, path in files.items()}}
+    given = {**ground.given, "root": ground.base, **{name: str(path) for name, path in files.items()}}
     variables = {f"partmove_audit_{name}": value for name, value in given.items()}
     extra, playbook = tmp_path / "vars.json", tmp_path / "site.yml"
     extra.write_text(json.dumps({"separation": "auxiliary", **variables}))

@@ -171,8 +171,8 @@ MUTANTS = (
     Mutant(
         "a marker that begins with COLD is cold",
         _STATE,
-        "return marker == State.COLD.data",
-        "return marker is not None and marker.startswith(State.COLD.data)",
+        "return marker == _COLD",
+        "return marker is not None and marker.startswith(_COLD)",
         ("formats/test_state.py::test_a_server_takes_exactly_one_marker_for_cold[COLD\\n-False]",),
     ),
     Mutant(

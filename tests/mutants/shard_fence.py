@@ -10,7 +10,6 @@ from mutants.mutant import Mutant
 
 _FENCE = "shard/fence.py"
 _LOOKS = "shard/looks.py"
-_PARTS = "shard/parts.py"
 _PENDING = "shard/pending.py"
 _READER = "shard/reader.py"
 
@@ -112,7 +111,8 @@ MUTANTS = (
         "the fence is read after queues and log",
         _READER,
         "            fence=fence.checks,",
-        "            fence=read_alone(self._hot, fence_steps(self._layout, hot.replicas)).checks,",
+        "            fence=ShardReader(self._hot, self._cold, self._layout, self._root)._look_at_hot(())"
+        ".fence.result.checks,",
         ("shard/test_reader_behind.py::test_what_is_assigned_after_the_log_was_read_fails_the_fence",),
     ),
     Mutant(
@@ -175,7 +175,7 @@ MUTANTS = (
     ),
     Mutant(
         "parts that merged while they were read are not read again",
-        _PARTS,
+        "shard/listed.py",
         "            if len(read) == len(parts):\n                break\n",
         "            break\n",
         ("shard/test_reader.py::test_parts_that_are_merged_while_they_are_read_are_read_again",),

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 from .._partmove.errors import PartMoveError
@@ -60,6 +61,11 @@ class ClickHouseOptions:
         self._check_tls()
         for replica in self.endpoints:
             self.endpoint_of(replica)
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> ClickHouseOptions:
+        """From the option ``clickhouse``, with None for what was not given; raises PartMoveError."""
+        return cls(**{name: value for name, value in settings.items() if value is not None})
 
     def endpoint_of(self, replica: str) -> tuple[str, int] | None:
         """Host and port that were given for the replica; None where its own host counts."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._partmove.text import shortened
 from .._partmove.twin.pair import Found, Holding, Pair, named, tables_of
 from .._partmove.twin.servers import Side, TwinReplica, TwinTable, TwinTables
 from .client import ClickHouseClient, literal
@@ -16,6 +15,7 @@ from .options import ClickHouseOptions
 from .twin_creation import TwinPlace
 from .twin_servers import DEFAULT_TWIN, HttpTwinServers
 from .twin_sql import both_tables, one_table, sql_name
+from .twin_unrest import statements_under_way
 
 _OF_INSERTS = ("GET_PART", "ATTACH_PART", "MERGE_PARTS")
 """Entries of a queue that inserts and merges make, and which say nothing of the name of a table."""
@@ -56,7 +56,8 @@ class HttpPairServers(HttpTwinServers):
 
     def hindrances(self, pair: Pair) -> Sequence[str]:
         """As PairServers says."""
-        client, both = self._of(pair), both_tables(tables_of(pair, Side.HOT))
+        client, tables = self._of(pair), tables_of(pair, Side.HOT)
+        both = both_tables(tables)
         mutations = client.rows(
             f"SELECT table, mutation_id FROM system.mutations WHERE is_done = 0 AND {both}"
         )
@@ -65,19 +66,10 @@ class HttpPairServers(HttpTwinServers):
             "SELECT table, type, new_part_name FROM system.replication_queue"
             f" WHERE {both} AND type NOT IN ({kinds})"
         )
-        running = client.rows(
-            "SELECT query FROM system.processes WHERE query ILIKE 'ALTER %' OR query ILIKE 'EXCHANGE %'"
-            " OR query ILIKE 'RENAME %'"
-        )
-        names = (sql_name(pair.home), sql_name(pair.away))
         return [
             *(f"mutation {mutation} of {table} is not done" for table, mutation in mutations),
             *(f"the queue of {table} has {kind} {part}".rstrip() for table, kind, part in queued),
-            *(
-                f"a statement goes on: {shortened(query)}"
-                for (query,) in running
-                if any(name in query for name in names)
-            ),
+            *statements_under_way(client, tables),
         ]
 
     def contents(self, pair: Pair) -> tuple[Holding, Holding]:

@@ -16,7 +16,7 @@ from .._partmove.formats.names import FORMAT_VERSIONS, PATCH_PREFIX, partition_i
 from .._partmove.text import shortened
 from .._partmove.twin.servers import TwinTables, Unrest
 from .client import ClickHouseClient, literal
-from .twin_sql import both_tables, sql_name, texts
+from .twin_sql import both_tables, texts
 
 _NOT_WRITABLE = {
     "is_read_only": "read only",
@@ -30,7 +30,7 @@ _COPY = "always_use_copy_instead_of_hardlinks"
 def read_unrest(client: ClickHouseClient, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
     """As TwinServers has it, of the server of one replica."""
     names = both_tables(tables)
-    of_table = [*_changing(client, names), *_statements(client, tables)]
+    of_table = [*_changing(client, names), *statements_under_way(client, tables)]
     of_partition: dict[str, list[str]] = defaultdict(list)
     for table, partition_id, name in client.rows(
         "SELECT table, partition_id, name FROM system.detached_parts"
@@ -113,15 +113,31 @@ def _changing(client: ClickHouseClient, names: str) -> list[str]:
     ]
 
 
-def _statements(client: ClickHouseClient, tables: TwinTables) -> list[str]:
-    """ALTERs of the two tables that go on, such as one of a run that was killed."""
-    rows = client.rows("SELECT query FROM system.processes WHERE query LIKE 'ALTER TABLE%'")
-    names = {sql_name(tables.hot), sql_name(tables.cold)}
+def statements_under_way(client: ClickHouseClient, tables: TwinTables) -> list[str]:
+    """Statements under way that change or rename one of the two tables, such as one of a killed run."""
+    rows = client.rows(
+        "SELECT query FROM system.processes WHERE trimLeft(query) ILIKE 'ALTER %'"
+        " OR trimLeft(query) ILIKE 'EXCHANGE %' OR trimLeft(query) ILIKE 'RENAME %'"
+    )
     return [
         f"a statement goes on: {shortened(query)}"
         for (query,) in rows
-        if any(name in query for name in names)
+        if any(names_table(query, table.database, table.name) for table in (tables.hot, tables.cold))
     ]
+
+
+def names_table(query: str, database: str, name: str) -> bool:
+    """Whether a statement has the name of the table, quoted or not, alone or with its database.
+
+    >>> [names_table(f"ALTER TABLE {each} ADD", "db", "hits") for each in ("hits", "`db`.`hits`", "db.hits")]
+    [True, True, True]
+    >>> [names_table(f"ALTER TABLE {each} ADD", "db", "hits") for each in ("a.hits", "`a`.`hits`", "hits_b")]
+    [False, False, False]
+    """
+    quote = r"[`\"]?"
+    in_database = rf"(?<!\w){quote}{re.escape(database)}{quote}\."
+    pattern = rf"(?:(?<![\w.`\"])|{in_database}){quote}{re.escape(name)}(?!\w)"
+    return re.search(pattern, query) is not None
 
 
 def _add_queued(

@@ -11,12 +11,43 @@ from typing import Any
 COORDINATION_ROOT: dict[str, Any] = {"type": "str", "default": "/partmove"}
 LOCK_WAIT: dict[str, Any] = {"type": "str", "default": "45s"}
 
+PROGRESS_FILE: dict[str, Any] = {"progress_file": {"type": "path"}}
 LOAD: dict[str, Any] = {
     "max_latency": {"type": "float", "default": 1.0},
-    "progress_file": {"type": "path"},
     "give_up_after": {"type": "str", "default": "10m"},
+    **PROGRESS_FILE,
 }
 PARTS_PER_SECOND: dict[str, Any] = {"max_parts_per_second": {"type": "int", "default": 0}}
+MAX_LISTED: dict[str, Any] = {"max_listed": {"type": "int", "default": 1000}}
+
+PARTITIONS: dict[str, Any] = {
+    "type": "list",
+    "elements": "dict",
+    "options": {
+        "shard_path": {"type": "str", "required": True},
+        "partition": {"type": "str", "required": True},
+    },
+}
+MOVES: dict[str, Any] = {
+    "state": {"type": "str", "choices": ["cold", "hot", "COLD", "HOT"], "default": "cold"},
+    "plan": {"type": "path"},
+    "partitions": PARTITIONS,
+    "shard_paths": {"type": "list", "elements": "str"},
+    "min_age": {"type": "str", "default": "1d"},
+    "journal": {"type": "path"},
+    "lock_wait": LOCK_WAIT,
+    "workers": {"type": "int", "default": 0},
+    **LOAD,
+    **PARTS_PER_SECOND,
+    **MAX_LISTED,
+}
+"""Of the modules that move partitions, by either way."""
+
+TWIN: dict[str, Any] = {"twin": {"type": "str", "default": "{table}_cold"}}
+TWIN_PLACES: dict[str, Any] = {
+    "ensemble": {"type": "str", "default": "cold"},
+    "path": {"type": "str", "default": "{path}_cold"},
+}
 
 
 def ensemble(*, required: bool = True) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class EditConfig:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
         self._params = params
         tag: str = params["element"]
-        self._element = _place(tag, params["name"] or "")
+        self._element = place_of(tag, params["name"] or "")
         self._wanted = ElementContent.of(params) if params["state"] == "present" else None
         name = params["substitution"] or DEFAULT_SUBSTITUTIONS[tag]
         self._tag = tag
@@ -86,7 +86,7 @@ class EditConfig:
 
     def run(self, resources: Resources) -> None:
         """Read the configuration, edit it, and write it unless that is only asked about."""
-        _require_lxml()
+        require_lxml()
         files = ConfigFiles(str(Path(self._params["path"]).absolute()))
         change = self._edit(files)
         check_replaceable(change.edits)
@@ -109,7 +109,7 @@ class EditConfig:
         check_members(members, root, self._params["member_timeout"])
 
 
-def _place(element: str, name: str) -> str:
+def place_of(element: str, name: str) -> str:
     """Where the ensemble is below the root; raises PartMoveError for a name that it cannot have."""
     if element != AUXILIARY_ELEMENT:
         if not name:
@@ -137,7 +137,7 @@ def _action(edit: FileEdit) -> str:
     return "changed" if edit.after is not None else "removed"
 
 
-def _require_lxml() -> None:
+def require_lxml() -> None:
     if LXML_IMPORT_ERROR is not None:
         raise PartMoveError(
             f"{sys.executable} lacks the Python package lxml ({LXML_IMPORT_ERROR})",

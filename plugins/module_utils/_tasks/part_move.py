@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 from .._partmove.errors import BoundElsewhere, FormatError, PartMoveError
-from .._partmove.formats.layout import check_shard_path
 from .._partmove.formats.state import State
 from .._partmove.gates.gate import GateOptions
 from .._partmove.gates.readiness import AssumePatched, Readiness
@@ -28,18 +25,18 @@ from .._partmove.move.report import ShardReport
 from .._partmove.move.run import World
 from .._partmove.move.to_cold import move_shard
 from .._partmove.move.to_hot import find_reheatable, reheat_shard
-from .._partmove.plan.file import Plan, PlanRow, read_plan, rows_from_list
-from .._partmove.plan.origin import check_origin
 from .._partmove.shard.inventory import check_tables
+from .._partmove.shard.listed import KnownParts
 from .._partmove.text import parse_duration
 from .._partmove.tree.pace import Pace
 from .._partmove.tree.portions import stages_of
-from .._partmove.tree.ports import Clock, Journal, ZnodeReader, ZnodeStore
+from .._partmove.tree.ports import Clock, Journal, ZnodeStore
 from .journal_file import told_run
 from .pacing import PaceOptions
 from .part_move_result import MoveTally
 from .progress import Progress, ProgressJournal
 from .resources import LockOptions, Resources, SystemClock, server_check
+from .wanted import Wanted
 from .workers import work_in_order, workers_for
 from .worlds import Worlds
 
@@ -49,13 +46,18 @@ class MovePartitions:
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
+        if params["shard_paths"] and State.named(params["state"]) is State.COLD:
+            raise PartMoveError(
+                "shard_paths was given with the state cold, which would make every partition of them cold",
+                remedy="Give a plan or partitions, or the state hot",
+            )
         self._params = params
         self._options = _move_options(params)
         self._locks = LockOptions.of(params)
         self._pace = PaceOptions.of(params)
         self._servers = server_check(params)
         self._to_cold = State.named(params["state"]) is State.COLD
-        self._work = _Work(params)
+        self._work = Wanted(params)
         self._tally = MoveTally(params["max_listed"])
         self._unreadable = ""
         self._check_mode = False
@@ -93,7 +95,7 @@ class MovePartitions:
             self._take(done)
             progress.add(0, 0, f"{self._tally.summary(self._check_mode)}, done with {done.shard_path}")
 
-        work = self._work.event(shard_paths, self._tally.expected)
+        work = self._work.event()
         with told_run(journal, "part_move", (hot, cold), work, lambda: self.result()["counts"]):
             work_in_order(
                 self._work.by_shard_path(),
@@ -135,23 +137,30 @@ class MovePartitions:
                 with worlds.one() as world:
                     partitions = _find(world, done)
                 progress.expect(done.found)
+            # In check mode a stage begins with what is really there, of which the one before knows too much.
+            known = None if self._check_mode else KnownParts()
             for stage in stages_of(partitions):
-                self._carry_out_stage(worlds, progress, done, stage)
+                self._carry_out_stage(worlds, progress, done, stage, known)
         except BaseException as error:  # noqa: BLE001 - it is raised again where the result is taken
             done.error = error
         return done
 
     def _carry_out_stage(
-        self, worlds: Worlds[World], progress: Progress, done: _Done, partitions: Sequence[str]
+        self,
+        worlds: Worlds[World],
+        progress: Progress,
+        done: _Done,
+        partitions: Sequence[str],
+        known: KnownParts | None,
     ) -> None:
         """Work on so many partitions as fit into memory, and keep of them what is counted and listed.
 
-        In check mode nothing is kept of what would be written, either.
+        In check mode nothing is kept of what would be written, either. ``known`` has the names of parts.
         """
         report = ShardReport(done.shard_path)
         with worlds.one() as lent:
             told = ProgressJournal(lent.journal, progress, f"at {done.shard_path}")
-            world = lent._replace(journal=told)
+            world = lent._replace(journal=told, known=known)
             try:
                 if self._to_cold:
                     move_shard(world, done.shard_path, partitions, self._options, report)
@@ -200,78 +209,6 @@ def _find(world: World, done: _Done) -> list[str]:
         return []
     done.found = len(partitions)
     return partitions
-
-
-class _Work:
-    """What there is to do, sorted; the rows of a plan file are read when their turn comes."""
-
-    def __init__(self, params: Mapping[str, Any]) -> None:
-        path, partitions = params["plan"], params["partitions"]
-        self._state = State.named(params["state"])
-        self._shard_paths = _shard_paths(params)
-        self._plan: Plan | None = None
-        self._counts: Mapping[str, Counter[State]]
-        self._read: Callable[[str], Sequence[PlanRow]]
-        self._partitions: Callable[[str, State], list[str]]
-        if path is not None:
-            self._plan = plan = read_plan(path)
-            self.name = f"{path}, rows_digest {plan.header.rows_digest}"
-            self._counts, self._read, self._partitions = plan.counts, plan.read, plan.partitions
-        else:
-            self.name = "a list of shard paths" if self._shard_paths else "a list of partitions"
-            rows = rows_from_list(partitions or (), self._state)
-            listed = {each: tuple(group) for each, group in groupby(rows, key=lambda row: row.shard_path)}
-            self._counts = {each: Counter(row.state for row in group) for each, group in listed.items()}
-            self._read = listed.__getitem__
-            self._partitions = lambda path, state: [
-                row.partition for row in listed[path] if row.state is state
-            ]
-
-    def check_cluster(self, hot: ZnodeReader) -> None:
-        """Raise PlanError for a plan of another cluster; what is given by name is of this one."""
-        if self._plan is not None:
-            check_origin(hot, self._plan.header.origin, str(self._plan.path))
-
-    def survey(self) -> tuple[list[str], int]:
-        """The shard paths with something to do, and how many partitions that are, as far as it is known."""
-        wanted = {each: counts[self._state] for each, counts in self._counts.items() if counts[self._state]}
-        return [*self._shard_paths, *wanted], sum(wanted.values())
-
-    def sizes(self) -> list[int]:
-        """How many partitions each shard path has to be worked on, as far as that is known; else 1."""
-        planned = [counts[self._state] for counts in self._counts.values() if counts[self._state]]
-        return [*(1 for _each in self._shard_paths), *planned]
-
-    def event(self, shard_paths: Sequence[str], partitions: int) -> dict[str, object]:
-        """What a journal keeps of it. Nobody knows yet how many partitions whole shard paths have."""
-        known = {} if self._shard_paths else {"partitions": partitions}
-        return {"state": self._state.value, "work": self.name, "shard_paths": len(shard_paths), **known}
-
-    def by_shard_path(self) -> Iterator[tuple[str, list[str] | None]]:
-        """Each shard path with the partitions that are to get the state; None for all that there are."""
-        for shard_path in self._shard_paths:
-            yield shard_path, None
-        for shard_path, counts in self._counts.items():
-            if counts[self._state]:
-                # Not in a variable here, which would keep all that the plan says while they are worked on.
-                yield shard_path, self._partitions(shard_path, self._state)
-
-    def other_rows(self) -> Iterator[PlanRow]:
-        """The rows that want another state."""
-        for shard_path, counts in self._counts.items():
-            if sum(counts.values()) > counts[self._state]:
-                yield from (row for row in self._read(shard_path) if row.state is not self._state)
-
-
-def _shard_paths(params: Mapping[str, Any]) -> list[str]:
-    """The option ``shard_paths``, sorted; raises PartMoveError for what cannot be."""
-    shard_paths = params["shard_paths"] or []
-    if shard_paths and State.named(params["state"]) is State.COLD:
-        raise PartMoveError(
-            "shard_paths was given with the state cold, which would make every partition of them cold",
-            remedy="Give a plan or partitions, or the state hot",
-        )
-    return sorted({check_shard_path(each) for each in shard_paths})
 
 
 def _move_options(params: Mapping[str, Any]) -> GateOptions:

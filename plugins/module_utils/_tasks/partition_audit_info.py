@@ -16,6 +16,7 @@ from .._partmove.audit.report import AuditReport
 from .._partmove.errors import NoSuchTable
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.tree.ports import ZnodeReader
+from .audit_answer import answer_of, finding_of
 from .pacing import PaceOptions
 from .resources import SERVERS_AT_ONCE, Resources, coordination_root, probe_of
 from .shard_paths import DeniedZnodes, cold_paths_below, shard_paths_below, told_apart
@@ -104,29 +105,11 @@ def result_of(
     """The result of the module; ``now`` is the time of the audit in seconds since 1970."""
     report = AuditReport(audits, unread)
     return {
-        "changed": False,
+        **answer_of(report, now),
         "findings": [_finding(row) for row in (report.rows if with_sound else report.findings)],
-        "kinds": {kind.value: count for kind, count in report.kinds().items()},
         "restart_unsafe": [each._asdict() for each in report.unsafe()],
-        "drifted": report.is_drifted,
-        "complete": report.is_complete,
-        "unjudged": [{"shard_path": each.shard_path, "reason": each.unjudged} for each in report.unjudged()],
-        "shard_paths": report.shard_paths,
-        "summary": report.summary(),
-        "metrics": report.metrics(now),
     }
 
 
 def _finding(row: Row) -> dict[str, Any]:
-    verdict = row.verdict
-    return {
-        "shard_path": row.shard_path,
-        "partition": row.partition,
-        "replica": row.replica,
-        "kind": verdict.kind.value,
-        "means": verdict.kind.means,
-        "parts": list(verdict.parts),
-        "reason": verdict.reason,
-        "way_out": verdict.kind.way_out,
-        "restart_unsafe": verdict.restart_unsafe,
-    }
+    return {**finding_of(row), "restart_unsafe": row.verdict.restart_unsafe}

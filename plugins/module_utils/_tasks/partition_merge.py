@@ -55,8 +55,7 @@ class MergePartitions:
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
-        given = {name: value for name, value in params["clickhouse"].items() if value is not None}
-        self._servers = HttpMergeServers(ClickHouseOptions(**given))
+        self._servers = HttpMergeServers(ClickHouseOptions.of(params["clickhouse"]))
         self._locks = LockOptions.of(params)
         self._wanted = list(_wanted(params))
         self._max_queue: int = params["max_queue"]

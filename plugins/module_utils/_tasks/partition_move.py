@@ -7,24 +7,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 from .._clickhouse.options import ClickHouseOptions
 from .._clickhouse.twin_servers import HttpTwinServers
 from .._partmove.errors import NoSuchTable
-from .._partmove.formats.layout import check_shard_path
 from .._partmove.formats.state import State
 from .._partmove.gates.gate import Refusal
 from .._partmove.gates.names import GateName
-from .._partmove.plan.file import Plan, PlanRow, read_plan, rows_from_list
-from .._partmove.plan.origin import check_origin
 from .._partmove.text import parse_duration
 from .._partmove.tree.pace import Pace
-from .._partmove.tree.ports import Clock, Journal, ZnodeReader, ZnodeStore
+from .._partmove.tree.ports import Clock, Journal, ZnodeStore
 from .._partmove.twin.partition import TwinOptions
 from .._partmove.twin.report import TwinReport
 from .._partmove.twin.run import TwinRun, TwinWorld
@@ -34,6 +30,7 @@ from .pacing import PaceOptions
 from .partition_move_result import TwinTally
 from .progress import Progress
 from .resources import LockOptions, Resources
+from .wanted import Wanted
 from .workers import work_in_order, workers_for
 from .worlds import Worlds
 
@@ -43,16 +40,14 @@ class MovePartitions:
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
-        given = {name: value for name, value in params["clickhouse"].items() if value is not None}
-        self._servers = HttpTwinServers(ClickHouseOptions(**given), params["twin"])
+        self._servers = HttpTwinServers(ClickHouseOptions.of(params["clickhouse"]), params["twin"])
         self._locks = LockOptions.of(params)
-        self._state = State.named(params["state"])
-        self._destination = Side.COLD if self._state is State.COLD else Side.HOT
+        self._destination = Side.COLD if State.named(params["state"]) is State.COLD else Side.HOT
         min_age = float(parse_duration(params["min_age"], "min_age"))
         self._options = TwinOptions(min_age, params["stop_merges"], params["checksums"])
         self._pace = PaceOptions.of(params)
         self._workers = params["workers"]
-        self._work = _Work(params, self._state)
+        self._work = Wanted(params)
         self._tally = TwinTally(params["max_listed"])
         self._check_mode = False
 
@@ -72,14 +67,13 @@ class MovePartitions:
         self._work.check_cluster(hot)
         journal = resources.open_journal()
         progress = resources.open_progress("partitions", "parts")
-        progress.expect(self._work.expected)
+        _shard_paths, self._tally.expected = self._work.survey()
+        progress.expect(self._tally.expected)
         # Nobody but the servers speaks with the auxiliary ensemble.
         pace = resources.open_pace(self._pace, progress.announce, ensembles=("hot",))
         workers = workers_for(self._workers, self._work.sizes())
         ending = threading.Event()
         worlds = Worlds([hot], partial(self._world, journal, pace), ending if workers > 1 else None)
-        shard_paths = self._work.shard_paths
-        self._tally.expected = self._work.expected
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
 
@@ -88,10 +82,10 @@ class MovePartitions:
             summary = self._tally.summary(self._check_mode)
             progress.add(done.partitions, 0, f"{summary}, done with {done.report.shard_path}")
 
-        work = {"state": self._state.value, "work": self._work.name, "shard_paths": len(shard_paths)}
+        work = self._work.event()
         with told_run(journal, "partition_move", (hot, None), work, lambda: self.result()["counts"]):
             # Here, as a plan file is read by one thread only.
-            jobs = ((path, self._work.partitions(path)) for path in shard_paths)
+            jobs = self._work.by_shard_path()
             work_in_order(jobs, partial(self._move, worlds, progress), take, workers=workers, ending=ending)
 
     def _world(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> TwinWorld:
@@ -151,53 +145,3 @@ class _Done:
     """How many partitions there are to move, found or given."""
     error: BaseException | None = None
     """What ended the run."""
-
-
-class _Work:
-    """What there is to do, sorted; the rows of a plan file are read when their turn comes."""
-
-    def __init__(self, params: Mapping[str, Any], state: State) -> None:
-        self._state = state
-        self._plan: Plan | None = None
-        self._listed: dict[str, list[PlanRow]] = {}
-        self._whole = sorted({check_shard_path(each) for each in params["shard_paths"] or ()})
-        if params["plan"] is not None:
-            self._plan = plan = read_plan(params["plan"])
-            self.name = f"{params['plan']}, rows_digest {plan.header.rows_digest}"
-            wanted = {path: counts[state] for path, counts in plan.counts.items() if counts[state]}
-        else:
-            self.name = "a list of shard paths" if self._whole else "a list of partitions"
-            rows = rows_from_list(params["partitions"] or (), state)
-            self._listed = {
-                path: list(group) for path, group in groupby(rows, key=lambda row: row.shard_path)
-            }
-            wanted = {path: len(group) for path, group in self._listed.items()}
-        self._wanted = wanted
-        self.shard_paths = [*self._whole, *wanted]
-        self.expected = sum(wanted.values())
-
-    def sizes(self) -> list[int]:
-        """How many partitions each shard path has to be worked on, as far as that is known; else 1."""
-        return [*(1 for _each in self._whole), *self._wanted.values()]
-
-    def check_cluster(self, hot: ZnodeReader) -> None:
-        """Raise PlanError for a plan of another cluster; what is given by name is of this one."""
-        if self._plan is not None:
-            check_origin(hot, self._plan.header.origin, str(self._plan.path))
-
-    def partitions(self, shard_path: str) -> list[str] | None:
-        """The partitions of a shard path that are to be moved; None for all that there are."""
-        if shard_path in self._whole:
-            return None
-        rows: Sequence[PlanRow] = (
-            self._listed[shard_path] if self._plan is None else self._plan.read(shard_path)
-        )
-        return [row.partition for row in rows if row.state is self._state]
-
-    def other_rows(self) -> Iterator[PlanRow]:
-        """The rows of a plan that want another state."""
-        if self._plan is None:
-            return
-        for shard_path, counts in self._plan.counts.items():
-            if sum(counts.values()) > counts[self._state]:
-                yield from (row for row in self._plan.read(shard_path) if row.state is not self._state)

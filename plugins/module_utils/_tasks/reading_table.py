@@ -27,12 +27,11 @@ class CreateReadingTables:
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
-        given = {name: value for name, value in params["clickhouse"].items() if value is not None}
         in_front: bool = params["in_front"]
         name = params["name"] or (IN_FRONT if in_front else BESIDE)
         place = TwinPlace(params["ensemble"], params["path"])
         self._servers = ReadingTables(
-            ClickHouseOptions(**given), place, params["twin"], name, in_front=in_front
+            ClickHouseOptions.of(params["clickhouse"]), place, params["twin"], name, in_front=in_front
         )
         self._locks = LockOptions.of(params)
         self._shard_paths = sorted({check_shard_path(each) for each in params["shard_paths"]})

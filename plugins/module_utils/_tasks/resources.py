@@ -130,8 +130,7 @@ class Resources:
 
 def probe_of(settings: Mapping[str, Any]) -> HttpReplicaProbe:
     """Asks servers as the option ``clickhouse`` says; raises PartMoveError for settings that cannot be."""
-    given = {name: value for name, value in settings.items() if value is not None}
-    return HttpReplicaProbe(ClickHouseOptions(**given))
+    return HttpReplicaProbe(ClickHouseOptions.of(settings))
 
 
 def server_check(params: Mapping[str, Any]) -> ServerCheck:
@@ -145,11 +144,11 @@ def server_check(params: Mapping[str, Any]) -> ServerCheck:
 
 def client_of(settings: Mapping[str, Any]) -> ClickHouseClient:
     """Asks the one server that the option ``clickhouse`` names; raises PartMoveError as `probe_of` does."""
-    given = {name: value for name, value in settings.items() if value is not None}
-    host = given.pop("host").strip()
+    of_every_server = dict(settings)
+    host = of_every_server.pop("host").strip()
     if not host:
         raise PartMoveError("The host of clickhouse is empty", remedy="Give the name of a server")
-    options = ClickHouseOptions(**given)
+    options = ClickHouseOptions.of(of_every_server)
     return ClickHouseClient(host, options.port, options)
 
 

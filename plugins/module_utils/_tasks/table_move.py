@@ -32,10 +32,9 @@ class MoveTables:
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
-        given = {name: value for name, value in params["clickhouse"].items() if value is not None}
         self._place = TwinPlace(params["ensemble"], params["path"])
         self._twin: str = params["twin"]
-        self._servers = HttpPairServers(ClickHouseOptions(**given), self._place, self._twin)
+        self._servers = HttpPairServers(ClickHouseOptions.of(params["clickhouse"]), self._place, self._twin)
         self._locks = LockOptions.of(params)
         self._wanted = Side(params["state"])
         min_age = float(parse_duration(params["min_age"], "min_age"))

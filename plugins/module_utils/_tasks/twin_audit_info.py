@@ -19,6 +19,7 @@ from .._partmove.twin_audit.audit import TwinAudit, TwinRow, audit_twins
 from .._partmove.twin_audit.evidence import TwinWitnesses
 from .._partmove.twin_audit.reader import TwinReader
 from .._partmove.twin_audit.report import TwinAuditReport
+from .audit_answer import answer_of, finding_of
 from .resources import SERVERS_AT_ONCE, Resources, coordination_root
 from .shard_paths import DeniedZnodes, shard_paths_below
 
@@ -37,8 +38,9 @@ class AuditTwins:
         self._shard_paths = sorted({ShardLayout(path).path for path in params["shard_paths"] or ()})
         self._coordination_root = coordination_root(params)
         self._with_sound = params["details"] == "all"
-        given = {name: value for name, value in params["clickhouse"].items() if value is not None}
-        self._servers = servers or HttpTwinWitnesses(ClickHouseOptions(**given), params["twin"])
+        self._servers = servers or HttpTwinWitnesses(
+            ClickHouseOptions.of(params["clickhouse"]), params["twin"]
+        )
         self._audits: list[TwinAudit] = []
         self._denied = DeniedZnodes()
         self._is_whole = False
@@ -95,20 +97,13 @@ def result_of(
     report = TwinAuditReport(audits, unread)
     by_path = {audit.shard_path: audit for audit in audits}
     return {
-        "changed": False,
+        **answer_of(report, now),
         "findings": [
             _finding(row, by_path[row.shard_path]) for row in (report.rows if with_sound else report.findings)
         ],
-        "kinds": {kind.value: count for kind, count in report.kinds().items()},
         "seen_twice": [
             {"shard_path": row.shard_path, "partition": row.partition} for row in report.seen_twice()
         ],
-        "drifted": report.is_drifted,
-        "complete": report.is_complete,
-        "unjudged": [{"shard_path": each.shard_path, "reason": each.unjudged} for each in report.unjudged()],
-        "shard_paths": report.shard_paths,
-        "summary": report.summary(),
-        "metrics": report.metrics(now),
     }
 
 
@@ -116,14 +111,7 @@ def _finding(row: TwinRow, audit: TwinAudit) -> dict[str, Any]:
     verdict = row.verdict
     doubt, tables = verdict.doubt, audit.tables
     return {
-        "shard_path": row.shard_path,
-        "partition": row.partition,
-        "replica": row.replica,
-        "kind": verdict.kind.value,
-        "means": verdict.kind.means,
-        "parts": list(verdict.parts),
-        "reason": verdict.reason,
-        "way_out": verdict.kind.way_out,
+        **finding_of(row),
         "statements": [] if doubt is None or tables is None else statements_of(tables, doubt),
         "record": verdict.record,
         "seen_twice": verdict.kind.is_seen_twice,

@@ -25,6 +25,7 @@ from .wire import (
     UNIMPLEMENTED,
     Exists,
     MultiRead,
+    ReadKind,
     ReadRequest,
     Section,
     SingleRead,
@@ -73,6 +74,11 @@ class SharedNames:
         if names is None or len(names) < LONG_LIST:
             return names
         return tuple(map(self._known.setdefault, names, names))
+
+    def take(self, path: str, packet: bytes, offset: int) -> tuple[tuple[str, ...] | None, int]:
+        """Take a list out of an answer; at once, as an answer may hold several that are long."""
+        names, end = CHILDREN.take(path, packet, offset)
+        return self.shared(names), end
 
 
 class Reader:
@@ -152,7 +158,8 @@ class Reader:
     ) -> tuple[list[Znode | None], list[tuple[str, ...] | None]]:
         """All znodes of the sections, and all lists of children, each in their order."""
         found: dict[int, list[Any]] = {DATA.type: [], CHILDREN.type: []}
-        names = SharedNames()
+        shared = ReadKind(CHILDREN.type, SharedNames().take)
+        sections = [each if each.kind is DATA else Section(shared, each.paths) for each in sections]
         requests: Iterator[ReadRequest]
         if self._multi_read:
             requests, window = _multi_reads(chroot, sections, self._sizes), BATCHES_IN_FLIGHT
@@ -164,7 +171,7 @@ class Reader:
                 self._multi_read = False
                 return self._read(sections, chroot)
             for kind, results, size in request.decode(answer, self._refuse):
-                found[kind.type] += results if kind is DATA else map(names.shared, results)
+                found[kind.type] += results
                 self._sizes[kind.type].learn(len(results), size)
         return found[DATA.type], found[CHILDREN.type]
 

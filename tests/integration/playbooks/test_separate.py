@@ -19,6 +19,7 @@ from support.ansible.calls import OTHER_CORE, PlaybookRun, run_playbook, write_p
 from support.ansible.modules import Pair
 from support.memory.tables import Table, build_table, days
 from support.plans import as_spark_submit
+from support.servers import warm_spark
 from support.servers.jvm import SMALL_SPARK_CONF
 
 TASKS = Path(__file__).resolve().parents[3] / "playbooks" / "tasks" / "separate.yml"
@@ -39,7 +40,7 @@ def variables(pair: Pair) -> dict[str, Any]:
             "as_of": "2100-01-01T00:00:00Z",
             "future": True,
             "plan_dest": str(pair.folder / "plan.jsonl"),
-            "spark_submit": str(Path(sys.executable).with_name("spark-submit")),
+            "spark_submit": str(warm_spark.program()),
             "spark_master": "local[2]",
             "spark_conf": SMALL_SPARK_CONF,
             "python": sys.executable,

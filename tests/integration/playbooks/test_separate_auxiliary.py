@@ -16,6 +16,7 @@ import pytest
 from support.ansible.calls import PlaybookRun, run_playbook
 from support.ansible.role_runs import changed, summary
 from support.ansible.twin_runs import TwinGround
+from support.servers import warm_spark
 from support.servers.jvm import SMALL_SPARK_CONF
 from support.servers.modern.server import ModernShard
 from support.servers.zookeeper import Ensemble
@@ -40,15 +41,15 @@ def run(ground: TwinGround, name: str, variables: dict[str, Any], *options: str)
 def classification(ground: TwinGround) -> dict[str, Any]:
     """What the role partition_classify needs for the tables of the test, the newest partition being hot."""
     given = {
-        "hot": {"hosts": ground.hot.connect_string.split(",")},
-        "clickhouse": {"hosts": [f"127.0.0.1:{each.http_port}" for each in ground.shard.servers]},
+        "hot": ground.given["hot"],
+        "clickhouse": {"hosts": list(ground.shard.endpoints.values())},
         "root": ground.base,
         "policy": {"version": 1, "defaults": {"keep_newest": 1, "cold_after": "1s"}},
         "as_of": "2100-01-01T00:00:00Z",
         "future": True,
         "plan_dest": str(ground.folder / "plan.jsonl"),
         "report_dest": str(ground.folder / "report"),
-        "spark_submit": str(Path(sys.executable).with_name("spark-submit")),
+        "spark_submit": str(warm_spark.program()),
         "spark_master": "local[2]",
         "spark_conf": SMALL_SPARK_CONF,
         "python": sys.executable,
@@ -61,7 +62,7 @@ def check_plan(ground: TwinGround, hits: str, visits: str) -> None:
     _header, *lines = (ground.folder / "plan.jsonl").read_text().splitlines()
     rows = {(row["shard_path"], row["partition"]): row for row in map(json.loads, lines)}
     cold = {key for key, row in rows.items() if row["state"] == "COLD"}
-    assert cold == {(ground.path(each), day) for each in (hits, visits) for day in (OLD, LATER)}
+    assert cold == {(ground.shard_path(each), day) for each in (hits, visits) for day in (OLD, LATER)}
     assert {row["gate"] for row in rows.values()} == {None}
     (patch,) = [row for (_path, partition), row in rows.items() if partition.startswith("patch-")]
     assert patch["reason"].startswith("patches of a lightweight update, which never move")
@@ -100,7 +101,7 @@ def test_from_the_classification_to_the_twins_and_back(ground: TwinGround) -> No
     assert changed(run(ground, "separate", variables, "--tags", "move")) == 0
 
     # That it is foretold, and nothing to do for a second run, is seen for the role.
-    returned = run(ground, "reheat", {"partition_move_shard_paths": [ground.path(hits)]})
+    returned = run(ground, "reheat", {"partition_move_shard_paths": [ground.shard_path(hits)]})
     assert changed(returned) == 1
     assert summary(returned)[0].startswith("Brought back: 2 partitions, 3 parts, 4 rows, ")
     assert (ground.ids(hits), ground.ids(f"{hits}_cold")) == ([[1, 2, 3, 4, 5]] * 2, [[]] * 2)

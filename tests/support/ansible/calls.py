@@ -9,14 +9,16 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support.ansible import quick_playbook, warm_interpreter
+from support.ansible import quick_playbook, warm_interpreter, warm_playbook
 from support.ansible.warm import Ended, WarmPython
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -46,7 +48,7 @@ class PlaybookRun(NamedTuple):
 
 def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookRun:
     """Run a playbook against localhost; `options` are those of ansible-playbook."""
-    home = playbook.parent / "ansible-home"
+    home = _home()
     program = quick_playbook.program(PROGRAMS / "python" if OTHER_CORE else None)
     command = [str(program), "-vvv", "-i", "localhost,"]
     done = subprocess.run(
@@ -54,7 +56,7 @@ def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookR
         env={
             **os.environ,
             # There is no variable for all that it sets.
-            "ANSIBLE_CONFIG": str(quick_playbook.CONFIG),
+            "ANSIBLE_CONFIG": str(warm_playbook.CONFIG),
             "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS),
             "ANSIBLE_HOME": str(home),
             "ANSIBLE_LOCAL_TEMP": str(home / "tmp"),
@@ -71,6 +73,14 @@ def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookR
         check=False,
     )
     return PlaybookRun(done.returncode, done.stdout)
+
+
+@cache
+def _home() -> Path:
+    """Return the folder of Ansible's own files; each run is one of many with the same settings."""
+    folder = Path(tempfile.mkdtemp(prefix="ansible-home-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _interpreter() -> str:

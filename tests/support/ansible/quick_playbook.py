@@ -2,43 +2,32 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A program ansible-playbook that leaves out half of its work: what is the same in every run.
+"""A program ansible-playbook that leaves out most of its work: what is the same in every run.
 
 Ansible packs each module that a run calls with all that it imports, and keeps that until the run ends. This
-keeps it for the runs that follow. And no garbage is looked for among what Ansible imports, which the process
-of each task would copy for that. All else is as in the program itself.
+keeps it for the runs that follow. And what Ansible imports has been imported before a run begins, by the
+process of `warm_playbook`. All else is as in the program itself.
 """
 
 from __future__ import annotations
 
 import atexit
-import gc
 import hashlib
 import os
 import shutil
+import socket
+import subprocess
 import sys
 import tempfile
 import time
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
+
+from support.ansible import warm_playbook
 
 NAME = "ansible-playbook"
-CONFIG = Path(__file__).with_name("quick.cfg")
 _ROOT = Path(__file__).resolve().parents[3]
 _KEPT_SECONDS = 86_400.0
-_GARBAGE = 50_000
-"""Objects that are made before garbage is looked for; 700 by default, more than a hundred times in a run."""
-_PROGRAM = """\
-#!{python}
-import sys
-
-sys.path.insert(0, {tests!r})
-from support.ansible.quick_playbook import run
-
-del sys.path[0]
-run({packed!r})
-"""
 
 
 @cache
@@ -54,12 +43,39 @@ def program(other: Path | None = None) -> Path:
 
 
 def write_program(folder: Path, packed: Path, python: Path) -> Path:
-    """Write it to a folder; ``packed`` is one for what it packs, of one collection and one Ansible."""
+    """Write it to a folder, for use until this process ends.
+
+    ``packed`` is a folder for what it packs, of one collection and one Ansible.
+    """
     folder.mkdir(exist_ok=True)
     path = folder / NAME
-    path.write_text(_PROGRAM.format(python=python, tests=str(_ROOT / "tests"), packed=str(packed)))
+    # The path of a socket has 107 bytes at most, and TMPDIR may be longer than that.
+    waiting = Path(tempfile.mkdtemp(prefix="playbook-", dir="/tmp"))
+    address = str(waiting / "socket")
+    path.write_text(warm_playbook.client_text(str(python), address))
     path.chmod(0o755)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen(64)
+        # It ignores no signal, even where the tests do, such as SIGINT in the background of a shell.
+        command = ["env", "--default-signal", str(python), warm_playbook.__file__, str(listener.fileno())]
+        process = subprocess.Popen(
+            [*command, str(packed)],
+            # What is no terminal and has UTF-8 is that when a run has its own streams, too.
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[listener.fileno()],
+        )
+    atexit.register(_end, process, waiting)
     return path
+
+
+def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    process.wait()
+    shutil.rmtree(folder)
 
 
 def packed_for(plugins: Path, folder: Path) -> Path:
@@ -77,19 +93,3 @@ def packed_for(plugins: Path, folder: Path) -> Path:
                 shutil.rmtree(other, ignore_errors=True)
         wanted.mkdir(parents=True, exist_ok=True)
     return wanted
-
-
-def run(packed: str) -> NoReturn:
-    """Be ansible-playbook, with the arguments of this process."""
-    gc.disable()
-    os.environ.setdefault("ANSIBLE_CONFIG", str(CONFIG))
-    from ansible import constants  # noqa: PLC0415 - it reads the settings of the run
-    from ansible.cli.playbook import main  # noqa: PLC0415 - only where it is the program
-
-    Path(packed).mkdir(parents=True, exist_ok=True)
-    # Ansible removes its folder at the end, and of this the link.
-    Path(constants.DEFAULT_LOCAL_TMP, "ansiballz_cache").symlink_to(packed)
-    gc.freeze()
-    gc.set_threshold(_GARBAGE)
-    gc.enable()
-    sys.exit(main())

@@ -2,71 +2,73 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Tables on servers of a modern ClickHouse that roles and playbooks give twins, and move to them."""
+"""Tables on servers of a modern ClickHouse that get twins, and what modules and roles do with them."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import TwinReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinRun, TwinWorld
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side, TwinServers
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file import NullJournal
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.settings import options_of
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
+from support.ansible.calls import Call, run_modules
 from support.servers.modern.server import ModernShard
 from support.servers.zookeeper import Ensemble
 
-COLUMNS = "(day Date, id UInt32, v UInt32)"
-# Merged when it is told to, and not by itself; with what a lightweight update needs.
-_CLAUSES = (
-    "PARTITION BY toYYYYMMDD(day) ORDER BY id SETTINGS max_replicated_merges_in_queue = 0,"
-    " enable_block_number_column = 1, enable_block_offset_column = 1"
-)
+DAY, NEXT = "20240101", "20240102"
 
 
-class TwinGround(NamedTuple):
-    """Two servers, the hot ensemble, a path in it for the tables of a test, and a folder of the test."""
+class ModernTables:
+    """Tables on every replica of a shard, below a path of the hot ensemble that no other test has."""
 
-    shard: ModernShard
-    hot: Ensemble
-    base: str
-    folder: Path
+    def __init__(self, shard: ModernShard, hot: Ensemble, base: str) -> None:
+        self.shard = shard
+        self.first, self.second = shard.servers[:2]
+        self.hot = hot
+        self.base = base
+        self.root = f"{base}/partmove"
 
-    def table(self, parts: Mapping[str, Sequence[Sequence[int]]]) -> str:
-        """Create a table without a twin, with a part for each list of numbers; by day, such as 20240101."""
-        name = f"t_{uuid.uuid4().hex[:8]}"
-        self.shard.execute(
-            f"CREATE TABLE {name} {COLUMNS} ENGINE ="
-            f" ReplicatedMergeTree('{self.base}/{{shard}}/{name}', '{{replica}}') {_CLAUSES}"
-        )
-        for day, lists in parts.items():
-            for numbers in lists:
-                self.insert(name, day, numbers)
-        self.shard.execute(f"SYSTEM SYNC REPLICA {name}")
-        return name
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options of modules that say where everything is."""
+        return {
+            "hot": {"hosts": self.hot.connect_string.split(",")},
+            "coordination_root": self.root,
+            "clickhouse": {"endpoints": self.shard.endpoints},
+        }
 
-    def insert(self, name: str, day: str, numbers: Sequence[int]) -> None:
-        """Insert one part."""
-        rows = ", ".join(f"('{day[:4]}-{day[4:6]}-{day[6:]}', {number}, 0)" for number in numbers)
-        self.shard.servers[0].execute(f"INSERT INTO {name} VALUES {rows}")
+    def asked(self, timeout: float = 30.0) -> ClickHouseOptions:
+        """How to ask the servers in this process."""
+        return ClickHouseOptions(endpoints=self.shard.endpoints, timeout=timeout)
 
-    def path(self, name: str) -> str:
-        """The shard path of a table."""
+    def shard_path(self, name: str) -> str:
+        """The path of a table in the hot ensemble."""
         return f"{self.base}/01/{name}"
 
-    def partitions(self, name: str, *days: str) -> list[dict[str, str]]:
-        """The option of that name."""
-        return [{"shard_path": self.path(name), "partition": day} for day in days]
+    def definition(self, name: str, path: str, columns: str = "(day Date, id UInt32)") -> str:
+        """The statement for a table by day, which is merged when it is told to, and not by itself."""
+        return (
+            f"CREATE TABLE {name} {columns} ENGINE = ReplicatedMergeTree('{path}', '{{replica}}')"
+            " PARTITION BY toYYYYMMDD(day) ORDER BY id SETTINGS max_replicated_merges_in_queue = 0"
+        )
 
-    def variables(self) -> dict[str, Any]:
-        """The variables of the role partition_move, but for what is to be moved."""
-        given = {
-            "hot": {"hosts": self.hot.connect_string.split(",")},
-            "clickhouse": {
-                "endpoints": {each.name: f"127.0.0.1:{each.http_port}" for each in self.shard.servers}
-            },
-            "coordination_root": f"{self.base}/partmove",
-            "min_age": "0",
-        }
-        return {f"partition_move_{name}": value for name, value in given.items()}
+    def insert_into(self, table: str, *numbers: int, day: str = DAY) -> None:
+        """Insert a part, and let every replica have it."""
+        rows = ", ".join(f"('{day[:4]}-{day[4:6]}-{day[6:]}', {number})" for number in numbers)
+        self.first.execute(
+            f"INSERT INTO {table} (day, id) VALUES {rows}", insert_deduplication_token=uuid.uuid4().hex
+        )
+        self.shard.execute(f"SYSTEM SYNC REPLICA {table}")
 
     def ids(self, table: str) -> list[list[int]]:
         """What each replica has in a table."""
@@ -74,6 +76,67 @@ class TwinGround(NamedTuple):
             [number for (number,) in each.query(f"SELECT id FROM {table} ORDER BY id")]
             for each in self.shard.servers
         ]
+
+    def answer(self, module: str, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        """What a module answers."""
+        (answer,) = run_modules(Call(module, {**self.given, **options}, check))
+        return answer
+
+    def give_twins(self, *shard_paths: str, check: bool = False, **options: Any) -> dict[str, Any]:
+        """What cold_twin answers, which keeps no records."""
+        given = {name: self.given[name] for name in ("hot", "clickhouse")}
+        call = Call("cold_twin", {**given, "shard_paths": list(shard_paths), **options}, check)
+        (answer,) = run_modules(call)
+        return answer
+
+    def move(self, *, check: bool = False, **options: Any) -> dict[str, Any]:
+        """What partition_move answers, of partitions however young."""
+        young = {"min_age": "0", "journal": ""}
+        return self.answer("partition_move", check=check, **{**young, **options})
+
+    def move_here(
+        self, servers: TwinServers, state: str, shard_path: str, day: str, options: TwinOptions
+    ) -> TwinReport:
+        """Move a partition in this process, where servers can be made to behave otherwise."""
+        store = connect(options_of("hot", self.given["hot"]))
+        clock, report = SystemClock(), TwinReport(shard_path)
+        leases = LeaseKeeper(store, None, clock, owner="a test", root=self.root)
+        world = TwinWorld(store, clock, NullJournal(), leases, servers)
+        try:
+            TwinRun(world, Side(state), options, report).carry_out([day])
+        finally:
+            store.close()
+        return report
+
+
+class TwinGround(ModernTables):
+    """For roles and playbooks, which get their variables by files in a folder of the test."""
+
+    def __init__(self, shard: ModernShard, hot: Ensemble, base: str, folder: Path) -> None:
+        super().__init__(shard, hot, base)
+        self.folder = folder
+
+    def table(self, parts: Mapping[str, Sequence[Sequence[int]]]) -> str:
+        """Create a table without a twin, with a part for each list of numbers; by day, such as 20240101."""
+        name = f"t_{uuid.uuid4().hex[:8]}"
+        # With what a lightweight update needs.
+        self.shard.execute(
+            self.definition(name, self.shard_path(name), "(day Date, id UInt32, v UInt32)")
+            + ", enable_block_number_column = 1, enable_block_offset_column = 1"
+        )
+        for day, lists in parts.items():
+            for numbers in lists:
+                self.insert_into(name, *numbers, day=day)
+        return name
+
+    def partitions(self, name: str, *days: str) -> list[dict[str, str]]:
+        """The option of that name."""
+        return [{"shard_path": self.shard_path(name), "partition": day} for day in days]
+
+    def variables(self) -> dict[str, Any]:
+        """The variables of the role partition_move, but for what is to be moved."""
+        given = {**self.given, "min_age": "0"}
+        return {f"partition_move_{name}": value for name, value in given.items()}
 
     def has_table(self, name: str) -> list[bool]:
         """Whether each server has such a table."""

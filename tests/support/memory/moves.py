@@ -21,6 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.li
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listed import KnownParts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import (
     Clock,
     ReplicaProbe,
@@ -54,7 +55,10 @@ def make_world(
     probe: ReplicaProbe | None = None,
     lock_wait: float = 30.0,
 ) -> World:
-    """Return a world of patched servers; without a probe the operator vouches for their disks."""
+    """Return a world of patched servers; without a probe the operator vouches for their disks.
+
+    Each run with it knows what those before it have listed, whatever others did since.
+    """
     return World(
         hot,
         cold,
@@ -63,4 +67,5 @@ def make_world(
         LeaseKeeper(hot, cold, clock, owner="a test", wait_seconds=lock_wait),
         AssumePatched(),
         AssumeActive() if probe is None else AskServers(probe),
+        known=KnownParts(),
     )

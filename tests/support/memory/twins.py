@@ -296,13 +296,21 @@ class TwinBench:
         self.servers.script = script or Script()
         session = self.hot.open()
         store: ZnodeStore = WatchedStore(session, self.servers.script, _NoWatch())  # type: ignore[arg-type]
-        leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        world = TwinWorld(store, self.clock, self.journal, leases, self.servers, pace or Unhurried(), dry)
+        world = self._world(store, pace or Unhurried(), dry=dry)
         try:
             TwinRun(world, destination, given, report).carry_out(list(partitions))
         finally:
             session.expire()
         return report
+
+    def find(self, destination: Side) -> list[str]:
+        """The partitions that a run finds which is given none."""
+        world = self._world(self.hot.open(), Unhurried(), dry=True)
+        return TwinRun(world, destination, TwinOptions(), TwinReport(PATH)).find()
+
+    def _world(self, store: ZnodeStore, pace: Pace, *, dry: bool) -> TwinWorld:
+        leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
+        return TwinWorld(store, self.clock, self.journal, leases, self.servers, pace, dry)
 
     @property
     def records(self) -> dict[str, bytes]:

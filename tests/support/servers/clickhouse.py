@@ -7,12 +7,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from clickhouse.patched_server.compile import patched_library
 from support.servers.clickhouse_config import (
@@ -24,7 +22,7 @@ from support.servers.clickhouse_config import (
 )
 from support.servers.ports import ReservedPorts
 from support.servers.process import ServerError, ServerProcess
-from support.servers.sql_server import QueryError, SqlServer
+from support.servers.sql_server import QueryError, SqlServer, SqlServers
 
 __all__ = [
     "ClickHouseCluster",
@@ -138,36 +136,8 @@ class ClickHouseServer(SqlServer):
         return {**self.options.env, **preload}
 
 
-class ClickHouseCluster:
-    """Shards of replicas with the macros {shard} (01, 02, ...) and {replica} (r1, r2, ...)."""
-
-    def __init__(self, servers: Sequence[ClickHouseServer]) -> None:
-        """Take servers that are made but not started; see `cluster`."""
-        self.servers = list(servers)
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        """Start all servers."""
-        with ExitStack() as stack:
-            for server in self.servers:
-                stack.enter_context(server)
-            self._stack = stack.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop all servers."""
-        self._stack.close()
-
-    def execute(self, sql: str, **settings: int | str) -> None:
-        """Run one statement on every server, one after the other.
-
-        Raises:
-            QueryError: a server refused it.
-        """
-        for server in self.servers:
-            server.execute(sql, **settings)
+class ClickHouseCluster(SqlServers[ClickHouseServer]):
+    """Shards of replicas with the macros {shard} (01, 02, ...) and {replica} (r1, r2, ...); see `cluster`."""
 
     def shard(self, number: int) -> list[ClickHouseServer]:
         """Return the replicas of one shard, counted from 1."""

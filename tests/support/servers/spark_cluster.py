@@ -12,11 +12,10 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-import pyspark
-
 from support.servers.jvm import SMALL_SPARK
 from support.servers.ports import ReservedPorts
 from support.servers.process import ServerProcess
+from support.servers.spark_home import spark_home
 
 HOST = "127.0.0.1"
 START_SECONDS = 300.0
@@ -67,7 +66,7 @@ def _ports(number: int) -> Iterator[list[str]]:
 
 
 def _server(name: str, folder: Path, program: str, *options: str) -> ServerProcess:
-    home = Path(pyspark.__file__).parent
+    home = spark_home()
     command = (
         str(home / "bin" / "spark-class"),
         f"org.apache.spark.deploy.{program}",

@@ -2,21 +2,23 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A ClickHouse server of the tests that runs: its process, and statements over its HTTP interface."""
+"""ClickHouse servers of the tests that run: their processes, and statements over their HTTP interface."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import urllib.parse
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from support.servers.ports import ReservedPorts
 from support.servers.process import ServerProcess
+from support.servers.server import Server
 
-START_SECONDS = 300.0
 QUERY_SECONDS = 300.0
 
 
@@ -24,7 +26,7 @@ class QueryError(RuntimeError):
     """ClickHouse refused a query; the text is its own, with its code."""
 
 
-class SqlServer:
+class SqlServer(Server):
     """What servers of all releases have in common."""
 
     def __init__(
@@ -35,9 +37,9 @@ class SqlServer:
         folder: where the configuration, the data and the log are.
         http_port: the port of the HTTP interface on 127.0.0.1.
         """
+        super().__init__(process)
         self.name = name
         self.folder = folder
-        self.process = process
         self.http_port = http_port
         self._reserved = reserved
 
@@ -57,40 +59,6 @@ class SqlServer:
         """The folder of all data."""
         return self.folder / "data"
 
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self.process.pid
-
-    @property
-    def running(self) -> bool:
-        """Whether the process exists."""
-        return self.process.running
-
-    def start(self) -> None:
-        """Start the server and wait until it answers.
-
-        Raises:
-            ServerError: it did not; the text holds the end of its log.
-        """
-        self.process.start(self.ping, START_SECONDS)
-
-    def spawn(self) -> None:
-        """Start the server without waiting for it."""
-        self.process.spawn()
-
-    def wait(self) -> None:
-        """Wait until a server that was spawned answers; otherwise as `start`."""
-        self.process.wait_until(self.ping, START_SECONDS)
-
-    def stop(self) -> None:
-        """End the server in an orderly way."""
-        self.process.stop()
-
-    def kill(self) -> None:
-        """End the server at once."""
-        self.process.kill()
-
     def restart(self) -> None:
         """Stop and start; the data and the ports stay.
 
@@ -105,19 +73,7 @@ class SqlServer:
         self.kill()
         self._reserved.release()
 
-    def pause(self) -> None:
-        """Freeze the server."""
-        self.process.pause()
-
-    def resume(self) -> None:
-        """Let a paused server go on."""
-        self.process.resume()
-
-    def log_tail(self, lines: int = 40) -> str:
-        """Return the last lines of the server's log."""
-        return self.process.log_tail(lines)
-
-    def ping(self) -> bool:
+    def serving(self) -> bool:
         """Whether the HTTP interface answers now."""
         try:
             return self._request("GET", "/ping", b"", 10.0)[0] == http.client.OK
@@ -168,3 +124,41 @@ class SqlServer:
             return response.status, response.read().decode("utf-8", "surrogateescape")
         finally:
             connection.close()
+
+
+ServerT = TypeVar("ServerT", bound=SqlServer)
+
+
+class SqlServers(Generic[ServerT]):
+    """Servers that belong together; as a context manager they are started and stopped."""
+
+    def __init__(self, servers: Sequence[ServerT]) -> None:
+        """Take servers that are made but not started."""
+        self.servers = list(servers)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Start all servers at the same time."""
+        with ExitStack() as stack:
+            for server in self.servers:
+                stack.callback(server.close)
+                server.spawn()
+            for server in self.servers:
+                server.wait()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop all servers."""
+        self._stack.close()
+
+    def execute(self, sql: str, **settings: int | str) -> None:
+        """Run one statement on every server, one after the other.
+
+        Raises:
+            QueryError: a server refused it.
+        """
+        for server in self.servers:
+            server.execute(sql, **settings)

@@ -15,26 +15,26 @@ from typing import Self
 
 from support.servers.ports import ReservedPorts
 from support.servers.process import POLL_SECONDS, ServerError, ServerProcess
+from support.servers.server import START_SECONDS, Server
 from support.servers.zookeeper_config import EnsembleOptions, MemberFiles, MemberPorts, command, write_files
 
 __all__ = ["Ensemble", "EnsembleOptions", "Member"]
 
-START_SECONDS = 300.0
 _MODE_SECONDS = 10.0
 """How long one question for the mode may take: a member that is paused does not answer."""
 _SERVING_SECONDS = 2.0
 """The same of a question that is repeated: one that comes while a member starts may have no answer at all."""
 
 
-class Member:
-    """One ZooKeeper server of an ensemble."""
+class Member(Server):
+    """One ZooKeeper server of an ensemble, which serves clients while a majority of the members runs."""
 
     def __init__(self, files: MemberFiles, command_line: tuple[str, ...], *, secure: bool) -> None:
         """Take the files that `Ensemble` wrote; `secure`: it listens with TLS too."""
         self.files = files
         self._secure = secure
         name = f"ZooKeeper member {files.myid} of {files.folder.parent.name}"
-        self.process = ServerProcess(name, command_line, files.folder / "zookeeper.log")
+        super().__init__(ServerProcess(name, command_line, files.folder / "zookeeper.log"))
 
     @property
     def myid(self) -> int:
@@ -55,44 +55,6 @@ class Member:
     def data_dir(self) -> Path:
         """The folder whose version-2 subfolder holds snapshots and transaction logs."""
         return self.files.data_dir
-
-    @property
-    def pid(self) -> int:
-        """The process id of the JVM."""
-        return self.process.pid
-
-    @property
-    def running(self) -> bool:
-        """Whether the JVM exists."""
-        return self.process.running
-
-    def start(self) -> None:
-        """Start the server and wait until it serves clients; needs a majority that runs.
-
-        Raises:
-            ServerError: it did not; the text holds the end of its log.
-        """
-        self.process.start(self.serving, START_SECONDS)
-
-    def stop(self) -> None:
-        """End the server in an orderly way."""
-        self.process.stop()
-
-    def kill(self) -> None:
-        """End the server at once."""
-        self.process.kill()
-
-    def pause(self) -> None:
-        """Freeze the server: connections stay open, nobody answers."""
-        self.process.pause()
-
-    def resume(self) -> None:
-        """Let a paused server go on."""
-        self.process.resume()
-
-    def log_tail(self, lines: int = 40) -> str:
-        """Return the last lines of the server's log."""
-        return self.process.log_tail(lines)
 
     def four_letter(self, word: str, seconds: float = 60.0) -> str:
         """Send a four-letter command such as `srvr`, `mntr` or `cons`, and return the answer.
@@ -181,9 +143,9 @@ class Ensemble:
         """
         try:
             for member in self.members:
-                member.process.spawn()
+                member.spawn()
             for member in self.members:
-                member.process.wait_until(member.serving, START_SECONDS)
+                member.wait()
         except BaseException:
             self.kill()
             raise
@@ -208,9 +170,9 @@ class Ensemble:
             if member.running:
                 member.resume()
             else:
-                member.process.spawn()
+                member.spawn()
         for member in self.members:
-            member.process.wait_until(member.serving, START_SECONDS)
+            member.wait()
         # A member that was paused serves still, although the others may have gone on without it.
         if len(self.members) > 1:
             self._await(self._is_whole, "were not one ensemble again")

@@ -27,6 +27,10 @@ class AnyVerdict(Protocol):
         """The kind that it is of."""
 
     @property
+    def parts(self) -> Sequence[str]:
+        """Names of the parts that it is so for, sorted; or paths, of what cannot be read."""
+
+    @property
     def reason(self) -> str:
         """What was seen in this case, or why it could not be judged; empty where the kind says it all."""
 

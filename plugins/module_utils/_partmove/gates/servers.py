@@ -44,14 +44,10 @@ class ServerCheck(Protocol):
         """Replica → names in its ``detached`` folder; a replica that cannot tell them is no key."""
 
 
-class AssumeActive:
-    """The operator vouches for what is on disk; no server is asked."""
+class _NobodyAsked:
+    """What is known without asking a server."""
 
     asks = False
-
-    def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
-        """No partition is refused, as the operator vouches for all of them."""
-        return {}
 
     def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
         """None, as no server is asked."""
@@ -66,10 +62,16 @@ class AssumeActive:
         return {}
 
 
-class NoServers:
-    """No server can be asked and nobody vouches, so nothing may become cold."""
+class AssumeActive(_NobodyAsked):
+    """The operator vouches for what is on disk; no server is asked."""
 
-    asks = False
+    def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
+        """No partition is refused, as the operator vouches for all of them."""
+        return {}
+
+
+class NoServers(_NobodyAsked):
+    """No server can be asked and nobody vouches, so nothing may become cold."""
 
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """A refusal for every partition."""
@@ -79,18 +81,6 @@ class NoServers:
             "Give the option clickhouse, so that the servers are asked, or assume_active",
         )
         return {partition.partition_id: refusal for partition in partitions}
-
-    def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
-        """None, as no server is asked."""
-        return []
-
-    def active(self, shard: ShardFacts, partition_ids: Sequence[str]) -> ActiveNames:
-        """No partition is a key, as no server is asked."""
-        return {}
-
-    def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
-        """No replica is a key, as no server is asked."""
-        return {}
 
 
 class AskServers:

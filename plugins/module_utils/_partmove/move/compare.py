@@ -12,7 +12,8 @@ from typing import NamedTuple
 from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..shard.facts import RegisteredPart
-from ..shard.looks import Names, names_steps
+from ..shard.listed import Names
+from ..shard.looks import names_steps
 from ..shard.parts import part_steps, partition_in
 from ..tree.ports import ZnodeReader
 from ..tree.reading import Reading, read_together

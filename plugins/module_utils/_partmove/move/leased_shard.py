@@ -20,11 +20,12 @@ from ..errors import PartMoveError
 from ..formats.layout import ShardLayout
 from ..lease.lease import Lease, confirm_lease, raise_if_lease_lost
 from ..shard.facts import ShardFacts
+from ..shard.listed import PartLists
 from ..shard.reader import Look, ShardReader, Survey
 from ..tree.batches import Room, pack
 from ..tree.paths import does_not_stay, missing_on_the_way, refuse_unwritable
 from ..tree.ports import ZnodeStore
-from ..tree.znodes import Committed, Multi, Op, Rejected
+from ..tree.znodes import Committed, Multi, Op, Outcome, Rejected
 
 _ATTEMPTS = 10
 
@@ -55,8 +56,12 @@ class Written(NamedTuple):
 class LeasedEnsemble:
     """Writes to one of the two ensembles under the lease."""
 
-    def __init__(self, store: ZnodeStore, lease_checks: Sequence[Op], shard_path: str) -> None:
+    def __init__(
+        self, store: ZnodeStore, lease_checks: Sequence[Op], shard_path: str, lists: PartLists
+    ) -> None:
+        """``lists`` are told what is written."""
         self.store = store
+        self._lists = lists
         self._lease_checks = tuple(lease_checks)
         self._shard_path = shard_path
 
@@ -91,7 +96,7 @@ class LeasedEnsemble:
         """
         written = Written([], [], [], None, {})
         batches = pack((*self._lease_checks, *checks), groups)
-        outcomes = self.store.commit([batch.multi for batch in batches])
+        outcomes = self._sent([batch.multi for batch in batches])
         for batch, outcome in aligned(batches, outcomes):
             keys = [str(key) for key in batch.keys]
             if isinstance(outcome, Committed):
@@ -104,6 +109,17 @@ class LeasedEnsemble:
             else:
                 written.unknown.extend(keys)
         return written
+
+    def _sent(self, multis: Sequence[Multi]) -> list[Outcome]:
+        """Send the multis; a look may count on what is known to have been applied, and on nothing else."""
+        applied: list[Multi] = []
+        self._lists.begin_write()
+        try:
+            outcomes = self.store.commit(multis)
+            applied += [multi for multi, each in aligned(multis, outcomes) if isinstance(each, Committed)]
+        finally:
+            self._lists.end_write(applied)
+        return outcomes
 
     def _problem(self, rejected: Rejected, multi: Multi) -> PartMoveError | None:
         try:
@@ -121,8 +137,8 @@ class LeasedShard:
         self, hot: ZnodeStore, cold: ZnodeStore, reader: ShardReader, layout: ShardLayout, lease: Lease
     ) -> None:
         self.layout = layout
-        self.hot = LeasedEnsemble(hot, lease.hot_checks, layout.path)
-        self.cold = LeasedEnsemble(cold, lease.cold_checks, layout.path)
+        self.hot = LeasedEnsemble(hot, lease.hot_checks, layout.path, reader.hot_lists)
+        self.cold = LeasedEnsemble(cold, lease.cold_checks, layout.path, reader.cold_lists)
         self.taken_at = lease.taken_at
         """As of `Lease`: the moment that everything of this lease is judged for."""
         self._reader = reader

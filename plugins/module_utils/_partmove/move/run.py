@@ -42,6 +42,7 @@ from ..gates.servers import ServerCheck, server_silent
 from ..journal.events import Event
 from ..lease.lease import Lease, LeaseKeeper
 from ..shard.facts import PartitionFacts, RegisteredNames, ShardFacts
+from ..shard.listed import KnownParts
 from ..shard.location import Location, locate
 from ..shard.reader import Look, ShardReader
 from ..tree.pace import Pace, Unhurried
@@ -69,6 +70,8 @@ class World(NamedTuple):
     readiness: Readiness
     servers: ServerCheck
     pace: Pace = Unhurried()
+    known: KnownParts | None = None
+    """What runs before listed at the shard path."""
 
 
 class ShardRun:
@@ -79,7 +82,7 @@ class ShardRun:
         self._direction = direction
         self._report = report
         self._layout = ShardLayout(report.shard_path)
-        self._reader = ShardReader(world.hot, world.cold, self._layout, world.leases.root)
+        self._reader = ShardReader(world.hot, world.cold, self._layout, world.leases.root, known=world.known)
         self._switched: dict[str, PartitionFacts] = {}
         """Partitions that were switched and not looked at again, as they were before."""
         self._told: set[str] = set()
@@ -141,8 +144,8 @@ class ShardRun:
         self._report.deferred.update(told.deferred)
         self._report.failed.update(told.failed)
 
-    def _stage(self, names: RegisteredNames) -> Stage:
-        return self._direction.stages.get(locate(names), Stage.ELSEWHERE)
+    def _stage(self, found: RegisteredNames | PartitionFacts) -> Stage:
+        return self._direction.stages.get(locate(found), Stage.ELSEWHERE)
 
     def _work(self, wanted: Sequence[str]) -> None:
         """Do what is open under a lease; defer what the last one leaves."""
@@ -182,7 +185,7 @@ class ShardRun:
         look = leased.look(partition_ids)
         by_stage: dict[Stage, list[str]] = {stage: [] for stage in Stage}
         for each in sorted(look.partitions):
-            by_stage[self._stage(look.partitions[each].names)].append(each)
+            by_stage[self._stage(look.partitions[each])].append(each)
         self._report.unchanged.update(by_stage[Stage.DONE])
         gone = self._leave_elsewhere(leased, look, by_stage[Stage.ELSEWHERE])
         if by_stage[Stage.CLEAN]:

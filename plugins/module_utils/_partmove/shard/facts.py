@@ -163,6 +163,11 @@ class PartitionFacts:
         return RegisteredNames(self.state, hot, cold)
 
     @property
+    def are_even_in_cold(self) -> bool:
+        """Whether cold registers the same parts for every replica."""
+        return self.names.are_even_in_cold
+
+    @property
     def only_in_cold(self) -> list[RegisteredPart]:
         """Parts that cold registers, and that hot neither registers nor has merged or mutated."""
         return [

@@ -12,7 +12,7 @@ from enum import Enum
 from ..formats.names import PartName, is_covered
 from ..formats.state import State
 from ..tree.znodes import Znode
-from .facts import RegisteredNames
+from .facts import PartitionFacts, RegisteredNames
 
 NamesByPartition = Mapping[str, Mapping[str, Sequence[PartName]]]
 """Replica → partition id → names of its parts."""
@@ -61,7 +61,7 @@ _TOLD = {
 }
 
 
-def locate(names: RegisteredNames) -> Location:
+def locate(names: RegisteredNames | PartitionFacts) -> Location:
     """Where the partition is, over all replicas.
 
     >>> locate(RegisteredNames(None, hot={"r1": ["1_0_0_0"], "r2": []}, cold={"r1": [], "r2": []}))

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from ..aligned import aligned
 from ..binding.known_cold import known_cold_path
@@ -16,11 +16,9 @@ from ..tree.ports import ZnodeReader
 from ..tree.reading import Reading, Steps, read_together
 from ..tree.znodes import Query, Znode
 from .fence import Fence
+from .listed import Listed, Names, PartLists
 from .pending import EntryReader, block_number_steps, mutation_steps, quorum_steps
 from .shared_storage import shared_storage_steps
-
-Names = Optional[Sequence[str]]
-"""Names of the children of a znode; None where it is not there."""
 
 
 class HotLook:
@@ -37,6 +35,7 @@ class HotLook:
         partition_ids: Sequence[str],
         *,
         fence: Steps[Fence],
+        lists: PartLists,
         entries: EntryReader,
     ) -> None:
         """``root`` is the coordination root. Without partitions no parts are listed."""
@@ -45,7 +44,7 @@ class HotLook:
         self.fence = Reading(fence)
         self.states = Reading(znode_steps([layout.state(each) for each in partition_ids]))
         self.block_numbers = Reading(block_number_steps(layout, partition_ids))
-        self.parts = Reading(names_steps([each.parts for each in layouts] if partition_ids else []))
+        self.parts = Reading(lists.steps(replicas if partition_ids else [], partition_ids))
         self.pending = Reading(entries.pending_steps(replicas, self.fence))
         self.mutations = Reading(mutation_steps(layout))
         self.quorum = Reading(quorum_steps(layout, self.fence))
@@ -71,22 +70,35 @@ class ColdLook(NamedTuple):
 
     shard: Znode | None
     """The shard path's own znode."""
-    parts: Sequence[Names]
-    """Names of the parts of each replica that was asked for; of none where nobody wants them."""
+    listed: Listed
+    """The parts of each replica that was asked for; of none where nobody wants them."""
     has_parts: bool
     """Whether there is a part at all, also of replicas that were not asked for: those of a former table."""
 
 
-def cold_steps(layout: ShardLayout, replicas: Sequence[str], *, names: bool = True) -> Steps[ColdLook]:
-    """Look at what cold has of these replicas; without ``names`` at whether it has anything, and no more."""
+def look_at_cold(
+    cold: ZnodeReader,
+    layout: ShardLayout,
+    replicas: Sequence[str],
+    lists: PartLists,
+    partition_ids: Sequence[str] = (),
+) -> ColdLook:
+    """Look at what cold has of these replicas; without partitions at whether it has anything, and no more."""
     folders = [layout.replica(name).parts for name in replicas]
-    counted, listed = ([], folders) if names else (folders, [])
-    (shard, *holders), (there, *parts) = yield Query([layout.path, *counted], [layout.replicas, *listed])
+    top = Reading(_top_steps(layout, replicas))
+    listed = Reading(lists.steps(replicas if partition_ids else [], partition_ids))
+    counted = Reading(znode_steps([] if partition_ids else folders))
+    read_together(cold, [top, listed, counted])
+    shard, has_others = top.result
+    has_counted = any(each.stat.num_children for each in counted.result.values() if each is not None)
+    return ColdLook(shard, listed.result, has_others or listed.result.has_parts or has_counted)
+
+
+def _top_steps(layout: ShardLayout, replicas: Sequence[str]) -> Steps[tuple[Znode | None, bool]]:
+    """The shard path's own znode, and whether other replicas than these have parts."""
+    (shard,), (there,) = yield Query([layout.path], [layout.replicas])
     others = [layout.replica(name).parts for name in there or () if name not in replicas]
-    has_parts = any(parts) or any(each.stat.num_children for each in holders if each is not None)
-    if others and not has_parts:
-        has_parts = any((yield Query(children=others)).children)
-    return ColdLook(shard, parts, has_parts)
+    return shard, any((yield Query(children=others)).children) if others else False
 
 
 def znode_steps(paths: Sequence[str]) -> Steps[Mapping[str, Znode | None]]:

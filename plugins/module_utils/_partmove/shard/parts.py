@@ -6,14 +6,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
 from ..aligned import aligned
 from ..errors import FormatError
 from ..formats.layout import ShardLayout
-from ..formats.names import PartName, parse_part_name, partition_id_of
+from ..formats.names import PartName, known_partition_id_of, parse_part_name, partition_id_of
 from ..formats.payload import CHECKSUMS, COLUMNS
 from ..formats.znode_text import READ_COLD_ZNODE
 from ..tree.ports import ZnodeReader
@@ -21,7 +21,6 @@ from ..tree.reading import Steps, read_alone
 from ..tree.znodes import Query, Znode
 from .facts import RegisteredPart
 
-_ATTEMPTS = 5
 _T = TypeVar("_T")
 _HOT, _COLD = "hot", "cold"
 """What readers of an ensemble are called; one of a member is called by its address."""
@@ -35,94 +34,49 @@ class PartNames:
     def __init__(self, layout: ShardLayout, format_version: int) -> None:
         self._layout = layout
         self._format_version = format_version
-        # Every name is looked at once, to refuse what is none. Of most only the partition is wanted, and that
-        # is kept of them: a table may have a million.
-        self._partitions: dict[str, str] = {}
         self._known: dict[str, PartName] = {}
 
     def renew(self, format_version: int) -> None:
         """Forget all names: another table is there by now, whose parts may be named in another way."""
         self._format_version = format_version
-        self._partitions.clear()
         self._known.clear()
 
     def by_partition(
         self, reader: ZnodeReader, replicas: Sequence[str]
     ) -> dict[str, dict[str, list[PartName]]]:
         """Replica → partition id → names of its parts; every replica is a key. Raises FormatError."""
-        return self.of_lists(reader, replicas, reader.children(self.folders(replicas)))
+        folders = self.folders(replicas)
+        listed = reader.children(folders)
+        self.check(reader, folders, listed)
+        found: dict[str, dict[str, list[PartName]]] = {replica: {} for replica in replicas}
+        for replica, (folder, texts) in aligned(replicas, [*aligned(folders, listed)]):
+            partitions = found[replica]
+            for text in texts or ():
+                name = self.named(text, folder)
+                partitions.setdefault(name.partition_id, []).append(name)
+        return found
 
     def folders(self, replicas: Sequence[str]) -> list[str]:
         """Where the parts of each replica are listed."""
         return [self._layout.replica(name).parts for name in replicas]
 
-    def of_lists(
-        self,
-        reader: ZnodeReader,
-        replicas: Sequence[str],
-        listed: Sequence[Sequence[str] | None],
-        wanted: Collection[str] | None = None,
-    ) -> dict[str, dict[str, list[PartName]]]:
-        """As `by_partition`, of what the folders were found to hold; with ``wanted`` of these partitions."""
-        found: dict[str, dict[str, list[PartName]]] = {replica: {} for replica in replicas}
-        for replica, names in aligned(replicas, self._named(reader, self.folders(replicas), listed, wanted)):
-            partitions = found[replica]
-            for name in names:
-                partitions.setdefault(name.partition_id, []).append(name)
-        return found
+    def check(
+        self, reader: ZnodeReader, folders: Sequence[str], listed: Sequence[Sequence[str] | None]
+    ) -> None:
+        """Refuse what is no part, by a FormatError. Replicas have the same names: each is looked at once."""
+        checked: set[str] = set()
+        for folder, texts in aligned(folders, listed):
+            for text in texts or ():
+                if text not in checked:
+                    partition_in(reader, f"{folder}/{text}", text, self._format_version)
+                    checked.add(text)
 
-    def registered_steps(
-        self,
-        reader: ZnodeReader,
-        replicas: Sequence[str],
-        listed: Sequence[Sequence[str] | None],
-        wanted: frozenset[str],
-    ) -> Steps[dict[str, dict[str, list[RegisteredPart]]]]:
-        """Replica → partition id → parts, by name, of the partitions wanted; ``listed`` as in `of_lists`."""
-        folders = self.folders(replicas)
-        for _attempt in range(_ATTEMPTS):
-            named = self._named(reader, folders, listed, wanted)
-            parts = [
-                (f"{folder}/{name.text}", name) for folder, names in aligned(folders, named) for name in names
-            ]
-            read = yield from part_steps(parts)
-            # Parts that were merged after they were listed are gone, and what they became was not listed.
-            if len(read) == len(parts):
-                break
-            listed = (yield Query(children=folders)).children
-        found: dict[str, dict[str, list[RegisteredPart]]] = {name: {} for name in replicas}
-        for part in read:
-            found[part.replica].setdefault(part.name.partition_id, []).append(part)
-        return found
+    def partition_of(self, text: str) -> str:
+        """The partition id in a name that was checked before."""
+        return known_partition_id_of(text, self._format_version)
 
-    def _named(
-        self,
-        reader: ZnodeReader,
-        folders: Sequence[str],
-        listed: Sequence[Sequence[str] | None],
-        wanted: Collection[str] | None,
-    ) -> list[list[PartName]]:
-        """Of each folder, the names of its parts in these partitions, or of all; all are looked at."""
-        return [
-            self._in_partitions(reader, folder, names or (), wanted)
-            for folder, names in aligned(folders, listed)
-        ]
-
-    def _in_partitions(
-        self, reader: ZnodeReader, folder: str, texts: Sequence[str], wanted: Collection[str] | None
-    ) -> list[PartName]:
-        partitions = self._partitions
-        ids = [partitions.get(text) for text in texts]
-        if None in ids:
-            for text in texts:
-                if text not in partitions:
-                    where = f"{folder}/{text}"
-                    partitions[text] = partition_in(reader, where, text, self._format_version)
-            ids = [partitions[text] for text in texts]
-        wanted_texts = texts if wanted is None else [t for t, each in aligned(texts, ids) if each in wanted]
-        return [self._name(text, folder) for text in wanted_texts]
-
-    def _name(self, text: str, folder: str) -> PartName:
+    def named(self, text: str, folder: str) -> PartName:
+        """The name taken apart. Raises FormatError."""
         name = self._known.get(text)
         if name is None:
             name = self._known[text] = parse_part_name(text, self._format_version, folder)

@@ -21,11 +21,12 @@ from ..binding.binding import (
 from ..errors import EnsembleError
 from ..formats.layout import ShardLayout, unknown_replica_children, unknown_table_children
 from ..tree.ports import ZnodeReader, ZnodeStore
-from ..tree.reading import Steps, read_alone
+from ..tree.reading import Steps
 from ..tree.znodes import Znode
-from .facts import PartitionFacts, RegisteredNames, RegisteredPart, ReplicaFacts, ShardFacts
+from .facts import PartitionFacts, RegisteredNames, ReplicaFacts, ShardFacts
 from .fence import Fence, ReplicaZnodes, fence_steps
-from .looks import ColdLook, HotLook, Names, cold_steps
+from .listed import KnownParts, Listed, PartLists
+from .looks import ColdLook, HotLook, look_at_cold
 from .parts import PartNames
 from .pending import BlockNumbers, EntryReader
 
@@ -65,9 +66,16 @@ class ShardReader:
     """Reads one shard path as often as needed; what does not change while it is there is kept."""
 
     def __init__(
-        self, hot: ZnodeStore, cold: ZnodeReader, layout: ShardLayout, root: str, *, any_cold: bool = False
+        self,
+        hot: ZnodeStore,
+        cold: ZnodeReader,
+        layout: ShardLayout,
+        root: str,
+        *,
+        any_cold: bool = False,
+        known: KnownParts | None = None,
     ) -> None:
-        """``root`` is the coordination root of whoever reads.
+        """``root`` is the coordination root of whoever reads, ``known`` what one before this one has listed.
 
         With ``any_cold`` another cold ensemble than the parts went to is not refused, for what goes by hot
         and the disks alone.
@@ -82,16 +90,21 @@ class ShardReader:
         """Names of the replicas that the look before found."""
         self._entries = EntryReader(layout)
         self._names = PartNames(layout, 0)
+        self._known = KnownParts() if known is None else known
+        self.hot_lists = PartLists(hot, self._names, self._known.hot)
+        self.cold_lists = PartLists(cold, self._names, self._known.cold)
+        """To be told by whoever writes to an ensemble."""
 
     def look(self, partition_ids: Sequence[str], *, with_cold: bool = True) -> Look:
         """Everything about the partitions and their shard path, none of it older than the call.
 
         Without ``with_cold`` the parts in cold are not read. Raises as `shard` does.
         """
-        wanted = frozenset(partition_ids)
-        in_hot, in_cold = self._look_at_both(partition_ids, names_in_cold=with_cold)
-        hot = self._registered(self._hot, in_hot.replicas, in_hot.parts.result, wanted)
-        cold = self._registered(self._cold, in_hot.replicas, in_cold.parts, wanted) if with_cold else {}
+        in_hot, in_cold = self._look_at_both(partition_ids, parts_in_cold=with_cold)
+        hot, cold = (
+            lists.registered(listed, partition_ids)
+            for lists, listed in ((self.hot_lists, in_hot.parts.result), (self.cold_lists, in_cold.listed))
+        )
         states, block_numbers = in_hot.states.result, in_hot.block_numbers.result
         of_hot, of_cold = _by_partition(hot, partition_ids), _by_partition(cold, partition_ids)
         partitions = {
@@ -112,10 +125,9 @@ class ShardReader:
         in_hot, in_cold = self._look_at_both(partition_ids)
         partitions: Mapping[str, RegisteredNames] = {}
         if partition_ids:
-            wanted = frozenset(partition_ids)
-            hot = self._texts(self._hot, in_hot.replicas, in_hot.parts.result, wanted)
-            cold = self._texts(self._cold, in_hot.replicas, in_cold.parts, wanted)
-            partitions = self._registered_names(partition_ids, in_hot.states.result, hot, cold)
+            partitions = self._registered_names(
+                partition_ids, in_hot.states.result, in_hot.parts.result, in_cold.listed
+            )
         return Survey(self._facts(in_hot, in_cold), partitions, in_hot.block_numbers.result)
 
     def shard(self) -> ShardFacts:
@@ -167,13 +179,13 @@ class ShardReader:
         return self._names_in(self._cold, shard)
 
     def _look_at_both(
-        self, partition_ids: Sequence[str], *, names_in_cold: bool = True
+        self, partition_ids: Sequence[str], *, parts_in_cold: bool = True
     ) -> tuple[HotLook, ColdLook]:
         in_hot = self._look_at_hot(partition_ids)
         # After the fence: whatever was taken from cold before that is seen to be gone.
         self._cold.sync(self._layout.path)
-        steps = cold_steps(self._layout, in_hot.replicas, names=names_in_cold)
-        return in_hot, read_alone(self._cold, steps)
+        wanted = partition_ids if parts_in_cold else ()
+        return in_hot, look_at_cold(self._cold, self._layout, in_hot.replicas, self.cold_lists, wanted)
 
     def _look_at_hot(self, partition_ids: Sequence[str]) -> HotLook:
         layout = self._layout
@@ -182,7 +194,13 @@ class ShardReader:
         for _attempt in range(_ATTEMPTS):
             fence = self._fence_steps(replicas)
             look = HotLook(
-                layout, self._root, replicas, partition_ids, fence=fence, entries=self._entries
+                layout,
+                self._root,
+                replicas,
+                partition_ids,
+                fence=fence,
+                lists=self.hot_lists,
+                entries=self._entries,
             ).take(self._hot)
             replicas = self._replicas = look.fence.result.replica_names
             if look.is_of_all_replicas:
@@ -198,6 +216,7 @@ class ShardReader:
             # Another table is at the path by now, whose parts may be named in another way.
             self._entries.forget()
             self._names.renew(fence.definition.format_version)
+            self._known.renew(fence.shard.stat.czxid)
             self._czxid = fence.shard.stat.czxid
         return fence
 
@@ -226,20 +245,14 @@ class ShardReader:
             shared_storage=hot.shared_storage.result,
         )
 
-    def _registered(
-        self, reader: ZnodeReader, replicas: Sequence[str], listed: Sequence[Names], wanted: frozenset[str]
-    ) -> dict[str, dict[str, list[RegisteredPart]]]:
-        """Replica → partition id → parts, by name, of the partitions wanted."""
-        return read_alone(reader, self._names.registered_steps(reader, replicas, listed, wanted))
-
     def _registered_names(
         self,
         partition_ids: Sequence[str],
         states: Mapping[str, Znode | None],
-        hot: Mapping[str, Mapping[str, list[str]]],
-        cold: Mapping[str, Mapping[str, list[str]]],
+        hot: Listed,
+        cold: Listed,
     ) -> dict[str, RegisteredNames]:
-        of_hot, of_cold = _by_partition(hot, partition_ids), _by_partition(cold, partition_ids)
+        of_hot, of_cold = (_by_partition(each.texts, partition_ids) for each in (hot, cold))
         return {
             each: RegisteredNames(states[self._layout.state(each)], of_hot[each], of_cold[each])
             for each in partition_ids
@@ -247,18 +260,9 @@ class ShardReader:
 
     def _names_in(self, reader: ZnodeReader, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
         replicas = [replica.name for replica in shard.replicas]
-        return self._texts(reader, replicas, reader.children(self._names.folders(replicas)))
-
-    def _texts(
-        self,
-        reader: ZnodeReader,
-        replicas: Sequence[str],
-        listed: Sequence[Names],
-        wanted: frozenset[str] | None = None,
-    ) -> dict[str, dict[str, list[str]]]:
         return {
             replica: {each: [name.text for name in names] for each, names in partitions.items()}
-            for replica, partitions in self._names.of_lists(reader, replicas, listed, wanted).items()
+            for replica, partitions in self._names.by_partition(reader, replicas).items()
         }
 
 

@@ -10,7 +10,8 @@ what the run itself would do up to the point where the world would answer differ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from ..aligned import aligned
 from .paths import parent_of
@@ -41,12 +42,23 @@ class _Rejection(Exception):
         self.reason = reason
 
 
+class ChildCount(NamedTuple):
+    """What was done to the children of a znode."""
+
+    changes: int
+    """How many were created or deleted, which the stat of their parent counts, too."""
+    more: int
+    """How many more there are, negative for fewer."""
+
+
 class Changes:
     """Znodes that were written over a tree that is only read. None stands for a deleted znode."""
 
     def __init__(self) -> None:
         self.znodes: dict[str, Znode | None] = {}
         self.children: dict[str, dict[str, bool]] = {}
+        self.counts: dict[str, ChildCount] = {}
+        """Path of a parent → what was done to its children since the stat that is known of it."""
         self._zxid = _FIRST_ZXID
 
     def put(self, znode: Znode | None, path: str) -> None:
@@ -55,8 +67,26 @@ class Changes:
         parent, _slash, name = path.rpartition("/")
         self.children.setdefault(parent or "/", {})[name] = znode is not None
 
-    def restore(self, before: Mapping[str, Znode | None], touched: Collection[str]) -> None:
-        """Take back a multi that failed half-way; ``before`` is what was remembered of the touched paths."""
+    def count(self, parent: str, change: int) -> None:
+        """Count a child that was created, 1, or deleted, -1."""
+        so_far = self.counts.get(parent, ChildCount(0, 0))
+        self.counts[parent] = ChildCount(so_far.changes + 1, so_far.more + change)
+
+    def restore(
+        self,
+        before: Mapping[str, Znode | None],
+        touched: Collection[str],
+        counts: Mapping[str, ChildCount | None],
+    ) -> None:
+        """Take back a multi that failed half-way.
+
+        before: what was remembered of the touched paths. counts: of all parents that it may have changed.
+        """
+        for path, count in counts.items():
+            if count is not None:
+                self.counts[path] = count
+            else:
+                self.counts.pop(path, None)
         for path in touched:
             if path in before:
                 self.put(before[path], path)
@@ -126,7 +156,7 @@ class OverlayReader:
         changed = self._changes.znodes
         as_read = dict(aligned(missing, read))
         found = {path: changed[path] if path in changed else as_read[path] for path in paths}
-        counts = self._changed_counts(path for path, znode in found.items() if znode is not None)
+        counts = self._changes.counts
         return [_with_children(found[path], counts.get(path)) for path in paths]
 
     def _all_changed_children(
@@ -143,17 +173,16 @@ class OverlayReader:
         kept = {name for name in names or () if changed.get(name, True)}
         return tuple(sorted(kept | {name for name, there in changed.items() if there}))
 
-    def _changed_counts(self, paths: Iterable[str]) -> dict[str, int]:
-        """Path → number of children, of those of the paths whose children were written to."""
-        changed = [path for path in paths if path in self._changes.children]
-        names = self.children(changed) if changed else []
-        return {path: len(each or ()) for path, each in aligned(changed, names)}
 
-
-def _with_children(znode: Znode | None, count: int | None) -> Znode | None:
+def _with_children(znode: Znode | None, count: ChildCount | None) -> Znode | None:
     if znode is None or count is None:
         return znode
-    return znode._replace(stat=znode.stat._replace(num_children=count))
+    stat = znode.stat
+    return znode._replace(
+        stat=stat._replace(
+            num_children=stat.num_children + count.more, cversion=stat.cversion + count.changes
+        )
+    )
 
 
 class OverlayStore(OverlayReader):
@@ -215,12 +244,14 @@ class OverlayStore(OverlayReader):
     def _apply(self, multi: Multi) -> Outcome:
         touched = {op.path for op in multi}
         before = {path: self._changes.znodes[path] for path in touched & self._changes.znodes.keys()}
+        parents = touched.union(map(parent_of, touched))
+        counts = {path: self._changes.counts.get(path) for path in parents}
         zxid = self._changes.next_zxid()
         for index, op in enumerate(multi):
             try:
                 self._apply_one(op, zxid)
             except _Rejection as rejection:
-                self._changes.restore(before, touched)
+                self._changes.restore(before, touched, counts)
                 return Rejected(index, rejection.reason, 0)
         self.written.extend(op for op in multi if not isinstance(op, Check))
         return Committed()
@@ -243,6 +274,8 @@ class OverlayStore(OverlayReader):
             if self._changed_children(op.path, self._known_children.get(op.path)):
                 raise _Rejection(Reason.NOT_EMPTY)
             self._changes.put(None, op.path)
+            self._changes.counts.pop(op.path, None)
+            self._changes.count(parent_of(op.path), -1)
 
     def _create(self, op: Create, znode: Znode | None, zxid: int) -> None:
         if znode is not None:
@@ -256,6 +289,7 @@ class OverlayStore(OverlayReader):
         now = self._now()
         stat = Stat(zxid, zxid, now, now, 0, 0, 0, owner, len(op.data), 0, zxid)
         self._changes.put(Znode(op.path, op.data, stat), op.path)
+        self._changes.count(parent_of(op.path), 1)
 
     def _now(self) -> int:
         return int(self._clock.now() * 1000)

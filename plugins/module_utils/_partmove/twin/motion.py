@@ -35,6 +35,10 @@ comparison fail, and then only what the source has as well is dropped there. ATT
 run that finds the partition recorded: servers do not clone twice what they have cloned, and so an insert of
 the same rows is never mistaken for a clone that a statement of a killed run did not make.
 
+The replicas are looked at before the record is written, after the ATTACH, and once the parts are dropped.
+What happens between the first look and the ATTACH the second one finds out, and what happens between that
+and a DROP PART is as what happens during the DROP: a part that is another one by then has another name.
+
 Why nothing is there twice for good: the record stays until the recorded parts are gone, and every run,
 whatever it was asked for, first takes a partition with a record on in the direction of that record.
 """
@@ -139,8 +143,7 @@ class Motion:
         elif found.state is TwinState.DROPPED:
             return self._forget(kept, there)
         else:
-            drop_recorded(partition, kept, found.parts)
-            self._dropped_at = self._shard.clock.now()
+            self._drop(kept, found.parts)
         return False
 
     def _start_or_end(self, seen: Seen) -> bool:
@@ -191,6 +194,8 @@ class Motion:
         if record.merges_stopped:
             stop_merges(self._partition, kept)
             self._refuse_assigned(seen)
+        # What changed since the look is found out by the one after the ATTACH.
+        self._attach(kept)
 
     def _refuse_assigned(self, seen: Seen) -> None:
         """Raise Refused where a merge was assigned before they were stopped: its parts cannot be dropped."""
@@ -220,13 +225,18 @@ class Motion:
             clones = unlike_rows(sums) or clones
         if not isinstance(clones, str):
             self._attached_at = began
-            partition.replace(kept, record._replace(clones=clones))
+            kept = partition.replace(kept, record._replace(clones=clones))
+            self._drop(kept, sorted(record.parts))
             return
         self._problem = problem or clones
         undo_attach(partition, kept, there, self._problem)
         if partition.kept is None:
             # What was done to the partition meanwhile may go on.
             self._look_at_unrest()
+
+    def _drop(self, kept: KeptRecord, parts: Sequence[str]) -> None:
+        drop_recorded(self._partition, kept, parts)
+        self._dropped_at = self._shard.clock.now()
 
     def _forget(self, kept: KeptRecord, there: PartsOf) -> bool:
         """Remove the record of a partition whose parts are gone from the source; whether that is the end."""

@@ -77,11 +77,24 @@ class TwinRun:
             self._defer(wanted, Refusal(GateName.READABLE, error.message, error.remedy))
 
     def find(self) -> list[str]:
-        """All partitions that are not at the destination alone, sorted. Raises PartMoveError."""
+        """All partitions that are not at the destination alone, sorted.
+
+        One server that tells them is enough, as replicas have the same; that the others tell nothing is then
+        said of each by `carry_out`. Raises NoSuchTable, FormatError, and PartMoveError where none tells.
+        """
         found = set(self._records.partition_ids())
-        for replica in read_replicas(self._world.hot, self._report.shard_path):
-            tables = self._world.servers.tables(self._report.shard_path, replica)
-            found.update(self._world.servers.partition_ids(tables, self._destination.other))
+        silent: list[PartMoveError] = []
+        replicas = read_replicas(self._world.hot, self._report.shard_path)
+        for replica in replicas:
+            try:
+                tables = self._world.servers.tables(self._report.shard_path, replica)
+                found.update(self._world.servers.partition_ids(tables, self._destination.other))
+            except FormatError:
+                raise
+            except PartMoveError as error:
+                silent.append(error)
+        if len(silent) == len(replicas):
+            raise silent[0]
         return sorted(found)
 
     def _find_tables(self, wanted: Sequence[str]) -> bool:

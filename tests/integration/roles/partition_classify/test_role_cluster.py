@@ -13,6 +13,7 @@ from pathlib import Path
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_plan
 from support.ansible.classify_role import CREDENTIAL, Role, left_behind, role, role_variables
 from support.ansible.role_runs import changed
+from support.servers import warm_spark
 
 __all__ = ["role"]
 
@@ -22,7 +23,7 @@ STAND_IN = """#!{python}
 import json, pathlib, shutil, subprocess, sys
 
 argv = sys.argv[1:]
-true = pathlib.Path(sys.executable).with_name("spark-submit")
+true = {spark!r}
 if "--packages" in argv:
     place = argv.index("--packages")
     kept = argv[:place] + argv[place + 2 :]
@@ -45,7 +46,9 @@ def test_driver_in_a_cluster_hands_the_plan_over(role: Role, tmp_path: Path) -> 
     """There is no YARN here: a program in place of spark-submit runs the driver as YARN would."""
     driver = tmp_path / "driver"
     program = tmp_path / "spark-submit"
-    program.write_text(STAND_IN.format(python=sys.executable, folder=str(driver)))
+    program.write_text(
+        STAND_IN.format(python=sys.executable, spark=str(warm_spark.program()), folder=str(driver))
+    )
     program.chmod(0o755)
     shared = f"file://{tmp_path}/shared"
 

@@ -51,8 +51,11 @@ class Submission:
             f"--root={TREE.root}"
         ]
         usual = {"PYSPARK_PYTHON": sys.executable, "SPARK_SUBMIT_OPTS": SMALL_SPARK}
+        given = {**os.environ, **usual, **environment}
+        # Where Spark is the program has to find out, as for users.
+        del given["SPARK_HOME"]
         command = [sys.executable, background.__file__, str(folder)]
-        subprocess.run([*command, "start", *program], check=True, env=os.environ | usual | environment)
+        subprocess.run([*command, "start", *program], check=True, env=given)
         news: dict[str, Any] = {"status": None, "offset": "0"}
         lines: list[str] = []
         while news["status"] is None:

@@ -14,11 +14,10 @@ import pytest
 
 from support.ansible.calls import PlaybookRun, run_playbook, write_playbook
 from support.ansible.role_runs import changed, summary
-from support.ansible.twin_runs import TwinGround
+from support.ansible.twin_runs import DAY, NEXT, TwinGround
 from support.servers.modern.server import ModernShard
 from support.servers.zookeeper import Ensemble
 
-DAY, NEXT = "20240101", "20240102"
 ONE_OF_THREE = (
     "Give exactly one of partition_move_plan, partition_move_partitions and partition_move_shard_paths."
 )
@@ -61,7 +60,7 @@ def test_twins_are_created_and_partitions_go_there_and_back(ground: TwinGround) 
     lines = summary(moved)
     assert lines[0] == "Twins created: 2, of 2 on all replicas."
     assert lines[3].startswith("Moved to the twins: 1 partition, 2 parts, 3 rows, ")
-    assert lines[4].startswith(f"  {ground.path(name)} {DAY}: 2 parts, 3 rows, seen twice for ")
+    assert lines[4].startswith(f"  {ground.shard_path(name)} {DAY}: 2 parts, 3 rows, seen twice for ")
     assert lines[5:7] == ["In the twins already: 0 partitions.", "Deferred: 1 partition."]
     assert lines[7].startswith("  1 by partition_exists. ")
     assert lines[-1] == "Failed: 0 partitions."
@@ -75,7 +74,7 @@ def test_twins_are_created_and_partitions_go_there_and_back(ground: TwinGround) 
 
     back = {
         **ground.variables(),
-        "partition_move_shard_paths": [ground.path(name)],
+        "partition_move_shard_paths": [ground.shard_path(name)],
         "partition_move_state": "hot",
     }
     foretold = run_role(ground.folder, back, "--check", "--diff")
@@ -94,7 +93,7 @@ def test_twins_are_created_and_partitions_go_there_and_back(ground: TwinGround) 
 
 def test_twins_that_cannot_be_created_keep_no_other_table_and_fail_at_the_end(ground: TwinGround) -> None:
     first, second = ground.table({DAY: [[1]]}), ground.table({DAY: [[2]]})
-    twins = {**ground.variables(), "partition_move_shard_paths": [ground.path(first)]}
+    twins = {**ground.variables(), "partition_move_shard_paths": [ground.shard_path(first)]}
     created = run_role(ground.folder, twins, tasks_from="twins")
     assert changed(created) == 1
     assert summary(created)[0] == "Twins created: 2, of 2 on all replicas."

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern import main
@@ -21,7 +19,7 @@ from support.servers.modern.config import config_xml
 from support.servers.modern.library import CLICKHOUSE_VERSION, engine_library
 from support.servers.ports import ReservedPorts
 from support.servers.process import ServerProcess
-from support.servers.sql_server import SqlServer
+from support.servers.sql_server import SqlServer, SqlServers
 
 _TESTS = Path(__file__).resolve().parents[3]
 
@@ -101,39 +99,13 @@ class ModernServer(SqlServer):
         settings.write(self.folder / "server.json")
 
 
-class ModernShard:
-    """Replicas r1, r2, ... of one shard, with the macros {shard} and {replica}."""
+class ModernShard(SqlServers[ModernServer]):
+    """Replicas r1, r2, ... of one shard, with the macros {shard} and {replica}; see `modern_shard`."""
 
-    def __init__(self, servers: Sequence[ModernServer]) -> None:
-        """Take servers that are made but not started; see `modern_shard`."""
-        self.servers = list(servers)
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        """Start all servers at the same time."""
-        with ExitStack() as stack:
-            for server in self.servers:
-                stack.callback(server.close)
-                server.spawn()
-            for server in self.servers:
-                server.wait()
-            self._stack = stack.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop all servers."""
-        self._stack.close()
-
-    def execute(self, sql: str, **settings: int | str) -> None:
-        """Run one statement on every server, one after the other.
-
-        Raises:
-            QueryError: a server refused it.
-        """
-        for server in self.servers:
-            server.execute(sql, **settings)
+    @property
+    def endpoints(self) -> dict[str, str]:
+        """Where each replica answers, as the option of modules has it."""
+        return {server.name: f"127.0.0.1:{server.http_port}" for server in self.servers}
 
 
 class ModernShardMaker(Protocol):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,8 @@ def test_the_rows_of_the_state_are_carried_out(twins: TwinBench, parameters: Par
     assert [each["partition"] for each in result["other_state"]] == ["20191202"]
     assert result["counts"]["not_reached"] == 0
     assert twins.twins.rows == twins.twins.inserted
+    started = json.loads((tmp_path / "journal.jsonl").read_text().splitlines()[0])
+    assert (started["state"], started["shard_paths"], started["partitions"]) == ("COLD", 1, 1)
 
 
 def test_whole_shard_paths_go_and_come_back(twins: TwinBench, parameters: Params) -> None:

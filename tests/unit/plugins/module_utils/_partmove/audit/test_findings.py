@@ -34,6 +34,7 @@ class Look(NamedTuple):
 
     kind: Fruit
     reason: str = ""
+    parts: tuple[str, ...] = ()
 
 
 class Apple(NamedTuple):

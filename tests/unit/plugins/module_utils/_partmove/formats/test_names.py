@@ -16,6 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.na
     PartName,
     check_partition_id,
     is_covered,
+    known_partition_id_of,
     parse_names,
     parse_part_name,
     partition_id_of,
@@ -189,6 +190,7 @@ def test_data_version(text: str, version: int) -> None:
 def test_partition_id_of_a_name_is_that_of_the_part(text: str, format_version: int) -> None:
     part = parse_part_name(text, format_version, WHERE)
     assert partition_id_of(text, format_version, WHERE) == part.partition_id
+    assert known_partition_id_of(text, format_version) == part.partition_id
     with pytest.raises(FormatError, match=f"^{WHERE}: "):
         partition_id_of(f"{text}_", format_version, WHERE)
 

@@ -30,7 +30,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     SetData,
     Znode,
 )
-from support.memory.bench import DAY, PATH, Bench
+from support.memory.bench import DAY, PART, PATH, Bench
 from support.memory.memory import ManualClock
 
 LAYOUT = ShardLayout(PATH)
@@ -62,6 +62,19 @@ def test_nothing_is_told_after_another_run_took_over(bench: Bench, leased: Lease
         leased.look([DAY])
     with pytest.raises(LeaseLost, match=PATH):
         leased.confirm()
+
+
+def test_a_write_whose_answer_is_lost_is_not_counted_on(bench: Bench, leased: LeasedShard) -> None:
+    """It was not applied; the part that somebody else registers must not pass for it."""
+    copy, late = (f"{PATH}/replicas/r1/parts/{DAY}_{number}_{number}_0" for number in (7, 8))
+    leased.look([DAY])
+    bench.hot_store.loses = lambda multi: any(op.path == copy for op in multi)
+    assert leased.hot.commit([("copy", [Create(copy, b"")])]).unknown == ["copy"]
+    bench.hot.create(late)
+    assert [part.name.text for part in leased.look([DAY]).partitions[DAY].hot["r1"]] == [
+        PART,
+        f"{DAY}_8_8_0",
+    ]
 
 
 def test_cold_is_waited_for_after_the_versions_were_read(bench: Bench, leased: LeasedShard) -> None:

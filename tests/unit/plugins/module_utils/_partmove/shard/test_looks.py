@@ -12,9 +12,13 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import EnsembleError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.looks import ColdLook, cold_steps
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listed import PartLists
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.looks import (
+    ColdLook,
+    look_at_cold,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import PartNames
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import read_alone
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Committed, Rejected
 from support.memory.bench import DAY, PART, PATH, Bench, Listing
 
@@ -85,7 +89,8 @@ def test_whether_cold_has_a_part_is_told_with_and_without_names(bench: Bench, na
     """Also of a replica that hot does not have: a table that was made again may not get its parts."""
 
     def look(*replicas: str) -> ColdLook:
-        return read_alone(bench.cold_store, cold_steps(LAYOUT, replicas, names=names))
+        lists = PartLists(bench.cold_store, PartNames(LAYOUT, 1), {})
+        return look_at_cold(bench.cold_store, LAYOUT, replicas, lists, [DAY] if names else [])
 
     assert not look("r1", "r2").has_parts
     for path in (PATH, LAYOUT.replicas, LAYOUT.replica("r2").path, LAYOUT.replica("r2").parts):
@@ -94,4 +99,4 @@ def test_whether_cold_has_a_part_is_told_with_and_without_names(bench: Bench, na
     ensure_path(bench.cold_store, f"{LAYOUT.replica('r2').parts}/{PART}")
     assert look("r1", "r2").has_parts
     assert look("r1").has_parts
-    assert [each for each in look("r1", "r2").parts if each] == ([(PART,)] if names else [])
+    assert look("r1", "r2").listed.texts == ({"r1": {}, "r2": {DAY: [PART]}} if names else {})

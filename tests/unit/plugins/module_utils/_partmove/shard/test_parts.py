@@ -151,16 +151,17 @@ def test_a_name_that_is_no_part_is_told_with_its_ensemble(name: str, place: str,
     assert shows in raised.value.remedy
 
 
-def test_names_of_other_partitions_are_understood_and_not_kept() -> None:
+@pytest.mark.parametrize(("version", "partition"), [(1, "20190101"), (0, "201901")])
+def test_the_partition_of_a_name_that_was_checked(version: int, partition: str) -> None:
+    names = PartNames(ShardLayout(PATH), version)
+    name = "20190101_20190102_20190103_20190104_3"
+    names.check(MemoryEnsemble("hot").open(), ["/p"], [[name]])
+    assert names.partition_of(name) == names.named(name, "/p").partition_id == partition
+
+
+def test_a_name_is_checked_in_every_folder() -> None:
     names = PartNames(ShardLayout(PATH), 1)
     reader = MemoryEnsemble("hot").open()
-    listed = [["20190101_0_0_0", "20190102_0_0_0"], None, ["20190102_1_1_0", "20190101_2_2_0"]]
-    found = names.of_lists(reader, ["r1", "r2", "r3"], listed, {"20190102", "20190103"})
-    told = {
-        replica: {partition: [part.text for part in parts] for partition, parts in partitions.items()}
-        for replica, partitions in found.items()
-    }
-    assert told == {"r1": {"20190102": ["20190102_0_0_0"]}, "r2": {}, "r3": {"20190102": ["20190102_1_1_0"]}}
-    # Whatever is not the name of a part is refused, wherever it would belong.
-    with pytest.raises(FormatError, match=f"^{PATH}/replicas/r1/parts/tmp_insert"):
-        names.of_lists(reader, ["r1", "r2"], [["tmp_insert"], ["20190102_0_0_0"]], {"20190102"})
+    names.check(reader, ["/p", "/q", "/r"], [["20190101_0_0_0"], None, ["20190101_0_0_0", "20190101_1_1_0"]])
+    with pytest.raises(FormatError, match="^/q/tmp_insert"):
+        names.check(reader, ["/p", "/q"], [["20190101_0_0_0"], ["20190101_0_0_0", "tmp_insert"]])

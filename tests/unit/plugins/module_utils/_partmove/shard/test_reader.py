@@ -109,6 +109,7 @@ def test_a_partition_that_is_switched_while_it_is_looked_for_is_nowhere(bench: B
     hot = Listing(bench.hot_ensemble)
     reader = ShardReader(hot, bench.cold_store, LAYOUT, DEFAULT_ROOT)
     assert reader.registered_names([DAY, OTHER])[1].keys() == {DAY, OTHER}
+    reader = ShardReader(hot, bench.cold_store, LAYOUT, DEFAULT_ROOT)
     hot.listed = lambda paths: bench.move() if LAYOUT.replica("r1").parts in paths else None
 
     assert reader.registered_names([DAY, OTHER])[1].keys() == {OTHER}
@@ -162,7 +163,10 @@ def test_names_of_a_table_that_was_made_again_are_taken_apart_anew(bench: Bench)
     name = "20190101_20190102_20190103_20190104_3"
     reader = reader_of(bench)
     create(f"replicas/r1/parts/{name}")(bench)
+    create_cold(f"replicas/r1/parts/{name}")(bench)
+    ids = ["201901", "20190101"]
     assert name in reader.names_in_hot(reader.shard())["r1"]["20190101"]
+    assert [reader.survey(ids).partitions[each].cold["r1"] for each in ids] == [(), (name,)]
 
     bench.servers.recreate()
     for replica in ("r1", "r2"):
@@ -172,3 +176,5 @@ def test_names_of_a_table_that_was_made_again_are_taken_apart_anew(bench: Bench)
     define("metadata", lambda data: data.replace(b"\ndata format version: 1\npartition key: d", b""))(bench)
 
     assert reader.names_in_hot(reader.shard())["r1"] == {"201901": [name]}
+    found = reader.survey(ids).partitions
+    assert [(found[each].hot["r1"], found[each].cold["r1"]) for each in ids] == [((name,), (name,)), ((), ())]

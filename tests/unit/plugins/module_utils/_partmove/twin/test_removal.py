@@ -22,8 +22,8 @@ def test_the_clone_of_a_part_that_was_merged_is_dropped_and_the_rest_goes_on() -
     bench = TwinBench(Twins(("a",), ("b",)))
     script = Script()
     first_drop = steps().trace.index("servers drop hot")
-    # The look before: everything is attached and verified then.
-    script.actions[first_drop - 4] = lambda: bench.twins.merge(Side.HOT)
+    # After the look by which every clone is there, and before that is recorded.
+    script.actions[first_drop - 3] = lambda: bench.twins.merge(Side.HOT)
     report = bench.run(Side.COLD, script)
     assert report.moved[DAY].parts == 1
     undone = bench.journal.of(Event.ATTACH_UNDONE)

@@ -15,7 +15,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.pace 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import read_replicas
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side, TwinReplica
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+    Side,
+    TwinReplica,
+    TwinTables,
+)
 from support.memory.interleaving import Died, Script
 from support.memory.twins import DAY, PATH, TwinBench, Twins
 
@@ -67,6 +71,27 @@ def test_a_server_that_is_silent_defers(bench: TwinBench) -> None:
 
     bench.servers.change = silent  # type: ignore[assignment]
     assert bench.run(Side.COLD).deferred[DAY].reason == "r1 is down"
+
+
+@pytest.mark.parametrize("down", [("r1",), ("r2",), ("r1", "r2")])
+def test_all_partitions_are_found_where_one_server_tells_them(
+    bench: TwinBench, down: tuple[str, ...]
+) -> None:
+    """What cannot be listed on one replica is deferred, so that other shard paths are worked on."""
+
+    def silent(tables: TwinTables) -> TwinTables:
+        if tables.replica.name in down:
+            raise PartMoveError(f"{tables.replica.name} is down")
+        return tables
+
+    bench.servers.change = silent
+    if len(down) > 1:
+        with pytest.raises(PartMoveError, match="r1 is down"):
+            bench.find(Side.COLD)
+        return
+    assert bench.find(Side.COLD) == [DAY]
+    refusal = bench.run(Side.COLD, partitions=bench.find(Side.COLD)).deferred[DAY]
+    assert (refusal.gate, refusal.reason) == (GateName.TWIN_READY, f"{down[0]} is down")
 
 
 def test_a_lease_that_is_lost_is_taken_again(bench: TwinBench) -> None:

@@ -1,0 +1,40 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What modules that audit have in common in what they return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._partmove.audit.findings import AnyRow, Findings, Found, Kind_
+
+
+def answer_of(report: Findings[Found, Kind_], now: float) -> dict[str, Any]:
+    """All but what was found; ``now`` is the time of the audit in seconds since 1970."""
+    return {
+        "changed": False,
+        "kinds": {kind.value: count for kind, count in report.kinds().items()},
+        "drifted": report.is_drifted,
+        "complete": report.is_complete,
+        "unjudged": [{"shard_path": each.shard_path, "reason": each.unjudged} for each in report.unjudged()],
+        "shard_paths": report.shard_paths,
+        "summary": report.summary(),
+        "metrics": report.metrics(now),
+    }
+
+
+def finding_of(row: AnyRow) -> dict[str, Any]:
+    """What was judged, where, and what there is to do about it."""
+    verdict = row.verdict
+    return {
+        "shard_path": row.shard_path,
+        "partition": row.partition,
+        "replica": row.replica,
+        "kind": verdict.kind.value,
+        "means": verdict.kind.means,
+        "parts": list(verdict.parts),
+        "reason": verdict.reason,
+        "way_out": verdict.kind.way_out,
+    }

@@ -1,0 +1,86 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of config_reload: a running server that works with an auxiliary ensemble as it was configured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._clickhouse.config.names import AUXILIARY_ELEMENT
+from .._clickhouse.config.zookeeper_element import ElementContent
+from .._clickhouse.known_ensemble import EnsembleOfServer, KnownEnsemble
+from .._partmove.errors import PartMoveError
+from .clickhouse_config import place_of, require_lxml
+from .resources import Resources, client_of
+
+
+class ReloadConfig:
+    """Implements Task for config_reload."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        require_lxml()
+        self._name: str = params["name"]
+        place_of(AUXILIARY_ELEMENT, self._name)
+        client = client_of(params["clickhouse"])
+        self._label = client.label
+        self._server = EnsembleOfServer(client, self._name, ElementContent.of(params), params["preprocessed"])
+        self._may_reload: bool = params["reload"]
+        self._changed = False
+        self._reason = ""
+        self._version = ""
+        self._known: KnownEnsemble | None = None
+
+    def result(self) -> dict[str, Any]:
+        """What the server has of the ensemble, and whether it was made to."""
+        known = self._known
+        if known is None:
+            return {"changed": False}
+        return {
+            "changed": self._changed,
+            "version": self._version,
+            "read": known.read,
+            "answers": known.answers,
+            "connected": [each.address for each in known.connected],
+            "restart_needed": bool(self._reason),
+            "reason": self._reason,
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Look, and have the server read its configuration again where that could help."""
+        server = self._server
+        self._version = server.version()
+        self._known = known = server.look()
+        if known.read is None and known.answers is None:
+            raise PartMoveError(
+                f"{self._label} does not tell whether it knows the auxiliary ensemble {self._name}",
+                remedy="Run this on the host of the server, and name in preprocessed the file in which the "
+                "server writes down what it has made of its configuration",
+            )
+        if not server.unlike(known):
+            return
+        if not self._may_reload:
+            self._judge(known)
+        elif resources.check_mode:
+            self._changed = True
+        else:
+            self._reason = server.reload()
+            if not self._reason:
+                self._known = server.look()
+                self._judge(self._known)
+                self._changed = not self._reason
+
+    def _judge(self, known: KnownEnsemble) -> None:
+        """Say whether a restart may help; raises PartMoveError where it does not."""
+        if known.is_known and known.problem:
+            raise PartMoveError(
+                f"{self._label} knows the auxiliary ensemble {self._name} and cannot work with it:"
+                f" {known.problem}",
+                remedy="See that its members serve this server, and that the znode of its root is there",
+            )
+        self._reason = self._server.unlike(known)

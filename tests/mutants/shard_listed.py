@@ -1,0 +1,102 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Mutants of what a run takes lists of parts to be without reading them again."""
+
+from __future__ import annotations
+
+from mutants.mutant import Mutant
+
+_LISTED = "shard/listed.py"
+_TESTS = "shard/test_listed.py"
+
+MUTANTS = (
+    Mutant(
+        "parts that others created and deleted are not seen",
+        _LISTED,
+        "            and now.cversion == stat.cversion + self._created + self._deleted\n",
+        "",
+        (f"{_TESTS}::test_what_others_may_have_changed_is_listed_again[merge]",),
+    ),
+    Mutant(
+        "a list is known by the count of a server that does not count deletions",
+        _LISTED,
+        "            and now.num_children == stat.num_children + self._created - self._deleted\n",
+        "",
+        (f"{_TESTS}::test_another_server_that_counts_creations_only",),
+    ),
+    Mutant(
+        "the parts of a replica that was added again are those of the former one",
+        _LISTED,
+        "            now.czxid == stat.czxid\n            and now.cversion",
+        "            now.cversion",
+        (f"{_TESTS}::test_what_others_may_have_changed_is_listed_again[make_again]",),
+    ),
+    Mutant(
+        "a list is kept with a stat that was read after it",
+        _LISTED,
+        "        stats = dict(aligned(folders, found.znodes))\n",
+        "        stats = dict(aligned(folders, (yield Query(folders)).znodes))\n",
+        (f"{_TESTS}::test_a_part_that_comes_while_the_list_is_read_for_the_first_time",),
+    ),
+    Mutant(
+        "partitions that nobody asked for are taken to have no parts",
+        _LISTED,
+        "        if not wanted <= known.partitions:\n",
+        "        if not known.partitions:\n",
+        (f"{_TESTS}::test_what_other_partitions_have_is_known_too",),
+    ),
+    Mutant(
+        "a list is known by a write that was under way before its stat was read",
+        _LISTED,
+        "is_calm = ended == begun == self._begun",
+        "is_calm = begun == self._begun",
+        (
+            f"{_TESTS}::test_a_write_that_ends_while_the_stat_is_read[begin_before]",
+            f"{_TESTS}::test_a_write_that_is_under_way_while_the_list_is_read",
+        ),
+    ),
+    Mutant(
+        "a list is known by a write that began while its stat was read",
+        _LISTED,
+        "is_calm = ended == begun == self._begun",
+        "is_calm = ended == begun",
+        (f"{_TESTS}::test_a_write_that_ends_while_the_stat_is_read[begin_after]",),
+    ),
+    Mutant(
+        "a list that was read during a write is kept",
+        _LISTED,
+        "        if not is_calm:\n            self._known.clear()\n",
+        "",
+        (f"{_TESTS}::test_a_write_that_is_under_way_while_the_list_is_read",),
+    ),
+    Mutant(
+        "what this run created is forgotten when other names are picked",
+        _LISTED,
+        "            texts = sorted({*texts, *(each for each, there in changed.items() if there)})\n",
+        "",
+        (f"{_TESTS}::test_the_next_run_knows_what_this_one_does",),
+    ),
+    Mutant(
+        "what this run deleted is there when other names are picked",
+        _LISTED,
+        "            texts = [each for each in texts if changed.get(each, True)]\n",
+        "",
+        (f"{_TESTS}::test_the_next_run_knows_what_this_one_does",),
+    ),
+    Mutant(
+        "a write whose answer was lost is counted on",
+        "move/leased_shard.py",
+        "for multi, each in aligned(multis, outcomes) if isinstance(each, Committed)]",
+        "for multi, each in aligned(multis, outcomes) if not isinstance(each, Rejected)]",
+        ("move/test_leased_shard.py::test_a_write_whose_answer_is_lost_is_not_counted_on",),
+    ),
+    Mutant(
+        "names in cold are those of the table that was there before",
+        "shard/reader.py",
+        "            self._known.renew(fence.shard.stat.czxid)\n",
+        "",
+        ("shard/test_reader.py::test_names_of_a_table_that_was_made_again_are_taken_apart_anew",),
+    ),
+)
