@@ -42,6 +42,7 @@ class Place(ModernTables):
         self.twin = f"{self.name}_cold"
         self.path = self.shard_path("hits")
         self.rows: list[int] = []
+        self.last_run = ""
         old = {"allow_deprecated_database_ordinary": 1} if engine == "Ordinary" else {}
         if engine != "Overlay":
             shard.execute(f"CREATE DATABASE {self.database} ENGINE = {engine}", **old)
@@ -82,15 +83,26 @@ class Place(ModernTables):
             "max_listed": 1000,
             "stop_merges": stop_merges,
             "progress_file": None,
+            "journal": "/tmp/flaky/journal-" + self.database,
         }
+        task = MoveTables(params)
         with ExitStack() as stack:
-            MoveTables(params).run(Resources(params, stack, check_mode=False))
+            task.run(Resources(params, stack, check_mode=False))
+        self.last_run = str(task.result())
 
     def tried(self) -> bool:
         """Run in this process, with merges stopped for moments; it may end before all is done."""
-        with suppress(PartMoveError):
+        try:
             self.run_here("cold", stop_merges=True)
+        except PartMoveError as error:
+            self.last_run = str(error)
         return True
+
+    def how_it_is(self) -> str:
+        """For a person who wonders why it is not done."""
+        asked = f"SELECT table, name, rows FROM system.parts WHERE active AND database = '{self.database}'"
+        parts = [(each.name, each.query(f"{asked} ORDER BY ALL")) for each in self.shard.servers]
+        return f"{self.last_run}; {self.where()}, {parts}"
 
     def where(self) -> list[str]:
         """In which ensemble the table with the name is, on each replica."""
@@ -244,12 +256,12 @@ def test_rows_survive_inserts_and_merges_all_the_time(place: Place) -> None:
     for thread in threads:
         thread.start()
     try:
-        wait_for(lambda: place.tried() and place.where() == ["cold"] * 2)
+        wait_for(lambda: place.tried() and place.where() == ["cold"] * 2, told=place.how_it_is)
     finally:
         ended.set()
         for thread in threads:
             thread.join()
-    wait_for(lambda: place.tried() and place.is_at("cold"))
+    wait_for(lambda: place.tried() and place.is_at("cold"), told=place.how_it_is)
 
 
 def test_a_run_that_was_killed_goes_back_from_there(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _STATE = "twin/state.py"
+_CLONES = "twin/clones.py"
 _MOTION = "twin/motion.py"
 _REMOVAL = "twin/removal.py"
 _MERGES = "twin/merges.py"
@@ -19,33 +20,61 @@ _INTERLEAVINGS = "twin/test_motion_interleavings.py"
 MUTANTS = (
     Mutant(
         "what came besides the clones does not matter",
-        _STATE,
-        "    if came != wanted:\n",
+        _CLONES,
+        "    if others or came != wanted:\n",
         "    if wanted - came:\n",
-        ("twin/test_state.py::test_anything_else_is_no_clone",),
+        ("twin/test_clones.py::test_anything_else_is_no_clone",),
     ),
     Mutant(
         "a clone that is missing does not matter",
-        _STATE,
-        "    if came != wanted:\n",
-        "    if came - wanted:\n",
-        ("twin/test_state.py::test_anything_else_is_no_clone",),
+        _CLONES,
+        "    if others or came != wanted:\n",
+        "    if others or came - wanted:\n",
+        ("twin/test_clones.py::test_anything_else_is_no_clone",),
+    ),
+    Mutant(
+        "on the way there other parts may come, too",
+        _CLONES,
+        "    if record.destination is Side.HOT and is_as_recorded and",
+        "    if is_as_recorded and",
+        ("twin/test_clones.py::test_what_else_is_new_is_an_obstacle",),
+    ),
+    Mutant(
+        "what was cloned and not recorded counts as inserted",
+        _CLONES,
+        "    is_as_recorded = len(source) == len(record.parts)\n",
+        "    is_as_recorded = True\n",
+        ("twin/test_clones.py::test_what_else_is_new_is_an_obstacle",),
+    ),
+    Mutant(
+        "what was merged, perhaps with a clone, counts as inserted",
+        _CLONES,
+        "    return all(name.level == 0 and name.mutation is None for name in names)\n",
+        "    return True\n",
+        ("twin/test_clones.py::test_what_else_is_new_is_an_obstacle",),
+    ),
+    Mutant(
+        "parts that the source has not as they were recorded are cloned",
+        _MOTION,
+        "        elif found.state is TwinState.RECORDED and is_changed(kept.record, there):\n",
+        "        elif found.state is TwinState.RECORDED and not there.on(kept.record.destination.other):\n",
+        ("twin/test_motion.py::test_what_changed_since_it_was_recorded_is_undone_and_not_cloned_again",),
     ),
     Mutant(
         "what the destination had counts as cloned",
-        _STATE,
+        _CLONES,
         "part for part in parts.on(record.destination) if part.name not in record.held",
         "part for part in parts.on(record.destination)",
-        ("twin/test_state.py::test_what_the_destination_had_is_no_clone",),
+        ("twin/test_clones.py::test_what_the_destination_had_is_no_clone",),
     ),
     Mutant(
         "parts are clones by their rows alone",
-        _STATE,
+        _CLONES,
         "    came = Counter({content: len(names) for content, names in clones.items()})\n",
         "    came = Counter({content: len(names) for content, names in clones.items()})\n"
         "    if sorted(each.rows for each in came) == sorted(each.rows for each in wanted):\n"
         "        return dict.fromkeys(record.parts, 'a part')\n",
-        ("twin/test_state.py::test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal",),
+        ("twin/test_clones.py::test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal",),
     ),
     Mutant(
         "a part that may not have been dropped counts as gone",
@@ -108,7 +137,7 @@ MUTANTS = (
     ),
     Mutant(
         "an unverified record is enough to drop",
-        _STATE,
+        _CLONES,
         "    clones: dict[Content, list[str]] = {}\n",
         "    if record.parts:\n        return {name: name for name in record.parts}\n"
         "    clones: dict[Content, list[str]] = {}\n",

@@ -164,16 +164,18 @@ class TableMaker(Protocol):
         """Return the table, which has no rows yet."""
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = SETTLE_SECONDS) -> None:
+def wait_for(
+    condition: Callable[[], bool], seconds: float = SETTLE_SECONDS, told: Callable[[], object] | None = None
+) -> None:
     """Poll until the condition holds, less and less often.
 
     Raises:
-        TimeoutError: it does not within the time given.
+        TimeoutError: it does not within the time given; with what is ``told`` of how it is then.
     """
     deadline = time.monotonic() + seconds
     pause = _FIRST_POLL_SECONDS
     while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"not so within {seconds:g} s")
+            raise TimeoutError(f"not so within {seconds:g} s" + (f": {told()}" if told else ""))
         time.sleep(pause)
         pause = min(1.5 * pause, _LAST_POLL_SECONDS)

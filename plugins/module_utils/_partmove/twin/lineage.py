@@ -14,7 +14,7 @@ clones are known again in what became of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set as AbstractSet
 
 from ..formats.names import PartName, parse_names
 from .record import TwinRecord
@@ -41,10 +41,16 @@ def merged_of(part: PartName, rows: int, others: Iterable[tuple[PartName, Conten
 
 
 def as_they_came(
-    record: TwinRecord, parts: PartsOf, came: Iterable[TwinPart], partition_id: str
+    record: TwinRecord,
+    parts: PartsOf,
+    came: Iterable[TwinPart],
+    partition_id: str,
+    wanted: AbstractSet[Content],
 ) -> list[TwinPart]:
-    """What is new in the destination, with clones in place of what is certain to have been merged of them."""
-    wanted = set(record.parts.values())
+    """What is new in the destination, with clones in place of what is certain to have been merged of them.
+
+    ``wanted`` is what clones may be equal to.
+    """
     known: list[tuple[PartName, Content]] | None = None
     past = {part.name: part for part in parts.past(record.destination)}
     found: list[TwinPart] = []

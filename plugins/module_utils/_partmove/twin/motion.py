@@ -10,12 +10,12 @@ point leaves one of these states, and the next run goes on from there::
     nowhere         neither table has it                     → deferred
     at_destination  the source has none of it                → unchanged, or moved where this run did it
     at_source       no record                                → gates, then the record is written: recorded
-    recorded        there is a record, and nothing new, and
-                    the source is not as it was recorded     → the record is removed: at_source
+    recorded        there is a record, and the source is not
+                    as it was recorded                       → what came is dropped by name, the record is
+                                                               removed: at_source
     recorded        there is a record, and no clone was seen → ATTACH, and a look at every replica:
                         what is new equals the record        → the clones are recorded: attached
-                        anything else                        → what came is dropped by name, the record is
-                                                               removed: at_source, a few times
+                        anything else                        → as where the source changed, a few times
     undoing         some of what came may be dropped already → the rest is dropped, the record is removed:
                                                                at_source
     attached        every replica had every clone            → DROP PART of each recorded part, by its name
@@ -30,10 +30,11 @@ point leaves one of these states, and the next run goes on from there::
 Why nothing is lost: a part of the source is dropped only by its name, only if it was recorded before the
 ATTACH, and only after every replica was seen to have an equal part in the destination that was not there
 when the record was written. An insert that comes at any moment has another name, so it is never dropped from
-the source. Whatever is new in the destination and no clone, such as an insert on the way back, makes the
-comparison fail, and then only what the source has as well is dropped there. ATTACH is given again by every
-run that finds the partition recorded: servers do not clone twice what they have cloned, and so an insert of
-the same rows is never mistaken for a clone that a statement of a killed run did not make.
+the source. Whatever is new in the destination and no clone makes the comparison fail, and then only what the
+source has as well is dropped there; but for inserts on the way back, which differ from every recorded part.
+ATTACH is given again by every run that finds the partition as it was recorded: servers do not clone twice
+what they have cloned, and so an insert of the same rows is never mistaken for a clone that a statement of a
+killed run did not make. Where the source changed it is not given: it would clone what no record knows.
 
 The replicas are looked at before the record is written, after the ATTACH, and once the parts are dropped.
 What happens between the first look and the ATTACH the second one finds out, and what happens between that
@@ -49,6 +50,7 @@ from collections.abc import Sequence
 
 from ..gates.gate import Refusal
 from ..journal.events import Event
+from .clones import clones_of, is_changed, unlike_rows, with_clones
 from .gates import Seen, refuse_start, refuse_unrest
 from .merges import go_on_merging, go_on_merging_at_the_end, remove_record, stop_merges
 from .partition import Partition, Shard, answered
@@ -57,7 +59,7 @@ from .refusals import Refused, keeps_changing, nowhere, too_large
 from .removal import drop_recorded, go_on_undoing, release, undo_attach
 from .report import MovedTwin, TwinReport
 from .servers import PartsOf, Side, Unrest
-from .state import TwinState, clones_of, is_stale, new_in, unlike_rows, with_record, without_record
+from .state import TwinState, with_record, without_record
 
 ROUNDS = 3
 """How often a partition that changed meanwhile is recorded and attached again."""
@@ -134,8 +136,8 @@ class Motion:
             raise partition.not_known(found.problem)
         if found.state is TwinState.UNDOING:
             go_on_undoing(partition, kept, there)
-        elif found.state is TwinState.RECORDED and is_stale(kept.record, there):
-            remove_record(partition, kept)
+        elif found.state is TwinState.RECORDED and is_changed(kept.record, there):
+            undo_attach(partition, kept, there, "parts of the source are not there as they were recorded")
         elif found.state is TwinState.RECORDED:
             self._attach(kept)
         elif found.state is TwinState.MERGED:
@@ -221,7 +223,8 @@ class Motion:
         there = partition.look()[0]
         clones = clones_of(record, there, self._id)
         if not isinstance(clones, str):
-            sums += partition.checksums(record.destination, [part.name for part in new_in(record, there)])
+            cloned = with_clones(record, there, clones, self._id)
+            sums += partition.checksums(record.destination, cloned)
             clones = unlike_rows(sums) or clones
         if not isinstance(clones, str):
             self._attached_at = began

@@ -24,7 +24,7 @@ from .refusals import Refused, not_known
 from .report import TwinReport
 from .servers import PartsOf, Side, TwinServers, TwinTables
 
-_LOOKS = 10
+_LOOKS = 60
 _LOOK_AGAIN_SECONDS = 0.5
 
 

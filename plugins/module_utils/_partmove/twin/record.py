@@ -76,7 +76,7 @@ class TwinRecord(NamedTuple):
     """What the destination had before, which is never touched."""
     clones: Mapping[str, str]
     """Name of each part → name of its clone in the destination. Empty until every replica was seen to have
-    all clones, and nothing else that is new."""
+    all clones, and nothing else that is new but inserts on the way back."""
     dropping: tuple[str, ...]
     """The parts of the source of which a DROP PART was given, or was about to be."""
     began: int

@@ -10,11 +10,12 @@ All of this is about one partition of which the replicas have equal parts; where
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
 from ..formats.names import PartName, parse_names
+from .clones import new_in
 from .lineage import as_they_came, merged_of
 from .record import TwinRecord, contents
 from .servers import Content, Parts, PartsOf, Side, TwinPart
@@ -119,48 +120,6 @@ def _place_of(name: str, record: TwinRecord, source: _Active) -> _Place | str:
     return _Place.GONE
 
 
-def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[str, str] | str:
-    """Name of each recorded part → name of its clone; or why what the tables have is not just that.
-
-    It is just that where the source has every recorded part as it was, and what is new in the destination is
-    equal to them, each as often as it is there: rows and both hashes, whatever the names. Clones that are
-    certain to have been merged since count as they came.
-    """
-    source = contents(parts.on(record.destination.other))
-    changed = [name for name, content in record.parts.items() if source.get(name) != content]
-    if changed:
-        return f"part {min(changed)} of the source is not there as it was, as after a merge"
-    clones: dict[Content, list[str]] = {}
-    for part in as_they_came(record, parts, new_in(record, parts), partition_id):
-        clones.setdefault(part.content, []).append(part.name)
-    wanted = Counter(record.parts.values())
-    came = Counter({content: len(names) for content, names in clones.items()})
-    if came != wanted:
-        missing, besides = sum((wanted - came).values()), sum((came - wanted).values())
-        return f"of {len(record.parts)} parts {missing} were not cloned, and {besides} others came"
-    return {name: clones[content].pop(0) for name, content in sorted(record.parts.items())}
-
-
-def unlike_rows(checksums: Sequence[str]) -> str:
-    """Why rows are not the same in all places that these are of; empty where they are, or were not read."""
-    if len(set(checksums)) <= 1:
-        return ""
-    return (
-        f"files have the same hashes, but not all replicas read the same rows from both tables"
-        f" (checksums {', '.join(checksums)}, of the source first)"
-    )
-
-
-def is_stale(record: TwinRecord, parts: PartsOf) -> bool:
-    """Whether the source is not as it was recorded, and nothing is new in the destination."""
-    return contents(parts.on(record.destination.other)) != record.parts and not new_in(record, parts)
-
-
-def new_in(record: TwinRecord, parts: PartsOf) -> list[TwinPart]:
-    """The parts of the destination that it did not have when the record was written, by name."""
-    return sorted(part for part in parts.on(record.destination) if part.name not in record.held)
-
-
 class Undoing(NamedTuple):
     """How an ATTACH is undone: the parts of the destination to drop."""
 
@@ -174,19 +133,20 @@ def undoing(record: TwinRecord, parts: PartsOf, partition_id: str) -> Undoing:
 
     A part that is new in the destination is dropped only if the source has an equal one, and of parts that
     are equal no more are dropped than it has. In the twin, which nobody inserts into, also those are dropped
-    that were recorded and have been merged in the source since. What is certain to have been merged of clones
-    is dropped where each of them may be.
+    that have been merged in the source since, whether they were recorded or came before the ATTACH. What is
+    certain to have been merged of clones is dropped where each of them may be.
     """
     source = _Active(parts.on(record.destination.other), partition_id)
     allowed = Counter(source.contents.values())
     if record.destination is Side.COLD:
-        merged = (name for name in record.parts if name not in source.contents and source.covers(name))
-        allowed.update(record.parts[name] for name in merged)
+        past = {**contents(parts.past(Side.HOT)), **record.parts}
+        merged = (name for name in past if name not in source.contents and source.covers(name))
+        allowed.update(past[name] for name in merged)
     has = frozenset(allowed)
     drop: list[str] = []
     # Of parts that are equal those with a level first: an insert has none.
     for part in sorted(new_in(record, parts), key=lambda part: -_level(part, partition_id)):
-        clones = Counter(each.content for each in as_they_came(record, parts, [part], partition_id))
+        clones = Counter(each.content for each in as_they_came(record, parts, [part], partition_id, has))
         if not clones - allowed:
             allowed -= clones
             drop.append(part.name)

@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..formats.names import parse_names
+from ..twin.clones import clones_of, is_changed, new_in
 from ..twin.gates import misplaced, not_ready, refuse_uneven, unlike
 from ..twin.record import TwinRecord, contents
 from ..twin.servers import Parts, PartsOf, Side, TwinPart, TwinTables
-from ..twin.state import TwinState, clones_of, is_stale, new_in, undoing, with_record
+from ..twin.state import TwinState, undoing, with_record
 from .evidence import Noted, PartitionLook, ShardLook
 from .kind import TwinKind
 
@@ -168,10 +169,8 @@ _OF_STATE = {
 
 def _recorded(record: TwinRecord, there: PartsOf, partition_id: str) -> tuple[TwinKind, str]:
     """What has become of a partition whose clones no run has seen yet, and what was seen."""
-    if is_stale(record, there):
-        return TwinKind.STALE, ""
     if not new_in(record, there):
-        return TwinKind.RECORDED, ""
+        return (TwinKind.STALE if is_changed(record, there) else TwinKind.RECORDED), ""
     clones = clones_of(record, there, partition_id)
     if not isinstance(clones, str):
         return TwinKind.CLONED, ""

@@ -34,7 +34,10 @@ RECORD = TwinRecord(Side.COLD, "h", "c", contents(SOURCE), contents(HELD), {}, (
 def came(new: Parts, past: Parts) -> list[str]:
     """Names of what came, as it came."""
     there = PartsOf(SOURCE, (*HELD, *new), (), past)
-    return [part.name.removeprefix(f"{DAY}_") for part in as_they_came(RECORD, there, new, DAY)]
+    return [
+        part.name.removeprefix(f"{DAY}_")
+        for part in as_they_came(RECORD, there, new, DAY, frozenset(RECORD.parts.values()))
+    ]
 
 
 def test_clones_are_known_in_what_was_merged_of_them() -> None:

@@ -17,6 +17,18 @@ from support.memory.interleaving import Script
 from support.memory.twins import DAY, PATH, REPLICAS, TwinBench, Twins
 
 
+def insert_before_attach(bench: TwinBench, times: int) -> None:
+    """Let an insert come to the hot table right before each ATTACH, so many times."""
+    attach, left = bench.servers.attach, list(range(times))
+
+    def attach_with_an_insert(*args: object) -> str:
+        if left:
+            bench.twins.insert(Side.HOT, (f"late {left.pop()}",))
+        return attach(*args)  # type: ignore[arg-type]
+
+    bench.servers.attach = attach_with_an_insert  # type: ignore[method-assign, assignment]
+
+
 def test_statements_come_in_order_and_the_journal_before_them() -> None:
     bench = TwinBench(Twins(("a",), ("b", "c")))
     report = bench.run(Side.COLD)
@@ -50,13 +62,7 @@ def test_an_insert_during_the_move_is_left_behind() -> None:
 
 def test_what_keeps_changing_is_given_up_and_put_right() -> None:
     bench = TwinBench(Twins(("a",)))
-    attach = bench.servers.attach
-
-    def attach_with_an_insert(*args: object) -> str:
-        bench.twins.insert(Side.HOT, (f"late {len(bench.servers.statements)}",))
-        return attach(*args)  # type: ignore[arg-type]
-
-    bench.servers.attach = attach_with_an_insert  # type: ignore[method-assign, assignment]
+    insert_before_attach(bench, times=9)
     report = bench.run(Side.COLD)
     assert report.deferred[DAY].gate is GateName.CLONES_EQUAL
     assert bench.servers.statements.count("attach to cold") == 3
@@ -111,3 +117,56 @@ def test_a_record_of_other_tables_is_left_to_a_person() -> None:
     assert report.failed[DAY].gate is GateName.TWIN_KNOWN
     assert "between default:/tables/01/hits and cold:/tables/01/hits" in report.failed[DAY].reason
     assert bench.servers.statements == given
+
+
+def interrupted(bench: TwinBench, destination: Side) -> None:
+    """Let the answer to an ATTACH be lost, so that a record is left and clones that no run has seen."""
+    bench.servers.silent_after = lambda statement: statement.startswith("attach")
+    bench.run(destination)
+    bench.servers.silent_after = lambda _statement: False
+    assert bench.records
+    assert bench.twins.tables[destination].parts
+
+
+def test_what_changed_since_it_was_recorded_is_undone_and_not_cloned_again() -> None:
+    """Each ATTACH would clone something else, and rows would be there as often as runs are."""
+    bench = TwinBench(Twins(("a",), ("b", "c")))
+    interrupted(bench, Side.COLD)
+    bench.twins.insert(Side.HOT, ("late",))
+    bench.twins.merge(Side.HOT)
+    given = len(bench.servers.statements)
+    report = bench.run(Side.COLD)
+    drops = [f"drop {DAY}_1_1_0 of cold", f"drop {DAY}_2_2_0 of cold"]
+    assert bench.servers.statements[given:] == [*drops, "attach to cold", f"drop {DAY}_1_3_1 of hot"]
+    assert report.moved.keys() == {DAY}
+    assert bench.twins.rows == bench.twins.inserted
+
+
+def test_merges_of_what_was_cloned_and_came_late_are_undone() -> None:
+    """As seen on servers: a late part is cloned, no clone can be dropped at once, and both tables merge."""
+    bench = TwinBench(Twins(("a",), ("b", "c")))
+    drop = bench.servers.drop
+
+    def drop_after_a_merge(tables: object, side: Side, part: str) -> bool:
+        if side is Side.COLD and not bench.twins.tables[Side.COLD].past:
+            for each in Side:
+                bench.twins.merge(each)
+            bench.twins.insert(Side.HOT, ("later",))
+            bench.twins.merge(Side.HOT)
+            return False
+        return drop(tables, side, part)  # type: ignore[arg-type]
+
+    insert_before_attach(bench, times=1)
+    bench.servers.drop = drop_after_a_merge  # type: ignore[method-assign]
+    report = bench.run(Side.COLD)
+    assert report.moved.keys() == {DAY}, report
+    assert bench.twins.rows == bench.twins.inserted
+    assert not bench.twins.tables[Side.HOT].parts
+
+
+def test_inserts_on_the_way_back_are_no_obstacle() -> None:
+    bench = TwinBench(Twins(("a",), at=Side.COLD))
+    insert_before_attach(bench, times=1)
+    assert bench.run(Side.HOT, checksums=True).moved.keys() == {DAY}
+    assert bench.servers.statements == ["attach to hot", f"drop {DAY}_1_1_0 of cold"]
+    assert bench.twins.rows == bench.twins.inserted

@@ -8,48 +8,20 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.record import TwinRecord, contents
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.record import contents
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
-    Content,
     Parts,
-    PartsOf,
     Side,
-    TwinPart,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.state import (
     TwinState,
-    clones_of,
-    is_stale,
     left_to_undo,
     undoing,
     with_record,
     without_record,
 )
-from support.memory.twins import DAY, content_of
-
-
-def parts(**rows: str) -> Parts:
-    """Parts by first block, last block and level, such as b1_2_1, with a letter for each row."""
-    return tuple(TwinPart(f"{DAY}_{name[1:]}", content_of(tuple(text))) for name, text in rows.items())
-
-
-def name(blocks: str) -> str:
-    return f"{DAY}_{blocks}"
-
-
-ONE = parts(b1_1_0="ab", b2_2_0="c")
-CLONES = parts(b5_5_0="ab", b6_6_0="c")
-HELD = parts(b4_4_0="x")
-
-
-def record(destination: Side = Side.COLD, *, clones: bool = False, dropping: str = "") -> TwinRecord:
-    verified = {name("1_1_0"): name("5_5_0"), name("2_2_0"): name("6_6_0")} if clones else {}
-    named = tuple(name(each) for each in dropping.split())
-    return TwinRecord(destination, "h", "c", contents(ONE), contents(HELD), verified, named, 0)
-
-
-def between(source: Parts, destination: Parts, to: Side = Side.COLD) -> PartsOf:
-    return PartsOf(source, destination) if to is Side.COLD else PartsOf(destination, source)
+from support.memory.between import CLONES, HELD, LATE, ONE, between, name, parts, record
+from support.memory.twins import DAY
 
 
 @pytest.mark.parametrize(
@@ -158,45 +130,6 @@ def test_without_clones_it_is_recorded_whatever_there_is() -> None:
     assert with_record(record(), between((), BOTH), DAY).state is TwinState.RECORDED
 
 
-@pytest.mark.parametrize("to", list(Side))
-def test_each_part_gets_its_clone(to: Side) -> None:
-    assert clones_of(record(to), between(ONE, BOTH, to), DAY) == {
-        name("1_1_0"): name("5_5_0"),
-        name("2_2_0"): name("6_6_0"),
-    }
-
-
-@pytest.mark.parametrize(
-    ("source", "destination", "problem"),
-    [
-        (ONE, (*HELD, CLONES[0]), "of 2 parts 1 were not cloned, and 0 others came"),
-        (ONE, (*BOTH, *parts(b7_7_0="c")), "of 2 parts 0 were not cloned, and 1 others came"),
-        (ONE, (CLONES[0], CLONES[0]._replace(name="x"), *HELD), "of 2 parts 1 were not cloned, and 1 others"),
-        (ONE, (*HELD, CLONES[0], *parts(b6_6_0="d")), "of 2 parts 1 were not cloned, and 1 others came"),
-        (ONE[1:], BOTH, "part 20191201_1_1_0 of the source is not there as it was"),
-        (MERGED, BOTH, "part 20191201_1_1_0 of the source is not there as it was"),
-    ],
-)
-def test_anything_else_is_no_clone(source: Parts, destination: Parts, problem: str) -> None:
-    told = clones_of(record(), between(source, destination), DAY)
-    assert isinstance(told, str)
-    assert problem in told
-
-
-@pytest.mark.parametrize("field", Content._fields)
-def test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal(field: str) -> None:
-    other: object = 7 if field == "rows" else "0" * 32
-    content = CLONES[1].content._replace(**{field: other})  # type: ignore[arg-type]
-    changed = CLONES[1]._replace(content=content)
-    assert isinstance(clones_of(record(), between(ONE, (*HELD, CLONES[0], changed)), DAY), str)
-
-
-def test_what_the_destination_had_is_no_clone() -> None:
-    had = parts(b4_4_0="c")
-    known = record()._replace(held=contents(had))
-    assert isinstance(clones_of(known, between(ONE, (*had, CLONES[0])), DAY), str)
-
-
 @pytest.mark.parametrize(
     ("to", "source", "destination", "drop"),
     [
@@ -224,13 +157,22 @@ def test_only_what_the_source_has_is_dropped_from_the_destination(
     assert bool(undo.problem) is (drop is None)
 
 
+@pytest.mark.parametrize(("to", "is_known"), [(Side.COLD, True), (Side.HOT, False)])
+def test_clones_are_undone_of_what_came_late_and_was_merged_since(to: Side, *, is_known: bool) -> None:
+    """An ATTACH clones parts that were not recorded; merges have taken them and their clones."""
+    clones = (*CLONES, *parts(b7_7_0="l"))
+    source, destination = parts(b1_4_2="abclm"), (*HELD, *parts(b5_7_1="abcl"))
+    there = between(source, destination, to)
+    past = {"hot_past": (*ONE, *LATE), "cold_past": clones}
+    if to is Side.HOT:
+        past = {"hot_past": clones, "cold_past": (*ONE, *LATE)}
+    assert undoing(record(to), there._replace(**past), DAY).drop == ((name("5_7_1"),) if is_known else ())
+    # Of what nothing is left to be seen nobody can tell that the source has it.
+    past = {key: tuple(part for part in shown if part not in LATE) for key, shown in past.items()}
+    assert undoing(record(to), there._replace(**past), DAY).problem
+
+
 def test_of_equal_parts_an_insert_stays() -> None:
     known = record(Side.HOT)._replace(parts=contents(parts(b1_2_1="abc")))
     there = between(parts(b1_2_1="abc"), (*HELD, *parts(b5_5_0="abc", b6_6_1="abc")), Side.HOT)
     assert undoing(known, there, DAY).drop == (name("6_6_1"),)
-
-
-def test_a_record_is_stale_while_nothing_came_and_the_source_changed() -> None:
-    assert is_stale(record(), between(MERGED, HELD))
-    assert not is_stale(record(), between(ONE, HELD))
-    assert not is_stale(record(), between(MERGED, BOTH))

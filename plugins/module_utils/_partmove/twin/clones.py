@@ -1,0 +1,85 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an ATTACH has cloned: which new parts of the destination are clones of which recorded ones.
+
+All of this is about one partition of which the replicas have equal parts; where they do not, nobody can tell.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..formats.names import parse_names
+from .lineage import as_they_came
+from .record import TwinRecord, contents
+from .servers import Content, PartsOf, Side, TwinPart
+
+_WHERE = "system.parts"
+
+
+def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[str, str] | str:
+    """Name of each recorded part → name of its clone; or why what the tables have is not just that.
+
+    It is just that where the source has every recorded part as it was, and each has one clone among what is
+    new in the destination: rows and both hashes are equal, whatever the names. Clones that are certain to
+    have been merged since count as they came. Nothing else may be new, but on the way back inserts.
+    """
+    source = contents(parts.on(record.destination.other))
+    changed = [name for name, content in record.parts.items() if source.get(name) != content]
+    if changed:
+        return f"part {min(changed)} of the source is not there as it was, as after a merge"
+    wanted = Counter(record.parts.values())
+    clones: dict[Content, list[str]] = {}
+    others: list[TwinPart] = []
+    for part in as_they_came(record, parts, new_in(record, parts), partition_id, frozenset(wanted)):
+        if part.content in wanted:
+            clones.setdefault(part.content, []).append(part.name)
+        else:
+            others.append(part)
+    # A part of the source that was not recorded would have been cloned, too, and nobody would drop it there.
+    is_as_recorded = len(source) == len(record.parts)
+    if record.destination is Side.HOT and is_as_recorded and _are_inserts(others, partition_id):
+        others = []
+    came = Counter({content: len(names) for content, names in clones.items()})
+    if others or came != wanted:
+        missing, besides = sum((wanted - came).values()), sum((came - wanted).values()) + len(others)
+        return f"of {len(record.parts)} parts {missing} were not cloned, and {besides} others came"
+    return {name: clones[content].pop(0) for name, content in sorted(record.parts.items())}
+
+
+def with_clones(
+    record: TwinRecord, parts: PartsOf, clones: Mapping[str, str], partition_id: str
+) -> list[str]:
+    """The parts of the destination that have the clones: these themselves, or what they were merged into."""
+    names = frozenset(clones.values())
+    new = new_in(record, parts)
+    return [part.name for part in new if part.name in names or not _are_inserts([part], partition_id)]
+
+
+def _are_inserts(parts: Iterable[TwinPart], partition_id: str) -> bool:
+    """Whether each of them is as it was inserted: what was merged since may have a clone in it."""
+    names = parse_names([part.name for part in parts], partition_id, _WHERE)
+    return all(name.level == 0 and name.mutation is None for name in names)
+
+
+def unlike_rows(checksums: Sequence[str]) -> str:
+    """Why rows are not the same in all places that these are of; empty where they are, or were not read."""
+    if len(set(checksums)) <= 1:
+        return ""
+    return (
+        f"files have the same hashes, but not all replicas read the same rows from both tables"
+        f" (checksums {', '.join(checksums)}, of the source first)"
+    )
+
+
+def is_changed(record: TwinRecord, parts: PartsOf) -> bool:
+    """Whether the source is not as it was recorded, so that an ATTACH would clone something else."""
+    return contents(parts.on(record.destination.other)) != record.parts
+
+
+def new_in(record: TwinRecord, parts: PartsOf) -> list[TwinPart]:
+    """The parts of the destination that it did not have when the record was written, by name."""
+    return sorted(part for part in parts.on(record.destination) if part.name not in record.held)
