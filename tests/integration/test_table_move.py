@@ -237,7 +237,9 @@ def test_runs_that_are_killed_at_any_statement_are_taken_up(
 def test_rows_survive_inserts_and_merges_all_the_time(place: Place) -> None:
     """Both replicas insert by the name while it goes there; what is in the way of a step is told."""
     place.insert(1)
-    place.shard.execute(f"ALTER TABLE {place.name} MODIFY SETTING max_replicated_merges_in_queue = 100")
+    # Merged parts are shown as long as servers do that where nothing else is set.
+    settings = "max_replicated_merges_in_queue = 100, old_parts_lifetime = 480"
+    place.shard.execute(f"ALTER TABLE {place.name} MODIFY SETTING {settings}")
     ended = threading.Event()
 
     def insert(server: ModernServer, first: int) -> None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..formats.names import parse_names
-from .lineage import as_they_came
+from ..formats.names import PartName, parse_names
+from .lineage import as_they_came, is_made_of
 from .record import TwinRecord, contents
 from .servers import Content, PartsOf, Side, TwinPart
 
@@ -40,8 +40,8 @@ def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[
         else:
             others.append(part)
     # A part of the source that was not recorded would have been cloned, too, and nobody would drop it there.
-    is_as_recorded = len(source) == len(record.parts)
-    if record.destination is Side.HOT and is_as_recorded and _are_inserts(others, partition_id):
+    may_be_inserts = record.destination is Side.HOT and len(source) == len(record.parts)
+    if may_be_inserts and _are_harmless(record, parts, others, partition_id):
         others = []
     came = Counter({content: len(names) for content, names in clones.items()})
     if others or came != wanted:
@@ -56,13 +56,28 @@ def with_clones(
     """The parts of the destination that have the clones: these themselves, or what they were merged into."""
     names = frozenset(clones.values())
     new = new_in(record, parts)
-    return [part.name for part in new if part.name in names or not _are_inserts([part], partition_id)]
+    found = zip(new, parse_names([part.name for part in new], partition_id, _WHERE))
+    return [part.name for part, name in found if part.name in names or not _is_insert(name)]
 
 
-def _are_inserts(parts: Iterable[TwinPart], partition_id: str) -> bool:
-    """Whether each of them is as it was inserted: what was merged since may have a clone in it."""
-    names = parse_names([part.name for part in parts], partition_id, _WHERE)
-    return all(name.level == 0 and name.mutation is None for name in names)
+def _are_harmless(record: TwinRecord, parts: PartsOf, others: Iterable[TwinPart], partition_id: str) -> bool:
+    """Whether these equal no clone and have none in them: they were inserted, or merged of what is known."""
+
+    def parsed(names: Iterable[str]) -> list[PartName]:
+        return parse_names(names, partition_id, _WHERE)
+
+    wanted = frozenset(record.parts.values())
+    held = parsed(record.held)
+    past = parsed(part.name for part in parts.past(record.destination) if part.content not in wanted)
+    inserted = {each for each in past if _is_insert(each) and not any(other.covers(each) for other in held)}
+    return all(
+        _is_insert(each) or is_made_of(each, [*held, *inserted])
+        for each in parsed(part.name for part in others)
+    )
+
+
+def _is_insert(name: PartName) -> bool:
+    return name.level == 0 and name.mutation is None
 
 
 def unlike_rows(checksums: Sequence[str]) -> str:

@@ -40,6 +40,12 @@ def merged_of(part: PartName, rows: int, others: Iterable[tuple[PartName, Conten
     return [by_block[block][0].text for block in sorted(by_block)]
 
 
+def is_made_of(part: PartName, others: Iterable[PartName]) -> bool:
+    """Whether each block of the part was in one of the others, which share none: it has no other rows."""
+    blocks = sum(each.max_block - each.min_block + 1 for each in others if part.covers(each))
+    return part.mutation is None and blocks == part.max_block - part.min_block + 1
+
+
 def as_they_came(
     record: TwinRecord,
     parts: PartsOf,

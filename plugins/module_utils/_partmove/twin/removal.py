@@ -58,10 +58,10 @@ def go_on_undoing(partition: Partition, kept: KeptRecord, there: PartsOf) -> Non
     names = [] if isinstance(left, str) else left
     for name in names:
         if not partition.drop(side, name):
-            if side is Side.COLD or name == record.undoing[0]:
+            if side is Side.HOT and name == record.undoing[0]:
                 partition.replace(kept, record._replace(undoing=()))
             _wait_for_merges(partition)
-            return  # The record stays, so the next step attaches and compares again, or ends the undo.
+            return  # The record stays, so the next step ends the undo, or attaches and compares again.
     if isinstance(left, str):
         # Whatever is new in the twin came of a clone, so that comparing anew cannot mistake it.
         partition.replace(kept, record._replace(undoing=()))

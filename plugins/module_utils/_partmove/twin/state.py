@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..formats.names import PartName, parse_names
 from .clones import new_in
-from .lineage import as_they_came, merged_of
+from .lineage import as_they_came, is_made_of, merged_of
 from .record import TwinRecord, contents
 from .servers import Content, Parts, PartsOf, Side, TwinPart
 
@@ -158,12 +158,24 @@ def undoing(record: TwinRecord, parts: PartsOf, partition_id: str) -> Undoing:
 
 
 def left_to_undo(record: TwinRecord, parts: PartsOf, partition_id: str) -> list[str] | str:
-    """What an undo that was begun has still to drop; or why nobody can tell."""
+    """What an undo that was begun has still to drop; or why nobody can tell.
+
+    That is also what was merged of nothing but parts that it was to drop.
+    """
     there = _Active(parts.on(record.destination), partition_id)
-    for name in record.undoing:
-        if name not in there.contents and there.covers(name):
-            return f"part {name} of the destination was about to be dropped, and a merge has taken its place"
-    return [name for name in record.undoing if name in there.contents]
+    undoing = there.parsed(record.undoing)
+    left: dict[str, None] = {}
+    for part in undoing:
+        if part.text in there.contents:
+            left[part.text] = None
+        for into in there.covering(part):
+            if not is_made_of(into, undoing):
+                return (
+                    f"part {part.text} of the destination was about to be dropped, and a merge has taken its"
+                    " place"
+                )
+            left[into.text] = None
+    return list(left)
 
 
 def _level(part: TwinPart, partition_id: str) -> int:
@@ -199,8 +211,11 @@ class _Active:
 
     def covers(self, name: str) -> bool:
         """Whether a part that it became by merges and mutations is active."""
-        (part,) = self.parsed([name])
-        return any(each.covers(part) for each in self.names if each.text != name)
+        return bool(self.covering(*self.parsed([name])))
+
+    def covering(self, part: PartName) -> list[PartName]:
+        """The active part that it became, if there is one."""
+        return [each for each in self.names if each.text != part.text and each.covers(part)]
 
     def parsed(self, names: Iterable[str]) -> list[PartName]:
         return parse_names(names, self._partition_id, _WHERE)

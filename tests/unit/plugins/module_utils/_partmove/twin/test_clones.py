@@ -54,6 +54,23 @@ def test_what_is_inserted_on_the_way_back_is_no_clone_and_no_obstacle() -> None:
 
 
 @pytest.mark.parametrize(
+    ("late", "past", "is_known"),
+    [
+        pytest.param(parts(b3_4_1="x"), (), False, id="of a block that nobody knows"),
+        pytest.param(parts(b4_4_1="x"), (), True, id="of what was there before"),
+        pytest.param(parts(b4_7_2="xnew"), (), False, id="over the clones"),
+        pytest.param(parts(b7_8_1="newl"), parts(b7_7_0="new", b8_8_0="l"), True, id="of two inserts"),
+        pytest.param(parts(b7_8_1="newab"), parts(b7_7_0="new", b8_8_0="ab"), False, id="like a clone"),
+        pytest.param(parts(b7_8_1="newl"), parts(b7_7_0="new"), False, id="of one that is not shown"),
+        pytest.param(parts(b7_8_2="newl"), parts(b7_8_1="newl"), False, id="of what was merged before"),
+    ],
+)
+def test_what_was_merged_on_the_way_back_has_no_clone(late: Parts, past: Parts, *, is_known: bool) -> None:
+    there = between(ONE, (*CLONES, *late), Side.HOT)._replace(hot_past=(*HELD, *past))
+    assert isinstance(clones_of(record(Side.HOT), there, DAY), dict) is is_known
+
+
+@pytest.mark.parametrize(
     ("to", "source", "late"),
     [
         pytest.param(Side.COLD, ONE, parts(b7_7_0="new"), id="nobody inserts into the twin"),

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.lineage import as_they_came
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_names
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.lineage import (
+    as_they_came,
+    is_made_of,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.record import TwinRecord, contents
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
     Content,
@@ -78,3 +82,19 @@ def test_a_part_that_equals_a_recorded_one_is_its_clone_however_it_was_made() ->
 def test_hashes_of_what_is_past_count_and_not_its_rows_alone() -> None:
     other = TwinPart(f"{DAY}_6_6_0", Content(1, "another", "hash"))
     assert came(parts(b5_6_1="abc"), (CLONES[0], other)) == ["5_6_1"]
+
+
+@pytest.mark.parametrize(
+    ("part", "others", "made"),
+    [
+        ("5_7_1", "5_5_0 6_6_0 7_7_0", True),
+        ("5_7_2", "5_6_1 7_7_0 8_8_0", True),
+        ("5_7_1", "5_5_0 7_7_0", False),
+        ("4_6_1", "5_5_0 6_6_0", False),
+        # A mutation made other rows of them.
+        ("5_6_1_8", "5_5_0 6_6_0", False),
+    ],
+)
+def test_a_part_is_made_of_others_that_have_all_its_blocks(part: str, others: str, *, made: bool) -> None:
+    known = parse_names([f"{DAY}_{each}" for each in [part, *others.split()]], DAY, "here")
+    assert is_made_of(known[0], known[1:]) is made

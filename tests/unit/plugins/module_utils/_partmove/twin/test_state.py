@@ -106,6 +106,7 @@ def test_an_undo_that_was_begun_is_ended_or_left_to_a_person(to: Side) -> None:
     assert with_record(begun, between(ONE, BOTH, to), DAY).state is TwinState.UNDOING
     assert left_to_undo(begun, between(ONE, (*HELD, CLONES[1]), to), DAY) == [name("6_6_0")]
     assert left_to_undo(begun, between(ONE, HELD, to), DAY) == []
+    assert left_to_undo(begun, between(ONE, (*HELD, *parts(b5_6_1="abc")), to), DAY) == [name("5_6_1")]
     found = with_record(begun, between(ONE, (*HELD, *parts(b6_7_1="cd")), to), DAY)
     assert found.state is (TwinState.UNKNOWN if to is Side.HOT else TwinState.UNDOING)
 
