@@ -67,14 +67,14 @@ def test_a_mutation_of_a_table_with_cold_partitions(
     before = table.seen()
 
     checked = operator.play("while_hot", "part_move", variables, "--check")
-    assert checked.status == 0, checked.output
+    assert checked.status == 0, checked.told
     assert "Would be registered in hot again: 1 partition, 2 parts" in checked.output
     assert variables["while_hot_statements"][0] in checked.output
     assert registry.of(table, DAY) == ({}, {"r1": [PART], "r2": [PART]})
     assert table.seen() == before
 
     done = operator.play("while_hot", "part_move", variables)
-    assert done.status == 0, done.output
+    assert done.status == 0, done.told
     assert "Registered in hot again: 1 partition, 2 parts" in done.output
     assert "Moved to cold: 1 partition, 2 parts" in done.output
     table.settle()

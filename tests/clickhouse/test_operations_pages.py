@@ -84,7 +84,7 @@ def test_parts_are_merged_while_the_partition_is_hot(
 
     done = operator.play("while_hot", "part_move", {**variables_of(page, table), **NOW})
 
-    assert done.status == 0, done.output
+    assert done.status == 0, done.told
     table.settle()
     (part,) = table.active_parts()[DAY]
     assert registry.of(table, DAY) == ({}, {"r1": [part], "r2": [part]})
@@ -104,7 +104,7 @@ def test_a_partition_is_replaced_by_that_of_another_table(
 
     done = operator.play("while_hot", "part_move", {**variables_of("copy-partitions", table), **NOW})
 
-    assert done.status == 0, done.output
+    assert done.status == 0, done.told
     # Those of the part that was replaced, as the playbook is told not to wait for ten minutes.
     assert f"  {table.path} {DAY} by no_stray_copies: " in done.output
     assert registry.of(new, DAY).hot == {}
@@ -139,7 +139,7 @@ def test_a_replica_is_added_by_tasks_of_ones_own(
     variables = {"while_hot_shard_paths": [table.path], "while_hot_tasks": str(tasks), **NOW}
     done = operator.play("while_hot", "part_move", variables)
 
-    assert done.status == 0, done.output
+    assert done.status == 0, done.told
     assert registry.of(table, DAY) == ({}, {name: [PART] for name in ("r1", "r2", "r3")})
     assert table.servers[0].query(f"SELECT count() FROM {third}") == [(6,)]
 

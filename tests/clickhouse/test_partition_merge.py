@@ -168,10 +168,10 @@ def test_playbook_stops_while_servers_are_busy_and_goes_on_later(
     behind.execute(f"SYSTEM START REPLICATION QUEUES {table.name}")
     table.settle()
     checked = run_playbook(playbook, "-e", f"@{extra}", "--check")
-    assert checked.status == 0, checked.output
+    assert checked.status == 0, checked.told
     assert f"{table.path} {SEVERAL}" in checked.output
     assert counts(table)[0][SEVERAL] == 3
     done = run_playbook(playbook, "-e", f"@{extra}")
-    assert done.status == 0, done.output
+    assert done.status == 0, done.told
     assert counts(table) == [{MOVED: 1, SEVERAL: 1, MERGED: 1, ALSO: 1}] * 2
     assert registry.hot.get_children(f"{root}/epochs") == [quote(table.path, safe="")]

@@ -182,7 +182,7 @@ def test_the_playbooks_move_a_table_and_let_readers_have_both(place: Place, tmp_
         json.dumps([{"ansible.builtin.import_playbook": f"olap.partmove.{each}"} for each in names])
     )
     done = run_playbook(playbook, "-e", json.dumps(variables))
-    assert done.status == 0, done.output
+    assert done.status == 0, done.told
     # Partitions of today are moved after the exchange.
     assert place.is_at("cold")
     assert place.ids(f"{place.database}.hits_all") == [[1, 2], [1, 2]]

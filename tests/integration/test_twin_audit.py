@@ -394,7 +394,7 @@ def test_playbook_tells_people_and_monitoring(ground: Ground, tmp_path: Path) ->
     extra.write_text(json.dumps({"separation": "auxiliary", **variables}))
     playbook.write_text(json.dumps([{"ansible.builtin.import_playbook": "olap.partmove.audit"}]))
     run = run_playbook(playbook, "-e", f"@{extra}")
-    assert run.status == 2, run.output
+    assert run.status == 2, run.told
     place = f"{ground.path} {DAY}"
     assert summary(run)[0] == f"Rows that readers of both tables may see twice are in 1 partitions: {place}"
     result = json.loads(files["json"].read_text())

@@ -46,7 +46,7 @@ def test_progress_is_shown_on_the_controller(pair: Pair, table: Table, slow_task
     files = pair.folder / "progress"
     files.mkdir()
     run = run_playbook(write_playbook(pair.folder, [slow_task]), TMPDIR=str(files))
-    assert run.status == 0, run.output
+    assert run.status == 0, run.told
     lines = run.output.splitlines()
     (shown,) = [number for number, each in enumerate(lines) if LINE.match(each)]
     result = next(number for number, each in enumerate(lines) if each.startswith("changed: [localhost]"))
@@ -79,13 +79,13 @@ def test_progress_is_shown_of_a_module_of_another_user(
     }
     before = set(Path("/tmp").glob("olap.partmove.*"))
     run = run_playbook(write_playbook(pair.folder, [task]), ANSIBLE_REMOTE_TMP="/tmp")
-    assert run.status == 0, run.output
-    assert any(map(LINE.match, run.output.splitlines())), run.output
+    assert run.status == 0, run.told
+    assert any(map(LINE.match, run.output.splitlines())), run.told
     assert set(Path("/tmp").glob("olap.partmove.*")) <= before
 
 
 def test_a_task_in_the_background_runs_without(pair: Pair, table: Table, slow_task: dict[str, Any]) -> None:
     run = run_playbook(write_playbook(pair.folder, [slow_task | {"async": 3600, "poll": 1}]))
-    assert run.status == 0, run.output
+    assert run.status == 0, run.told
     assert "done with" not in run.output
     assert '"msg": "2 moved, 1 deferred, 0 failed, 0 unchanged"' in run.output

@@ -165,11 +165,11 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
 
     silent = {"endpoints": {**guard.clickhouse["endpoints"], "r2": "127.0.0.1:9"}}
     incomplete = guard.run(partmove_audit_clickhouse=silent, **EVERYTHING)
-    assert incomplete.status == 0, incomplete.output
+    assert incomplete.status == 0, incomplete.told
     assert guard.told().endswith("; 3 not judged; nothing touched: not everything could be judged")
 
     checked = guard.run("--check", **EVERYTHING)
-    assert checked.status == 0, checked.output
+    assert checked.status == 0, checked.told
     assert guard.told() == (
         f"PARTMOVE guard (check mode): {drifted};"
         " 1 renewed in the ledger; 1 brought back; copies of 1 removed"
@@ -177,7 +177,7 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
 
     _ask_for_turn(guard, owner="another guard")
     second = guard.run(**EVERYTHING)
-    assert second.status == 0, second.output
+    assert second.status == 0, second.told
     assert guard.told() == f"PARTMOVE guard: {drifted}; nothing touched: it is the turn of another guard"
     assert guard.drift() == {"half_cold": 2, "copies_left": 2}
     _ask_for_turn(guard, owner="another guard", state="given_back")
@@ -188,7 +188,7 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
         **{**variables, "partition_classify_root": "no path"},
         guard_separate=True,
     )
-    assert failed.status == 2, failed.output
+    assert failed.status == 2, failed.told
     assert guard.told().startswith("PARTMOVE guard: FAILED: separate: ")
     assert guard.told().endswith(
         "; nothing drifted; 1 renewed in the ledger; 1 brought back; copies of 1 removed"
@@ -198,7 +198,7 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
     assert guard.turns() == []
 
     done = guard.run(guard_separate=True, **EVERYTHING, **variables)
-    assert done.status == 0, done.output
+    assert done.status == 0, done.told
     assert guard.told() == "PARTMOVE guard: nothing drifted; 2 moved"
     # The newest is the one with the late insert.
     assert [guard.state(each) for each in (FIRST, SECOND, THIRD)] == [b"HOT", b"COLD", b"COLD"]

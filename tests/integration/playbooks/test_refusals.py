@@ -79,7 +79,7 @@ def test_a_play_without_hosts_fails(
 def test_a_check_of_the_syntax_and_a_list_need_no_hosts(tmp_path: Path) -> None:
     for option in ("--syntax-check", "--list-tasks"):
         done = run(tmp_path, "rollout", {"rollout_hosts": "servers"}, option)
-        assert done.status == 0, done.output
+        assert done.status == 0, done.told
 
 
 def test_all_variables_that_are_missing_are_told_at_once(tmp_path: Path) -> None:

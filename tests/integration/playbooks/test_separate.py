@@ -96,7 +96,7 @@ def test_check_mode_leaves_nothing(
     variables["partition_classify_spark_submit"] = decided(pair, tables)
     before = pair.trees()
     checked = run_separate(pair, variables, "--check", "--diff")
-    assert checked.status == 0, checked.output
+    assert checked.status == 0, checked.told
     assert "Would be moved to cold: 4 partitions, 8 parts, 8 znodes" in checked.output
     assert f"+{tables[1].path} {SECOND}: State COLD, 0 parts in hot, 2 parts in cold" in checked.output
     assert pair.trees() == before
@@ -156,7 +156,7 @@ def test_separate_and_tell_what_failed(
     inventory = pair.folder / "inventory.json"
     inventory.write_text(json.dumps({"clickhouse": {"hosts": {"ch1": silent_server(pair)}}}))
     done = run_separate(pair, {**variables, "separate_renew": True}, "-i", str(inventory))
-    assert done.status == 2, done.output
+    assert done.status == 2, done.told
     assert "olap.partmove.partition_classify: wrote " in done.output
     assert "Moved to cold: 4 partitions, 8 parts, 8 znodes" in done.output
     for each in tables:

@@ -79,7 +79,7 @@ def test_from_the_classification_to_the_twins_and_back(ground: TwinGround) -> No
     variables = {**classification(ground), "partition_move_create_twins": True}
 
     planned = run(ground, "separate", variables, "--tags", "classify")
-    assert planned.status == 0, planned.output
+    assert planned.status == 0, planned.told
     check_plan(ground, hits, visits)
     assert ground.has_table(f"{hits}_cold") == [False, False]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,11 @@ PROGRAMS = Path(os.environ.get("ANSIBLE_PROGRAMS", Path(sys.executable).parent))
 OTHER_CORE = "ANSIBLE_PROGRAMS" in os.environ
 _SECONDS = 3600.0
 
+# The options of a module as they are repeated with its result.
+_INVOCATION = re.compile(r'^( +)"invocation": \{\n.*?\n\1\},?\n', re.DOTALL | re.MULTILINE)
+_TOLD = 4000
+"""Characters of the output of a run that are shown where it did not end as it should."""
+
 
 class Call(NamedTuple):
     """One task that calls a module of the collection."""
@@ -44,6 +50,16 @@ class PlaybookRun(NamedTuple):
     status: int
     output: str
     """All it wrote, with the verbosity -vvv."""
+
+    @property
+    def told(self) -> str:
+        """What to look at first: tasks from the first that failed on, or the end where none did."""
+        text = _INVOCATION.sub("", self.output)
+        failed = text.find("\nfatal: ")
+        if failed < 0:
+            return text[-_TOLD:]
+        told = text[max(text.rfind("\nTASK [", 0, failed), 0) :]
+        return told if len(told) <= 2 * _TOLD else f"{told[:_TOLD]}\n[...]\n{told[-_TOLD:]}"
 
 
 def run_playbook(playbook: Path, *options: str, **environment: str) -> PlaybookRun:
@@ -121,7 +137,7 @@ def call_modules(folder: Path, *calls: Call, **environment: str) -> tuple[list[d
     }
     plain = {"ANSIBLE_PYTHON_INTERPRETER": sys.executable, "ANSIBLE_PIPELINING": "false"}
     run = run_playbook(write_playbook(folder, [*tasks, keep]), **{**plain, **environment})
-    assert run.status == 0, run.output
+    assert run.status == 0, run.told
     found: list[dict[str, Any]] = json.loads(results.read_text())
     return found, run.output
 

@@ -25,14 +25,14 @@ def run_role(pair: Pair, *options: str, **variables: Any) -> PlaybookRun:
 def summary(run: PlaybookRun) -> list[str]:
     """Return the lines that the role shows."""
     found = re.search(r'"msg": (\[\n.*?\n    \])', run.output, re.DOTALL)
-    assert found, run.output
+    assert found, run.told
     lines: list[str] = json.loads(found[1])
     return lines
 
 
 def changed(run: PlaybookRun) -> int:
     """Return how many tasks changed something, of a run that ended well."""
-    assert run.status == 0, run.output
+    assert run.status == 0, run.told
     found = re.search(r"changed=(\d+)", run.output)
-    assert found, run.output
+    assert found, run.told
     return int(found[1])

@@ -60,9 +60,9 @@ def contents(config: Path) -> dict[str, bytes]:
 
 
 def changed(run: PlaybookRun) -> int:
-    assert run.status == 0, run.output
+    assert run.status == 0, run.told
     found = re.search(r"changed=(\d+)", run.output)
-    assert found, run.output
+    assert found, run.told
     return int(found[1])
 
 

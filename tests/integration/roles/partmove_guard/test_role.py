@@ -178,7 +178,7 @@ def test_what_is_missing_is_said(host: Host) -> None:
     before = host.files()
     tasks = [{"block": [host.task(**variables)], "rescue": [tell]} for variables in lacking]
     run = run_playbook(write_playbook(host.pair.folder, tasks))
-    assert run.status == 0, run.output
+    assert run.status == 0, run.told
     said = "refused: Give partmove_guard_hot, partmove_guard_cold and partmove_guard_clickhouse"
     assert run.output.count(said) == len(lacking)
     assert host.files() == before
