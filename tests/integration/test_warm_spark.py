@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 from support.servers import warm_spark
@@ -27,20 +28,56 @@ sys.exit(7)
 """
 
 
+ALONE = """
+import sys
+import time
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+begun = time.monotonic()
+time.sleep(1)
+print(begun, time.monotonic())
+spark.stop()
+sys.exit(7)
+"""
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """Start a job as spark-submit does."""
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    return subprocess.Popen(
+        [str(warm_spark.program()), *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def ended(job: subprocess.Popen[str]) -> str:
+    """Return what a job wrote that ended with 7."""
+    output, errors = job.communicate()
+    assert job.returncode == 7, errors
+    return output
+
+
 def test_jobs_have_their_own_settings_and_tell_how_they_ended(tmp_path: Path) -> None:
     job = tmp_path / "job.py"
     job.write_text(JOB)
-    told = []
-    for options in (
+    both = (
         ("--master", "local[1]", "--name", "first", "--conf=spark.of.one=a=b"),
         ("--master=local[2]", "--name=second"),
-    ):
-        command = [str(warm_spark.program()), *options, str(job), "--name", "of the job"]
-        environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 7, done.stderr
-        told.append(done.stdout.split(maxsplit=1))
+    )
+    told = [ended(started(*options, str(job), "--name", "of the job")).split(maxsplit=1) for options in both]
     (first_java, first), (second_java, second) = told
     assert first_java == second_java
     assert first == "first local[1] a=b ['--name', 'of the job']\n"
     assert second == "second local[2] None ['--name', 'of the job']\n"
+
+
+def test_a_job_waits_for_the_one_before(tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text(ALONE)
+    jobs = [started("--master", "local[1]", str(job)) for _each in range(3)]
+    times = sorted(tuple(map(float, ended(each).split())) for each in jobs)
+    assert all(before[1] < after[0] for before, after in pairwise(times)), times

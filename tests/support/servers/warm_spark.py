@@ -157,6 +157,13 @@ def _read(job: socket.socket) -> str:
     return b"".join(iter(lambda: job.recv(_READ), b"")).decode()
 
 
+def _wait_for_end(job: socket.socket) -> None:
+    """Wait until no process has the other end any more; that it says nothing more is so from the first."""
+    poll = select.poll()
+    poll.register(job, 0)
+    poll.poll()
+
+
 def _serve(listener: socket.socket, ending: TextIO) -> None:
     """See to one job after the other, until what is ``ending`` ends."""
     java: _Java | None = None
@@ -171,8 +178,7 @@ def _serve(listener: socket.socket, ending: TextIO) -> None:
             java = java or _Java()
             java.set(settings)
             job.sendall(java.address.encode())
-            # The job says nothing more: this waits for its end.
-            job.recv(1)
+            _wait_for_end(job)
     if java is not None:
         java.end()
 
