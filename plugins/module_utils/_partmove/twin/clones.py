@@ -54,10 +54,9 @@ def with_clones(
     record: TwinRecord, parts: PartsOf, clones: Mapping[str, str], partition_id: str
 ) -> list[str]:
     """The parts of the destination that have the clones: these themselves, or what they were merged into."""
-    names = frozenset(clones.values())
-    new = new_in(record, parts)
-    found = zip(new, parse_names([part.name for part in new], partition_id, _WHERE))
-    return [part.name for part, name in found if part.name in names or not _is_insert(name)]
+    cloned = parse_names(clones.values(), partition_id, _WHERE)
+    new = parse_names([part.name for part in new_in(record, parts)], partition_id, _WHERE)
+    return [part.text for part in new if any(part.covers(each) for each in cloned)]
 
 
 def _are_harmless(record: TwinRecord, parts: PartsOf, others: Iterable[TwinPart], partition_id: str) -> bool:

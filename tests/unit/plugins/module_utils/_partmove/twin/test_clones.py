@@ -89,7 +89,7 @@ def test_rows_are_read_of_clones_and_of_what_they_were_merged_into() -> None:
     clones = {name("1_1_0"): name("5_5_0"), name("2_2_0"): name("6_6_0")}
     there = between(ONE, (*BOTH, *parts(b7_7_0="new")), Side.HOT)
     assert with_clones(record(Side.HOT), there, clones, DAY) == [name("5_5_0"), name("6_6_0")]
-    there = between(ONE, (*HELD, *parts(b5_6_1="abc", b7_7_0="new")), Side.HOT)
+    there = between(ONE, parts(b4_4_1="x", b5_6_1="abc", b7_7_0="new"), Side.HOT)
     assert with_clones(record(Side.HOT), there, clones, DAY) == [name("5_6_1")]
 
 
