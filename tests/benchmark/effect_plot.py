@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-_WIDTH, _LABEL, _VALUE, _BAR, _GAP = 720, 190, 110, 16, 14
+_WIDTH, _LABEL, _VALUE, _BAR, _GAP = 720, 160, 150, 16, 14
 _TITLE = 44
 # Dark enough on white and on the dark page of a code host: 3:1 and more on both.
 _COLOURS = ("#7a7f87", "#1f83d8", "#c4741a")

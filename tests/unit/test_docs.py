@@ -47,7 +47,7 @@ def test_pictures_are_those_that_pages_show_and_small() -> None:
     shown = {
         (page.parent / target).resolve()
         for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
-        for target in re.findall(r"\]\(([^)]+\.png)\)", page.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^)]+\.(?:png|svg))\)", page.read_text(encoding="utf-8"))
     }
     assert shown == set(images.iterdir())
     assert max(each.stat().st_size for each in images.iterdir()) < 200_000
