@@ -21,7 +21,7 @@ from support.servers.replicated import wait_for
 from support.servers.statement_gateway import Moment
 from support.servers.zookeeper import Ensemble
 
-DAYS = int(os.environ.get("PARTITIONS") or "20") // len(SHARDS)
+DAYS = int(os.environ.get("PARTITIONS") or "32") // len(SHARDS)
 """Partitions of each shard."""
 SOME = max(2, DAYS // 16)
 """How many of them are begun before something is killed."""
