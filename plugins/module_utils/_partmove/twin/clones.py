@@ -33,12 +33,9 @@ def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[
         return f"part {min(changed)} of the source is not there as it was, as after a merge"
     wanted = Counter(record.parts.values())
     clones: dict[Content, list[str]] = {}
-    others: list[TwinPart] = []
-    for part in as_they_came(record, parts, new_in(record, parts), partition_id, frozenset(wanted)):
-        if part.content in wanted:
-            clones.setdefault(part.content, []).append(part.name)
-        else:
-            others.append(part)
+    cloned, others = as_they_came(record, parts, new_in(record, parts), partition_id, frozenset(wanted))
+    for part in cloned:
+        clones.setdefault(part.content, []).append(part.name)
     # A part of the source that was not recorded would have been cloned, too, and nobody would drop it there.
     may_be_inserts = record.destination is Side.HOT and len(source) == len(record.parts)
     if may_be_inserts and _are_harmless(record, parts, others, partition_id):

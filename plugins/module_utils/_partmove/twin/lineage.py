@@ -52,22 +52,33 @@ def as_they_came(
     came: Iterable[TwinPart],
     partition_id: str,
     wanted: AbstractSet[Content],
-) -> list[TwinPart]:
-    """What is new in the destination, with clones in place of what is certain to have been merged of them.
+) -> tuple[list[TwinPart], list[TwinPart]]:
+    """What may be clones of what is new in the destination, and what cannot be, or is not certain to be.
 
-    ``wanted`` is what clones may be equal to.
+    In place of what is certain to have been merged of clones are these. ``wanted`` is what clones may be
+    equal to. What has a part in it that the destination had before is no clone, whatever it is equal to.
     """
-    known: list[tuple[PartName, Content]] | None = None
+    new = list(came)
     past = {part.name: part for part in parts.past(record.destination)}
-    found: list[TwinPart] = []
-    for part in came:
-        if part.content in wanted:
-            found.append(part)
-            continue
-        if known is None:
-            names = [name for name in past if past[name].content in wanted and name not in record.held]
-            known = [(name, past[name.text].content) for name in parse_names(names, partition_id, _WHERE)]
-        (name,) = parse_names([part.name], partition_id, _WHERE)
-        clones = merged_of(name, part.content.rows, known)
-        found.extend([part] if clones is None else [past[each] for each in clones])
-    return found
+    equal = [name for name, part in past.items() if part.content in wanted]
+    held, names, known = (
+        parse_names(each, partition_id, _WHERE) for each in (record.held, [part.name for part in new], equal)
+    )
+    contents = [(name, past[name.text].content) for name in known if not _has_one_of(name, held)]
+    clones: list[TwinPart] = []
+    others: list[TwinPart] = []
+    for part, name in zip(new, names):
+        if _has_one_of(name, held):
+            others.append(part)
+        elif part.content in wanted:
+            clones.append(part)
+        else:
+            merged = merged_of(name, part.content.rows, contents)
+            others.extend([part] if merged is None else [])
+            clones.extend(past[each] for each in merged or ())
+    return clones, others
+
+
+def _has_one_of(part: PartName, held: Iterable[PartName]) -> bool:
+    """Whether the part shares rows with what the destination had: either is in the other."""
+    return any(part.covers(each) or each.covers(part) for each in held)

@@ -146,8 +146,9 @@ def undoing(record: TwinRecord, parts: PartsOf, partition_id: str) -> Undoing:
     drop: list[str] = []
     # Of parts that are equal those with a level first: an insert has none.
     for part in sorted(new_in(record, parts), key=lambda part: -_level(part, partition_id)):
-        clones = Counter(each.content for each in as_they_came(record, parts, [part], partition_id, has))
-        if not clones - allowed:
+        cloned, others = as_they_came(record, parts, [part], partition_id, has)
+        clones = Counter(each.content for each in cloned)
+        if not others and not clones - allowed:
             allowed -= clones
             drop.append(part.name)
         else:

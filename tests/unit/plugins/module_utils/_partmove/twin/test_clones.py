@@ -35,7 +35,11 @@ def test_each_part_gets_its_clone(to: Side) -> None:
     [
         (ONE, (*HELD, CLONES[0]), "of 2 parts 1 were not cloned, and 0 others came"),
         (ONE, (*BOTH, *parts(b7_7_0="c")), "of 2 parts 0 were not cloned, and 1 others came"),
-        (ONE, (CLONES[0], CLONES[0]._replace(name="x"), *HELD), "of 2 parts 1 were not cloned, and 1 others"),
+        (
+            ONE,
+            (CLONES[0], CLONES[0]._replace(name=name("7_7_0")), *HELD),
+            "of 2 parts 1 were not cloned, and 1 others",
+        ),
         (ONE, (*HELD, CLONES[0], *parts(b6_6_0="d")), "of 2 parts 1 were not cloned, and 1 others came"),
         (ONE[1:], BOTH, "part 20191201_1_1_0 of the source is not there as it was"),
         (MERGED, BOTH, "part 20191201_1_1_0 of the source is not there as it was"),

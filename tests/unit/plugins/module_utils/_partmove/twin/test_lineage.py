@@ -35,22 +35,22 @@ CLONES = parts(b5_5_0="ab", b6_6_0="c", b7_7_0="d")
 RECORD = TwinRecord(Side.COLD, "h", "c", contents(SOURCE), contents(HELD), {}, (), 0)
 
 
-def came(new: Parts, past: Parts) -> list[str]:
-    """Names of what came, as it came."""
-    there = PartsOf(SOURCE, (*HELD, *new), (), past)
-    return [
-        part.name.removeprefix(f"{DAY}_")
-        for part in as_they_came(RECORD, there, new, DAY, frozenset(RECORD.parts.values()))
-    ]
+def came(new: Parts, past: Parts, held: Parts = HELD) -> tuple[list[str], list[str]]:
+    """Names of clones as they came, and of what else is new."""
+    there = PartsOf(SOURCE, (*held, *new), (), past)
+    record = RECORD._replace(held=contents(held))
+    both = as_they_came(record, there, new, DAY, frozenset(RECORD.parts.values()))
+    clones, others = ([part.name.removeprefix(f"{DAY}_") for part in found] for found in both)
+    return clones, others
 
 
 def test_clones_are_known_in_what_was_merged_of_them() -> None:
-    assert came(parts(b5_7_1="abcd"), CLONES) == ["5_5_0", "6_6_0", "7_7_0"]
-    assert came((*parts(b5_6_1="abc"), CLONES[2]), CLONES[:2]) == ["5_5_0", "6_6_0", "7_7_0"]
+    assert came(parts(b5_7_1="abcd"), CLONES) == (["5_5_0", "6_6_0", "7_7_0"], [])
+    assert came((*parts(b5_6_1="abc"), CLONES[2]), CLONES[:2]) == (["5_5_0", "6_6_0", "7_7_0"], [])
 
 
 def test_and_in_what_was_merged_again() -> None:
-    assert came(parts(b5_7_2="abcd"), (*CLONES, *parts(b5_6_1="abc"))) == ["5_5_0", "6_6_0", "7_7_0"]
+    assert came(parts(b5_7_2="abcd"), (*CLONES, *parts(b5_6_1="abc"))) == (["5_5_0", "6_6_0", "7_7_0"], [])
 
 
 @pytest.mark.parametrize(
@@ -72,16 +72,24 @@ def test_and_in_what_was_merged_again() -> None:
     ],
 )
 def test_whatever_is_not_certain_stays_as_it_is(new: Parts, past: Parts) -> None:
-    assert came(new, past) == [part.name.removeprefix(f"{DAY}_") for part in new]
+    assert came(new, past) == ([], [part.name.removeprefix(f"{DAY}_") for part in new])
+
+
+@pytest.mark.parametrize("rows", ["ab", "abcd"])
+def test_what_the_destination_had_is_in_no_clone_whatever_it_is_equal_to(rows: str) -> None:
+    """It was merged of parts that equal recorded ones, and then with others, or equals one by now."""
+    had = parts(b3_4_1="cd")
+    past = (*had, *parts(b3_3_0="c", b4_4_0="d", b5_5_0="ab"))
+    assert came(parts(b3_5_2=rows), past, had) == ([], ["3_5_2"])
 
 
 def test_a_part_that_equals_a_recorded_one_is_its_clone_however_it_was_made() -> None:
-    assert came(parts(b5_5_1="ab"), CLONES[:1]) == ["5_5_1"]
+    assert came(parts(b5_5_1="ab"), CLONES[:1]) == (["5_5_1"], [])
 
 
 def test_hashes_of_what_is_past_count_and_not_its_rows_alone() -> None:
     other = TwinPart(f"{DAY}_6_6_0", Content(1, "another", "hash"))
-    assert came(parts(b5_6_1="abc"), (CLONES[0], other)) == ["5_6_1"]
+    assert came(parts(b5_6_1="abc"), (CLONES[0], other)) == ([], ["5_6_1"])
 
 
 @pytest.mark.parametrize(
