@@ -25,7 +25,8 @@ def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[
 
     It is just that where the source has every recorded part as it was, and each has one clone among what is
     new in the destination: rows and both hashes are equal, whatever the names. Clones that are certain to
-    have been merged since count as they came. Nothing else may be new, but on the way back inserts.
+    have been merged since count as they came. Nothing else may be new, but on the way back inserts: one that
+    equals a recorded part stays beside its clone, whichever of the two is taken for it.
     """
     source = contents(parts.on(record.destination.other))
     changed = [name for name, content in record.parts.items() if source.get(name) != content]
@@ -36,13 +37,13 @@ def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[
     cloned, others = as_they_came(record, parts, new_in(record, parts), partition_id, frozenset(wanted))
     for part in cloned:
         clones.setdefault(part.content, []).append(part.name)
+    came = Counter({content: len(names) for content, names in clones.items()})
+    missing, besides = sum((wanted - came).values()), sum((came - wanted).values()) + len(others)
     # A part of the source that was not recorded would have been cloned, too, and nobody would drop it there.
     may_be_inserts = record.destination is Side.HOT and len(source) == len(record.parts)
     if may_be_inserts and _are_harmless(record, parts, others, partition_id):
-        others = []
-    came = Counter({content: len(names) for content, names in clones.items()})
-    if others or came != wanted:
-        missing, besides = sum((wanted - came).values()), sum((came - wanted).values()) + len(others)
+        besides = 0
+    if missing or besides:
         return f"of {len(record.parts)} parts {missing} were not cloned, and {besides} others came"
     return {name: clones[content].pop(0) for name, content in sorted(record.parts.items())}
 
@@ -89,6 +90,17 @@ def unlike_rows(checksums: Sequence[str]) -> str:
 def is_changed(record: TwinRecord, parts: PartsOf) -> bool:
     """Whether the source is not as it was recorded, so that an ATTACH would clone something else."""
     return contents(parts.on(record.destination.other)) != record.parts
+
+
+def is_over(record: TwinRecord, parts: PartsOf) -> bool:
+    """Whether what came is to be undone, and no ATTACH to be given before.
+
+    On the way back it is given first all the same where anything is new: of a part that equals a recorded one
+    nobody could tell whether it is the clone, or was inserted and the statement was never given.
+    """
+    if not is_changed(record, parts):
+        return False
+    return record.destination is Side.COLD or not new_in(record, parts)
 
 
 def new_in(record: TwinRecord, parts: PartsOf) -> list[TwinPart]:

@@ -11,7 +11,8 @@ point leaves one of these states, and the next run goes on from there::
     at_destination  the source has none of it                → unchanged, or moved where this run did it
     at_source       no record                                → gates, then the record is written: recorded
     recorded        there is a record, and the source is not
-                    as it was recorded                       → what came is dropped by name, the record is
+                    as it was recorded; on the way back only
+                    where nothing is new                     → what came is dropped by name, the record is
                                                                removed: at_source
     recorded        there is a record, and no clone was seen → ATTACH, and a look at every replica:
                         what is new equals the record        → the clones are recorded: attached
@@ -31,10 +32,11 @@ Why nothing is lost: a part of the source is dropped only by its name, only if i
 ATTACH, and only after every replica was seen to have an equal part in the destination that was not there
 when the record was written. An insert that comes at any moment has another name, so it is never dropped from
 the source. Whatever is new in the destination and no clone makes the comparison fail, and then only what the
-source has as well is dropped there; but for inserts on the way back, which differ from every recorded part.
-ATTACH is given again by every run that finds the partition as it was recorded: servers do not clone twice
-what they have cloned, and so an insert of the same rows is never mistaken for a clone that a statement of a
-killed run did not make. Where the source changed it is not given: it would clone what no record knows.
+source has as well is dropped there; but for inserts on the way back, which stay beside the clones. ATTACH is
+given again by every run that finds the partition recorded: servers do not clone twice what they have cloned,
+and so an insert of the same rows is never mistaken for a clone that a statement of a killed run did not make.
+On the way there, where nobody inserts, it is not given once the source changed: with every run it would clone
+what no record knows.
 
 The replicas are looked at before the record is written, after the ATTACH, and once the parts are dropped.
 What happens between the first look and the ATTACH the second one finds out, and what happens between that
@@ -50,7 +52,7 @@ from collections.abc import Sequence
 
 from ..gates.gate import Refusal
 from ..journal.events import Event
-from .clones import clones_of, is_changed, unlike_rows, with_clones
+from .clones import clones_of, is_over, unlike_rows, with_clones
 from .gates import Seen, refuse_start, refuse_unrest
 from .merges import go_on_merging, go_on_merging_at_the_end, remove_record, stop_merges
 from .partition import Partition, Shard, answered
@@ -136,7 +138,7 @@ class Motion:
             raise partition.not_known(found.problem)
         if found.state is TwinState.UNDOING:
             go_on_undoing(partition, kept, there)
-        elif found.state is TwinState.RECORDED and is_changed(kept.record, there):
+        elif found.state is TwinState.RECORDED and is_over(kept.record, there):
             undo_attach(partition, kept, there, "parts of the source are not there as they were recorded")
         elif found.state is TwinState.RECORDED:
             self._attach(kept)

@@ -144,6 +144,7 @@ def undoing(record: TwinRecord, parts: PartsOf, partition_id: str) -> Undoing:
         allowed.update(past[name] for name in merged)
     has = frozenset(allowed)
     drop: list[str] = []
+    equal: dict[Content, TwinPart] = {}
     # Of parts that are equal those with a level first: an insert has none.
     for part in sorted(new_in(record, parts), key=lambda part: -_level(part, partition_id)):
         cloned, others = as_they_came(record, parts, [part], partition_id, has)
@@ -151,6 +152,10 @@ def undoing(record: TwinRecord, parts: PartsOf, partition_id: str) -> Undoing:
         if not others and not clones - allowed:
             allowed -= clones
             drop.append(part.name)
+            equal[part.content] = part
+        elif part.content in equal and _level(equal[part.content], partition_id) == 0:
+            # If it were the clone that stays, an ATTACH of another run would not make it again.
+            return Undoing((), _one_inserted(equal[part.content], part))
         else:
             problem = _other(record, part, partition_id, is_in_source=part.content in has)
             if problem:
@@ -177,6 +182,10 @@ def left_to_undo(record: TwinRecord, parts: PartsOf, partition_id: str) -> list[
                 )
             left[into.text] = None
     return list(left)
+
+
+def _one_inserted(part: TwinPart, other: TwinPart) -> str:
+    return f"parts {part.name} and {other.name} of the destination are equal, and one of them was inserted"
 
 
 def _level(part: TwinPart, partition_id: str) -> int:

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.clones import (
     clones_of,
     is_changed,
+    is_over,
     with_clones,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.record import contents
@@ -52,7 +53,7 @@ def test_anything_else_is_no_clone(source: Parts, destination: Parts, problem: s
 
 
 def test_what_is_inserted_on_the_way_back_is_no_clone_and_no_obstacle() -> None:
-    late = parts(b7_7_0="new", b8_8_0="newer")
+    late = parts(b7_7_0="new", b8_8_0="newer", b9_9_0="c")
     clones = clones_of(record(Side.HOT), between(ONE, (*BOTH, *late), Side.HOT), DAY)
     assert clones == {name("1_1_0"): name("5_5_0"), name("2_2_0"): name("6_6_0")}
 
@@ -78,7 +79,7 @@ def test_what_was_merged_on_the_way_back_has_no_clone(late: Parts, past: Parts, 
     ("to", "source", "late"),
     [
         pytest.param(Side.COLD, ONE, parts(b7_7_0="new"), id="nobody inserts into the twin"),
-        pytest.param(Side.HOT, ONE, parts(b7_7_0="c"), id="it equals a part that was recorded"),
+        pytest.param(Side.COLD, ONE, parts(b7_7_0="c"), id="nor what equals a part that was recorded"),
         pytest.param(Side.HOT, ONE, parts(b7_8_1="new"), id="merged, perhaps with a clone"),
         pytest.param(Side.HOT, ONE, parts(b7_7_0_9="new"), id="mutated"),
         pytest.param(Side.HOT, (*ONE, *LATE), parts(b7_7_0="l"), id="cloned, but not recorded"),
@@ -115,3 +116,21 @@ def test_the_source_is_changed_where_it_is_not_just_as_it_was_recorded() -> None
     assert not is_changed(record(), between(ONE, BOTH))
     assert is_changed(record(), between(MERGED, HELD))
     assert is_changed(record(), between((*ONE, *parts(b3_3_0="l")), BOTH))
+
+
+@pytest.mark.parametrize(
+    ("to", "source", "destination", "over"),
+    [
+        (Side.COLD, ONE, BOTH, False),
+        (Side.COLD, MERGED, BOTH, True),
+        (Side.COLD, MERGED, HELD, True),
+        (Side.HOT, MERGED, HELD, True),
+        # An insert may be taken for a clone before the statement was given.
+        (Side.HOT, (*ONE, *LATE), BOTH, False),
+        (Side.HOT, MERGED, BOTH, False),
+    ],
+)
+def test_what_changed_is_undone_before_anything_is_cloned_again(
+    to: Side, source: Parts, destination: Parts, *, over: bool
+) -> None:
+    assert is_over(record(to), between(source, destination, to)) is over
