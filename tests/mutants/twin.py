@@ -61,17 +61,10 @@ MUTANTS = (
         ("twin/test_motion.py::test_what_changed_since_it_was_recorded_is_undone_and_not_cloned_again",),
     ),
     Mutant(
-        "what the destination had counts as cloned",
-        _CLONES,
-        "part for part in parts.on(record.destination) if part.name not in record.held",
-        "part for part in parts.on(record.destination)",
-        ("twin/test_clones.py::test_what_the_destination_had_is_no_clone",),
-    ),
-    Mutant(
         "parts are clones by their rows alone",
         _CLONES,
-        "    others: list[TwinPart] = []\n",
-        "    others: list[TwinPart] = []\n"
+        "    clones: dict[Content, list[str]] = {}\n",
+        "    clones: dict[Content, list[str]] = {}\n"
         "    rows = sorted(each.content.rows for each in new_in(record, parts))\n"
         "    if rows == sorted(each.rows for each in record.parts.values()):\n"
         "        return dict.fromkeys(record.parts, 'a part')\n",
@@ -143,13 +136,6 @@ MUTANTS = (
         "    if record.parts:\n        return {name: name for name in record.parts}\n"
         "    clones: dict[Content, list[str]] = {}\n",
         ("twin/test_motion_interleavings.py::test_an_act_at_any_step_loses_nothing",),
-    ),
-    Mutant(
-        "an undo that was begun is forgotten",
-        _REMOVAL,
-        "        kept = partition.replace(kept, kept.record._replace(undoing=undo.drop))\n",
-        "        kept = kept._replace(record=kept.record._replace(undoing=undo.drop))\n",
-        (f"{_INTERLEAVINGS}::test_an_insert_of_the_same_rows_is_no_clone_where_an_undo_of_it_was_killed",),
     ),
     Mutant(
         "clones are known in a merge that has not all of their rows",
