@@ -48,8 +48,8 @@ def undo_attach(partition: Partition, kept: KeptRecord, there: PartsOf, problem:
 def go_on_undoing(partition: Partition, kept: KeptRecord, there: PartsOf) -> None:
     """Drop the rest of what an undo was about to drop, and remove the record.
 
-    On the way back, once one was dropped, nothing is compared anew: an insert that came since and equals one of
-    these would be taken for its clone.
+    On the way back, once one was dropped, nothing is compared anew: an insert that came since and equals one
+    of these would be taken for its clone.
     """
     record, side = kept.record, kept.record.destination
     left = left_to_undo(record, there, partition.id)
