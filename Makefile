@@ -144,6 +144,12 @@ explore: export STEPS ?=
 explore: setup ## Explore faults while partitions move: STEPS=1000000, or play SEED=7 again
 	@PYTHONPATH=build/collections:tests $(BIN)/python -m explore
 
+.PHONY: explore-twins
+explore-twins: export RUNS ?= 60000
+explore-twins: setup ## Explore what may happen between a table and its cold twin: RUNS=60000
+	PYTHONPATH=build/collections:tests $(BIN)/pytest -q -n auto \
+	    tests/unit/plugins/module_utils/_partmove/twin/test_motion_many_acts.py
+
 .PHONY: bench
 bench: setup ## Measure the move, the audit and the classification on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
