@@ -63,8 +63,8 @@ MUTANTS = (
     Mutant(
         "a look is trusted without the lease",
         _LEASED_SHARD,
-        "with_cold=with_cold)\n        self.confirm()\n",
-        "with_cold=with_cold)\n",
+        "self._reader.look(partition_ids)\n        self.confirm()\n",
+        "self._reader.look(partition_ids)\n",
         ("move/test_leased_shard.py::test_nothing_is_told_after_another_run_took_over",),
     ),
     Mutant(

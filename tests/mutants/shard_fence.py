@@ -176,7 +176,7 @@ MUTANTS = (
     Mutant(
         "parts that merged while they were read are not read again",
         "shard/listed.py",
-        "            if len(read) == len(parts):\n                break\n",
+        "            if are_all:\n                break\n",
         "            break\n",
         ("shard/test_reader.py::test_parts_that_are_merged_while_they_are_read_are_read_again",),
     ),

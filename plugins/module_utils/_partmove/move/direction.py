@@ -55,8 +55,8 @@ class Direction(Protocol):
     """What a journal calls a partition that was switched."""
     state: State
     """The State of a partition that was switched; one that was not has another."""
-    needs_cold: bool
-    """Whether the look before the switch reads what cold has once more."""
+    deletes_what_was_read: bool
+    """Whether the switch deletes all parts that hot has, each with the version that was read of it."""
     stages: Mapping[Location, Stage]
     """What to do with a partition where it is; ELSEWHERE for a location that is no key."""
     refusals: Refusals

@@ -144,12 +144,18 @@ class LeasedShard:
         self._reader = reader
         self._lease = lease
 
-    def look(self, partition_ids: Sequence[str], *, with_cold: bool = True) -> Look:
+    def look(self, partition_ids: Sequence[str]) -> Look:
         """Everything about the partitions, none of it older than the call; the lease was ours until the end.
 
         Raises LeaseLost, and what `ShardReader.look` raises.
         """
-        found = self._reader.look(partition_ids, with_cold=with_cold)
+        found = self._reader.look(partition_ids)
+        self.confirm()
+        return found
+
+    def look_again(self, partition_ids: Sequence[str], *, reread: bool) -> Look:
+        """As `ShardReader.look_again`; the lease was ours until the end. Raises as `look` does."""
+        found = self._reader.look_again(partition_ids, reread=reread)
         self.confirm()
         return found
 

@@ -86,7 +86,8 @@ class Switch:
         size = MAX_GROUP
         while waiting:
             group = [waiting.popleft() for _each in range(min(size, len(waiting)))]
-            collided = self._switch_group({each: prepared[each] for each in group}, result)
+            first = not any(attempts[each] for each in group)
+            collided = self._switch_group({each: prepared[each] for each in group}, result, first=first)
             yield
             size = max(1, len(group) // _SHRINK) if collided else min(MAX_GROUP, size * 2)
             attempts.update(collided)
@@ -110,11 +111,17 @@ class Switch:
         ]
         self._hot.commit(groups).raise_problem()
 
-    def _switch_group(self, prepared: Mapping[str, PartitionFacts], result: SwitchResult) -> list[str]:
+    def _switch_group(
+        self, prepared: Mapping[str, PartitionFacts], result: SwitchResult, *, first: bool
+    ) -> list[str]:
         """Look at the group once more and switch what may be; returns what has to be tried again."""
         direction = self._direction
         ids = sorted(prepared)
-        look = self._leased.look(ids, with_cold=direction.needs_cold)
+        if direction.deletes_what_was_read:
+            # What collided may be a part that has another version than the last look has read.
+            look = self._leased.look_again(ids, reread=not first)
+        else:
+            look = self._leased.look(ids)
         result.shard = look.shard
         judgement = direction.judge(look, ids, self._leased.taken_at)
         result.refused.update(judgement.refused)

@@ -55,7 +55,7 @@ class ToCold:
 
     event = Event.MOVED
     state = State.COLD
-    needs_cold = False
+    deletes_what_was_read = True
     stages: Mapping[Location, Stage] = {
         Location.HOT: Stage.SWITCH,
         Location.COPIED: Stage.SWITCH,

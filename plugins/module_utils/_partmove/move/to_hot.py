@@ -80,7 +80,7 @@ class ToHot:
     event = Event.REHEATED
     state = State.HOT
     # A DROP PARTITION that was carried out since takes the copies away, and they must not come back.
-    needs_cold = True
+    deletes_what_was_read = False
     stages: Mapping[Location, Stage] = {
         Location.HOT: Stage.DONE,
         Location.COPIED: Stage.CLEAN,

@@ -127,6 +127,13 @@ class KnownParts:
             self._czxid = czxid
 
 
+class _Read(NamedTuple):
+    """Parts that were read, and the list that was known then; another one is once somebody else wrote."""
+
+    known: _Known
+    parts: dict[str, RegisteredPart]
+
+
 class PartLists:
     """The lists of parts of one ensemble at one shard path, for a run that tells what it writes there."""
 
@@ -136,6 +143,8 @@ class PartLists:
         self._names = names
         self._known = known
         self._begun = self._ended = 0
+        self._read: dict[str, _Read] = {}
+        """Folder → what was read of its parts last."""
 
     def begin_write(self) -> None:
         """Say that multis are about to be sent, of which nobody knows for now whether they were applied."""
@@ -180,31 +189,64 @@ class PartLists:
         return Listed(parts, has_parts or any(lists.values()))
 
     def registered(
-        self, listed: Listed, partition_ids: Collection[str]
+        self, listed: Listed, partition_ids: Collection[str], *, reread: bool = True
     ) -> dict[str, dict[str, list[RegisteredPart]]]:
-        """Replica → partition id → the parts that were listed of these partitions, as they are registered."""
-        return read_alone(self._reader, self._registered_steps(listed, partition_ids))
+        """Replica → partition id → the parts that were listed of these partitions, as they are registered.
+
+        Without ``reread`` a part may be as the last call with it found it, where it is the same znode still
+        and had no children. Its data may be others by now, which its version tells: that is for those who
+        only write where it is the version that was read.
+        """
+        if reread:
+            # Before new ones are read, as these may be many.
+            self._read.clear()
+        return read_alone(self._reader, self._registered_steps(listed, partition_ids, reread=reread))
 
     def _registered_steps(
-        self, listed: Listed, partition_ids: Collection[str]
+        self, listed: Listed, partition_ids: Collection[str], *, reread: bool
     ) -> Steps[dict[str, dict[str, list[RegisteredPart]]]]:
         replicas = [*listed.parts]
         folders = self._names.folders(replicas)
         for _attempt in range(_ATTEMPTS):
-            parts = [
+            names = dict(aligned(folders, [*listed.parts.values()]))
+            kept = {each: {} if reread else self._kept(each) for each in folders}
+            missing = [
                 (f"{folder}/{name.text}", name)
-                for folder, names in aligned(folders, [*listed.parts.values()])
-                for name in names
+                for folder in folders
+                for name in names[folder]
+                if name.text not in kept[folder]
             ]
-            read = yield from part_steps(parts)
+            read = yield from part_steps(missing)
             # Parts that were merged after they were listed are gone, and what they became was not listed.
-            if len(read) == len(parts):
+            are_all = len(read) == len(missing)
+            if are_all:
                 break
             listed = yield from self.steps(replicas, partition_ids)
+        came = {part.znode.path: part for part in read}
         found: dict[str, dict[str, list[RegisteredPart]]] = {name: {} for name in replicas}
-        for part in read:
-            found[part.replica].setdefault(part.name.partition_id, []).append(part)
+        for replica, folder in aligned(replicas, folders):
+            parts = [
+                kept[folder].get(name.text) or came.get(f"{folder}/{name.text}") for name in names[folder]
+            ]
+            there = [each for each in parts if each is not None]
+            for part in there:
+                found[replica].setdefault(part.name.partition_id, []).append(part)
+            # Others were read before the list that is known now, which has nothing to say of them then.
+            if reread and are_all:
+                self._keep(folder, there)
         return found
+
+    def _kept(self, folder: str) -> Mapping[str, RegisteredPart]:
+        """Name → part, of those that were read after the list was made that is known still."""
+        read = self._read.get(folder)
+        return {} if read is None or read.known is not self._known.get(folder) else read.parts
+
+    def _keep(self, folder: str, parts: Sequence[RegisteredPart]) -> None:
+        known = self._known.get(folder)
+        if known is not None:
+            # The versions of children are not in the stat of their parent.
+            alone = {each.name.text: each for each in parts if not each.children}
+            self._read[folder] = _Read(known, alone)
 
     def _is_known(self, folder: str, now: Znode | None) -> bool:
         known = self._known.get(folder)
@@ -230,6 +272,9 @@ class PartLists:
         known = self._known.get(folder)
         if known is not None:
             known.note(text, self._names, folder, there=isinstance(op, Create))
+        read = self._read.get(folder)
+        if read is not None:
+            read.parts.pop(text, None)
 
 
 def _stat(znode: Znode | None) -> Stat:

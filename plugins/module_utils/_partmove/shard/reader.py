@@ -95,16 +95,28 @@ class ShardReader:
         self.cold_lists = PartLists(cold, self._names, self._known.cold)
         """To be told by whoever writes to an ensemble."""
 
-    def look(self, partition_ids: Sequence[str], *, with_cold: bool = True) -> Look:
+    def look(self, partition_ids: Sequence[str]) -> Look:
         """Everything about the partitions and their shard path, none of it older than the call.
 
-        Without ``with_cold`` the parts in cold are not read. Raises as `shard` does.
+        Raises as `shard` does.
         """
-        in_hot, in_cold = self._look_at_both(partition_ids, parts_in_cold=with_cold)
-        hot, cold = (
-            lists.registered(listed, partition_ids)
-            for lists, listed in ((self.hot_lists, in_hot.parts.result), (self.cold_lists, in_cold.listed))
-        )
+        return self._look(partition_ids, *self._look_at_both(partition_ids), reread=True)
+
+    def look_again(self, partition_ids: Sequence[str], *, reread: bool) -> Look:
+        """As `look`, but without the parts in cold.
+
+        Without ``reread`` the data of a part in hot may be as the last look saw them, if it is the same
+        znode. They may be others by now, which its version tells: that is for those who only delete it with
+        the version that was read.
+        """
+        in_hot, in_cold = self._look_at_both(partition_ids, parts_in_cold=False)
+        return self._look(partition_ids, in_hot, in_cold, reread=reread)
+
+    def _look(
+        self, partition_ids: Sequence[str], in_hot: HotLook, in_cold: ColdLook, *, reread: bool
+    ) -> Look:
+        hot = self.hot_lists.registered(in_hot.parts.result, partition_ids, reread=reread)
+        cold = self.cold_lists.registered(in_cold.listed, partition_ids)
         states, block_numbers = in_hot.states.result, in_hot.block_numbers.result
         of_hot, of_cold = _by_partition(hot, partition_ids), _by_partition(cold, partition_ids)
         partitions = {

@@ -53,7 +53,7 @@ def test_a_look_has_what_was_asked_for(leased: LeasedShard) -> None:
     look = leased.look([DAY])
     assert look.shard.layout == LAYOUT
     assert look.partitions.keys() == {DAY}
-    assert leased.look([DAY], with_cold=False).partitions[DAY].cold == {}
+    assert leased.look_again([DAY], reread=False).partitions[DAY].cold == {}
 
 
 def test_nothing_is_told_after_another_run_took_over(bench: Bench, leased: LeasedShard) -> None:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 import pytest
 
@@ -21,7 +21,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.readi
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Create,
     Delete,
+    Found,
     Op,
+    Query,
+    SetData,
 )
 from support.memory.bench import Listing
 from support.memory.client import MemoryClient
@@ -56,6 +59,12 @@ class Scene:
         """The names of the parts, as a look has them."""
         found = read_alone(self.store, self.lists.steps(["r1"], partition_ids))
         return [name.text for name in found.parts["r1"]]
+
+    def read(self, *, reread: bool = True) -> dict[str, bytes]:
+        """Name of each part → its data, as a look has them, or one that comes after it."""
+        listed = read_alone(self.store, self.lists.steps(["r1"], IDS))
+        found = self.lists.registered(listed, IDS, reread=reread)
+        return {part.name.text: part.znode.data for parts in found["r1"].values() for part in parts}
 
     def write(self, *ops: Op, told: bool = True) -> None:
         """Write as the run does, which says so."""
@@ -270,3 +279,105 @@ def test_a_write_that_was_not_applied_changes_nothing(scene: Scene) -> None:
     scene.lists.end_write([])
     assert scene.look() == [OLD, OTHER]
     assert scene.listed == [FOLDER]
+
+
+def test_data_of_a_znode_that_is_there_still_is_not_read_again(scene: Scene) -> None:
+    """Who looks again has the version that it had, so that a multi which checks that is refused."""
+    scene.read()
+    scene.write(deleted(OTHER))
+    scene.client.apply([SetData(f"{FOLDER}/{OLD}", b"another", 0)])
+    assert scene.read(reread=False) == {OLD: b""}
+    assert scene.read() == {OLD: b"another"}
+    assert scene.read(reread=False) == {OLD: b"another"}
+
+
+def replaced(scene: Scene) -> None:
+    """By a znode of the same name, which has the same version."""
+    scene.client.apply([deleted(OLD)])
+    scene.client.apply([Create(f"{FOLDER}/{OLD}", b"new")])
+
+
+def replaced_by_the_run(scene: Scene) -> None:
+    scene.write(deleted(OLD))
+    scene.write(Create(f"{FOLDER}/{OLD}", b"new"))
+
+
+def replaced_and_listed(scene: Scene) -> None:
+    replaced(scene)
+    scene.look()
+
+
+def of_another_replica(scene: Scene) -> None:
+    scene.client.delete(f"{PATH}/replicas/r1", recursive=True)
+    for name, data in ((OLD, b"new"), (OTHER, b"")):
+        scene.client.create(f"{FOLDER}/{name}", data, makepath=True)
+
+
+def replaced_during_a_write(scene: Scene) -> None:
+    scene.lists.begin_write()
+    replaced(scene)
+
+
+@pytest.mark.parametrize(
+    "act", [replaced, replaced_by_the_run, replaced_and_listed, of_another_replica, replaced_during_a_write]
+)
+def test_data_of_another_znode_is_read_again(scene: Scene, act: Callable[[Scene], None]) -> None:
+    scene.read()
+    act(scene)
+    assert scene.read(reread=False) == {OLD: b"new", OTHER: b""}
+
+
+def test_data_that_was_read_while_the_part_was_replaced_is_read_again(scene: Scene) -> None:
+    """It was listed before, and read after."""
+    scene.look()
+    listed = read_alone(scene.store, scene.lists.steps(["r1"], IDS))
+    scene.lists.registered(listed, IDS)
+    replaced(scene)
+    assert scene.read(reread=False)[OLD] == b"new"
+
+
+def test_parts_with_children_are_read_again(scene: Scene) -> None:
+    """Their stat does not tell whether a child is another one."""
+    scene.client.apply([Create(f"{FOLDER}/{OLD}/columns", b"1")])
+    scene.read()
+    scene.client.apply([Delete(f"{FOLDER}/{OLD}/columns", 0)])
+    scene.client.apply([Create(f"{FOLDER}/{OLD}/columns", b"2")])
+    listed = read_alone(scene.store, scene.lists.steps(["r1"], IDS))
+    (part,) = scene.lists.registered(listed, IDS, reread=False)["r1"]["20190101"]
+    assert [child.data for child in part.children] == [b"2"]
+
+
+def test_what_was_not_read_before_is_read(scene: Scene) -> None:
+    listed = read_alone(scene.store, scene.lists.steps(["r1"], ["20190102"]))
+    scene.lists.registered(listed, ["20190102"])
+    assert scene.read(reread=False) == {OLD: b"", OTHER: b""}
+
+
+def test_parts_that_are_merged_while_the_others_are_read_are_listed_again(scene: Scene) -> None:
+    listed = read_alone(scene.store, scene.lists.steps(["r1"], ["20190102"]))
+    scene.lists.registered(listed, ["20190102"])
+    listed = read_alone(scene.store, scene.lists.steps(["r1"], IDS))
+    merge(scene)
+    found = scene.lists.registered(listed, IDS, reread=False)
+    assert [part.name.text for parts in found["r1"].values() for part in parts] == [MERGED, OTHER]
+
+
+def test_data_that_was_read_before_the_list_is_not_kept(scene: Scene) -> None:
+    """Parts went while the others were read, again and again: the list is newer than what was read."""
+    extra = [f"20190102_{number}_{number}_0" for number in range(1, 6)]
+    scene.client.apply([created(name) for name in extra])
+    ask = scene.store.ask
+
+    def go_away(queries: Sequence[Query]) -> list[Found]:
+        of_parts = any(f"{FOLDER}/{OLD}" in each.znodes for each in queries)
+        if of_parts and extra:
+            scene.client.apply([deleted(extra.pop())])
+            found = ask(queries)
+            if not extra:
+                replaced(scene)
+            return found
+        return ask(queries)
+
+    scene.store.ask = go_away  # type: ignore[method-assign]
+    assert scene.read() == {OLD: b"", OTHER: b""}
+    assert scene.read(reread=False) == {OLD: b"new", OTHER: b""}

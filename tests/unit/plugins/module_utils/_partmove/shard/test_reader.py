@@ -39,8 +39,8 @@ def reader_of(bench: Bench) -> ShardReader:
     return bench.reader()
 
 
-def partition_of(bench: Bench, partition: str = DAY, *, with_cold: bool = True) -> PartitionFacts:
-    return reader_of(bench).look([partition], with_cold=with_cold).partitions[partition]
+def partition_of(bench: Bench, partition: str = DAY) -> PartitionFacts:
+    return reader_of(bench).look([partition]).partitions[partition]
 
 
 def test_a_name_that_is_no_part_is_refused_with_its_path(bench: Bench) -> None:
@@ -84,7 +84,7 @@ def test_a_partition_is_told_by_replica_and_ensemble(bench: Bench) -> None:
     assert state_text(found.state) == "HOT"
     assert found.names.hot == {"r1": [PART], "r2": [PART, f"{DAY}_1_1_0"]}
     assert found.names.cold == {"r1": [PART], "r2": []}
-    assert partition_of(bench, with_cold=False).cold == {}
+    assert reader_of(bench).look_again([DAY], reread=True).partitions[DAY].cold == {}
     assert not partition_of(bench, "none").exists
 
 
