@@ -61,12 +61,20 @@ def nothing_to_do(pair: Pair, tables: Sequence[Table], partition: str) -> list[D
 
 
 def print_runs(name: str, runs: Sequence[DailyRun], shard_paths: int) -> None:
-    """One line: the median, the spread, and requests for each shard path."""
+    """Two lines: the median, the spread, and what each shard path takes."""
     rates = sorted(shard_paths / each.seconds for each in runs)
-    requests = statistics.median(each.requests for each in runs) / shard_paths
+    requests, client, servers = (
+        statistics.median(values) / shard_paths
+        for values in (
+            [each.requests for each in runs],
+            [each.client_cpu_seconds for each in runs],
+            [each.servers_cpu_seconds for each in runs],
+        )
+    )
     print(
         f"{name:<20} {statistics.median(rates):7.1f} shard paths/s ({rates[0]:.1f} to {rates[-1]:.1f}),"
-        f" {requests:.1f} requests each, {max(each.peak_rss_mb for each in runs):.0f} MB at most",
+        f" {requests:.1f} requests each, {max(each.peak_rss_mb for each in runs):.0f} MB at most\n"
+        f"{'':<20} CPU milliseconds each: {client * 1000:.1f} of the client, {servers * 1000:.1f} of the servers",
         flush=True,
     )
 

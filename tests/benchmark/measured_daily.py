@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from benchmark.cpu import cpu_seconds
 from benchmark.measured_move import run_part_move
 from benchmark.memory import memory_mb
 
@@ -27,9 +28,12 @@ class DailyRun:
     moved: int
     unchanged: int
     seconds: float
+    client_cpu_seconds: float
     peak_rss_mb: float
     requests: int = 0
     """That the members of both ensembles got; a batch is one."""
+    servers_cpu_seconds: float = 0.0
+    """Of all these members."""
 
 
 def main() -> None:
@@ -39,13 +43,13 @@ def main() -> None:
 
 def measure(arguments: Mapping[str, Any]) -> DailyRun:
     """Run the module; raises RuntimeError where it fails, or defers a partition."""
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), cpu_seconds()
     result = run_part_move(arguments)
-    seconds = time.perf_counter() - begin
+    seconds, cpu = time.perf_counter() - begin, cpu_seconds() - cpu
     counts = result["counts"]
     if sum(counts.values()) != counts["moved"] + counts["unchanged"]:
         raise RuntimeError(f"not every partition was moved: {result}")
-    return DailyRun(counts["moved"], counts["unchanged"], seconds, memory_mb("VmHWM"))
+    return DailyRun(counts["moved"], counts["unchanged"], seconds, cpu, memory_mb("VmHWM"))
 
 
 if __name__ == "__main__":

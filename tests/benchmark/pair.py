@@ -167,9 +167,10 @@ class Pair:
                 **{name: {"hosts": each} for name, each in hosts.items()},
                 "workers": workers,
             }
-            before = self._packets()
+            requests, cpu = self._packets(), self._servers_cpu_seconds()
             measured = DailyRun(**_measured("measured_daily", arguments, folder))
-            return replace(measured, requests=self._packets() - before)
+            cpu = self._servers_cpu_seconds() - cpu
+            return replace(measured, requests=self._packets() - requests, servers_cpu_seconds=cpu)
 
     def planned(self, partitions: Sequence[tuple[str, str]]) -> Callable[[], DailyRun]:
         """Plan to move partitions of many shard paths, sorted; return what does so, in a new process.

@@ -89,6 +89,7 @@ def _extras(
 ) -> Iterator[tuple[str, str]]:
     """Path and partition id of parts in the originals' partitions that are no copy of an original."""
     partition_ids = {part.name.partition_id for part in originals}
+    # Replicas have the same names, and a large table has many of other partitions: each is looked at once.
     known = {part.name.text for part in originals}
     for folder, names in listed:
         for name in names or ():
@@ -98,3 +99,5 @@ def _extras(
             partition_id = partition_in(member, path, name, format_version)
             if partition_id in partition_ids:
                 yield path, partition_id
+            else:
+                known.add(name)
