@@ -74,7 +74,7 @@ def print_runs(name: str, runs: Sequence[DailyRun], shard_paths: int) -> None:
     print(
         f"{name:<20} {statistics.median(rates):7.1f} shard paths/s ({rates[0]:.1f} to {rates[-1]:.1f}),"
         f" {requests:.1f} requests each, {max(each.peak_rss_mb for each in runs):.0f} MB at most\n"
-        f"{'':<20} CPU milliseconds each: {client * 1000:.1f} of the client, {servers * 1000:.1f} of the servers",
+        f"{'':<20} CPU: {client * 1000:.1f} ms each in the client, {servers * 1000:.1f} in the servers",
         flush=True,
     )
 

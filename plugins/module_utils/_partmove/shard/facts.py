@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..binding.binding import Binding
 from ..formats.layout import ShardLayout
@@ -19,6 +19,8 @@ from ..formats.names import PartName, is_covered
 from ..formats.state import is_cold, marker_text
 from ..formats.table_metadata import TableMetadata
 from ..tree.znodes import Op, Znode
+
+_Part = TypeVar("_Part")
 
 
 class RegisteredPart(NamedTuple):
@@ -191,3 +193,17 @@ class PartitionFacts:
     def cold_parts(self) -> list[RegisteredPart]:
         """Parts in cold of all replicas."""
         return [part for parts in self.cold.values() for part in parts]
+
+
+def by_partition(
+    found: Mapping[str, Mapping[str, Sequence[_Part]]], partition_ids: Sequence[str]
+) -> dict[str, Mapping[str, tuple[_Part, ...]]]:
+    """Partition id → replica → its parts; every replica is a key. Those with no part have one in common."""
+    there = frozenset[str]().union(*found.values())
+    nothing: dict[str, tuple[_Part, ...]] = dict.fromkeys(found, ())
+    return {
+        each: {replica: tuple(parts.get(each, ())) for replica, parts in found.items()}
+        if each in there
+        else nothing
+        for each in partition_ids
+    }

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ..aligned import aligned
 from ..binding.binding import (
@@ -23,7 +23,7 @@ from ..formats.layout import ShardLayout, unknown_replica_children, unknown_tabl
 from ..tree.ports import ZnodeReader, ZnodeStore
 from ..tree.reading import Steps
 from ..tree.znodes import Znode
-from .facts import PartitionFacts, RegisteredNames, ReplicaFacts, ShardFacts
+from .facts import PartitionFacts, RegisteredNames, ReplicaFacts, ShardFacts, by_partition
 from .fence import Fence, ReplicaZnodes, fence_steps
 from .listed import KnownParts, Listed, PartLists
 from .looks import ColdLook, HotLook, look_at_cold
@@ -31,7 +31,6 @@ from .parts import PartNames
 from .pending import BlockNumbers, EntryReader
 
 _ATTEMPTS = 5
-_Part = TypeVar("_Part")
 _DROPPED = "dropped"
 """Child of a shard path whose table is being dropped."""
 
@@ -118,7 +117,7 @@ class ShardReader:
         hot = self.hot_lists.registered(in_hot.parts.result, partition_ids, reread=reread)
         cold = self.cold_lists.registered(in_cold.listed, partition_ids)
         states, block_numbers = in_hot.states.result, in_hot.block_numbers.result
-        of_hot, of_cold = _by_partition(hot, partition_ids), _by_partition(cold, partition_ids)
+        of_hot, of_cold = by_partition(hot, partition_ids), by_partition(cold, partition_ids)
         partitions = {
             each: PartitionFacts(
                 partition_id=each,
@@ -264,7 +263,7 @@ class ShardReader:
         hot: Listed,
         cold: Listed,
     ) -> dict[str, RegisteredNames]:
-        of_hot, of_cold = (_by_partition(each.texts, partition_ids) for each in (hot, cold))
+        of_hot, of_cold = (by_partition(each.texts, partition_ids) for each in (hot, cold))
         return {
             each: RegisteredNames(states[self._layout.state(each)], of_hot[each], of_cold[each])
             for each in partition_ids
@@ -276,20 +275,6 @@ class ShardReader:
             replica: {each: [name.text for name in names] for each, names in partitions.items()}
             for replica, partitions in self._names.by_partition(reader, replicas).items()
         }
-
-
-def _by_partition(
-    found: Mapping[str, Mapping[str, Sequence[_Part]]], partition_ids: Sequence[str]
-) -> dict[str, Mapping[str, tuple[_Part, ...]]]:
-    """Partition id → replica → its parts; every replica is a key. Those with no part have one in common."""
-    there = frozenset[str]().union(*found.values())
-    nothing: dict[str, tuple[_Part, ...]] = dict.fromkeys(found, ())
-    return {
-        each: {replica: tuple(parts.get(each, ())) for replica, parts in found.items()}
-        if each in there
-        else nothing
-        for each in partition_ids
-    }
 
 
 def _replica_facts(replica: ReplicaZnodes, children: Sequence[str]) -> ReplicaFacts:
