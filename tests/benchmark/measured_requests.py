@@ -101,7 +101,8 @@ def send(work: Work) -> Requests:
             (cold, _multis(encoder, copies)),
             *((member, [*_reads(every)]) for member in members),
             (hot, _multis(encoder, marked)),
-            (hot, [*markers, *_reads(every)]),
+            # Right before the switch without the parts, whose versions it checks.
+            (hot, markers),
             (hot, _multis(encoder, switches)),
             # And what became of it.
             (hot, markers),
