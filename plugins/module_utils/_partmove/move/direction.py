@@ -56,7 +56,10 @@ class Direction(Protocol):
     state: State
     """The State of a partition that was switched; one that was not has another."""
     deletes_what_was_read: bool
-    """Whether the switch deletes all parts that hot has, each with the version that was read of it."""
+    """Whether the switch deletes all parts that hot has, each with the version that was read of it.
+
+    Then right before it neither what cold has nor data of the same znodes are read once more.
+    """
     stages: Mapping[Location, Stage]
     """What to do with a partition where it is; ELSEWHERE for a location that is no key."""
     refusals: Refusals

@@ -79,7 +79,7 @@ class ToHot:
 
     event = Event.REHEATED
     state = State.HOT
-    # A DROP PARTITION that was carried out since takes the copies away, and they must not come back.
+    # It creates; a DROP PARTITION that was carried out since takes copies away, which must not come back.
     deletes_what_was_read = False
     stages: Mapping[Location, Stage] = {
         Location.HOT: Stage.DONE,

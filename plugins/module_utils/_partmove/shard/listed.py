@@ -209,7 +209,7 @@ class PartLists:
         folders = self._names.folders(replicas)
         for _attempt in range(_ATTEMPTS):
             names = dict(aligned(folders, [*listed.parts.values()]))
-            kept = {each: {} if reread else self._kept(each) for each in folders}
+            kept = {each: self._kept(each) for each in folders}
             missing = [
                 (f"{folder}/{name.text}", name)
                 for folder in folders
