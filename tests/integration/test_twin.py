@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import uuid
 from collections.abc import Callable, Sequence
@@ -499,7 +500,29 @@ def test_rows_that_a_disk_has_lost_are_found_on_request(twin: Twin) -> None:
     detached = f"SELECT toString(count()) FROM system.detached_parts WHERE table = '{twin.name}'"
     wait_for(lambda: second.value(detached) != "0" and second.parts(twin.name) != [])
     assert twin.ids(twin.name) == [[*range(100)]] * 2
-    assert [each["gate"] for each in twin.call("cold")["deferred"]] == ["twin_at_rest"]
+    assert twin.call("cold")["counts"]["moved"] == 1
+    assert (twin.ids(twin.name), twin.ids(twin.cold)) == ([[], []], [[*range(100)]] * 2)
+
+
+def test_part_that_a_killed_server_had_not_registered_does_not_keep_its_partition(twin: Twin) -> None:
+    """Its server sets it aside under a name that nobody can attach."""
+    for number in range(3):
+        twin.insert(number)
+    second = twin.shard.servers[1]
+    folder = second.part_folder(twin.name, second.parts(twin.name)[0])
+    second.kill()
+    shutil.copytree(folder, folder.with_name(f"{DAY}_7_7_0"))
+    second.start()
+    ignored = f"ignored_{DAY}_7_7_0"
+    names = f"SELECT name FROM system.detached_parts WHERE table = '{twin.name}'"
+    wait_for(lambda: second.query(names) == [(ignored,)])
+    with pytest.raises(Exception, match=ignored):
+        second.execute(f"ALTER TABLE {twin.name} ATTACH PART '{ignored}'")
+    second.execute(f"ALTER TABLE {twin.name} ATTACH PARTITION ID '{DAY}'")
+    for state, here, there in (("cold", [[]] * 2, [[0, 1, 2]] * 2), ("hot", [[0, 1, 2]] * 2, [[]] * 2)):
+        wait_for(lambda state=state: twin.call(state)["counts"]["unchanged"] == 1)
+        assert (twin.ids(twin.name), twin.ids(twin.cold)) == (here, there)
+    assert second.query(names) == [(ignored,)]
 
 
 def mutate(twin: Twin, table: str) -> None:

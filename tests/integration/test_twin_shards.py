@@ -25,7 +25,7 @@ DAYS = int(os.environ.get("PARTITIONS") or "32") // len(SHARDS)
 """Partitions of each shard."""
 SOME = max(2, DAYS // 16)
 """How many of them are begun before something is killed."""
-SETTLE_SECONDS = 1800.0
+SETTLE_SECONDS = 900.0
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def settle(shards: TwinShards, state: str) -> None:
         answers.append(shards.move(state))
         return not answers[-1]["deferred"]
 
-    wait_for(is_moved, SETTLE_SECONDS)
+    wait_for(is_moved, SETTLE_SECONDS, lambda: answers[-1]["deferred"])
     told = {
         (each["shard_path"], each["partition"]): each["reason"] for each in answers[-1]["failed_partitions"]
     }

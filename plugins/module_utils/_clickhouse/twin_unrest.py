@@ -32,9 +32,10 @@ def read_unrest(client: ClickHouseClient, tables: TwinTables, partition_ids: Seq
     names = both_tables(tables)
     of_table = [*_changing(client, names), *statements_under_way(client, tables)]
     of_partition: dict[str, list[str]] = defaultdict(list)
+    # With a reason it was set aside by the server, under a name that nobody can attach, as after a SIGKILL.
     for table, partition_id, name in client.rows(
         "SELECT table, partition_id, name FROM system.detached_parts"
-        f" WHERE {names} AND partition_id IN {texts(partition_ids)}"
+        f" WHERE {names} AND partition_id IN {texts(partition_ids)} AND reason = ''"
     ):
         of_partition[partition_id].append(f"{table} has {name} in its detached folder")
     for table, partition_id in client.rows(
