@@ -29,6 +29,8 @@ from support.servers.modern.server import ModernServer, ModernShard, ModernShard
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
 
+pytestmark = pytest.mark.long(minutes=1)
+
 T = TypeVar("T")
 
 COLUMNS = (

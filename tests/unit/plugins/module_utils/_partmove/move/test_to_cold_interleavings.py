@@ -37,6 +37,8 @@ from support.memory.scene import (
 )
 from support.memory.simulated import SimulatedServers
 
+pytestmark = pytest.mark.long(minutes=1)
+
 every_kind = pytest.mark.parametrize("kind", [MODERN, OLD, BEHIND], ids=["modern", "old", "behind"])
 
 

@@ -36,6 +36,8 @@ from support.memory.scene import (
 )
 from support.memory.simulated import SimulatedServers
 
+pytestmark = pytest.mark.long(minutes=1)
+
 TEN_MINUTES = 600.0
 STRIDE = 13
 """Two things at once are tried at every so manieth operation: all of them would take minutes."""

@@ -33,6 +33,8 @@ from support.memory.memory import MemoryStore
 from support.memory.statements import Statements
 from support.memory.violation import Violation
 
+pytestmark = pytest.mark.long(minutes=1)
+
 ACTS: dict[str, Act] = {
     "insert": lambda servers: servers.insert(DAY),
     "insert and fetch": and_catch_up(lambda servers: servers.insert(DAY)),
