@@ -15,10 +15,10 @@ PYTHON ?= $(shell for each in /usr/bin/python3.11 python3.11 python3; do \
     if "$$each" -c 'import ensurepip' 2>/dev/null; then command -v "$$each"; break; fi; done)
 PYTEST_ARGS ?=
 BIN := .venv/bin
-# Tests wait for servers much of the time, so that more run at once than a small machine has cores, as far as there is
-# memory: a worker takes 2 GB at most. Those of one file stay together (and those with one Spark, see
-# tests/conftest.py), and files with the longest tests come first.
-WORKERS ?= $(shell awk '/^MemAvailable/ {n = int($$2 / 2500000)} END {print (n < 2 ? 2 : (n > 6 ? 6 : n))}' /proc/meminfo)
+# Tests wait for servers much of the time, so that more run at once than a small machine has cores; a worker takes
+# 2 GB at most. Those of one file stay together (and those with one Spark, see tests/conftest.py), and files with the
+# longest tests come first.
+WORKERS ?= 4
 # Releases of ansible-core for `make compat`.
 CORES ?= 2.18 2.19 2.20 2.21
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
