@@ -36,6 +36,13 @@ MUTANTS = (
         ("move/test_to_cold_copies.py::test_copies_whose_answer_was_lost_are_taken_back",),
     ),
     Mutant(
+        "folders of copies that went are not made again",
+        _COPIES,
+        "            self._cold.ensure(folders)\n            existing",
+        "            existing",
+        ("move/test_copies.py::test_a_folder_that_goes_once_it_was_listed_is_made_again",),
+    ),
+    Mutant(
         "copies are removed while a member of hot is behind",
         _COPIES,
         "returned = [each for each in ids if unneeded[each] and was_brought_back(found[each].state)]",

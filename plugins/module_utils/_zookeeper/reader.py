@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, Optional, TypeVar
 
 from .._partmove.errors import AccessDenied, EnsembleError
 from .._partmove.tree.batches import MAX_BYTES
@@ -44,6 +46,13 @@ LONG_LIST = 100_000
 _NOT_KNOWN = (UNIMPLEMENTED, BAD_ARGUMENTS)
 
 _Entered = TypeVar("_Entered", bound="Reader")
+_Sections = tuple[list[Optional[Znode]], list[Optional[tuple[str, ...]]]]
+
+
+class _SentSync(NamedTuple):
+    path: str
+    result: Any
+    """What `Session.outcome` takes."""
 
 
 class AnswerSize:
@@ -90,6 +99,8 @@ class Reader:
         self._session = Session(options, label)
         self._rate = Rate(options.reads_per_second)
         self._sizes = {DATA.type: AnswerSize(8 * 1024), CHILDREN.type: AnswerSize(64 * 1024)}
+        self._syncs: deque[_SentSync] = deque()
+        """Those whose answer nobody has looked at; threads that read at the same time all look at them."""
         try:
             self._multi_read = self._has_multi_read()
         except BaseException:
@@ -131,11 +142,13 @@ class Reader:
 
     def ask(self, queries: Sequence[Query]) -> list[Found]:
         """The answers to each query, in order. Raises as `read` does."""
-        sections = [
-            section
-            for query in queries
-            for section in (Section(DATA, query.znodes), Section(CHILDREN, query.children))
-        ]
+        sections: list[Section] = []
+        for query in queries:
+            # Most are for one of the two.
+            if query.znodes:
+                sections.append(Section(DATA, query.znodes))
+            if query.children:
+                sections.append(Section(CHILDREN, query.children))
         found = self._read(sections, self._options.chroot)
         znodes, children = iter(found[0]), iter(found[1])
         return [
@@ -144,19 +157,43 @@ class Reader:
         ]
 
     def sync(self, path: str) -> None:
-        """Wait until the server of this session has seen all that the leader had committed."""
-        answer = self._session.ask(Sync(wire_path(self._options.chroot, path)))
-        if answer.error:
-            self._refuse(path, answer.error)
+        """Let the next reads see all that the leader has committed by now; they raise what this cannot do.
+
+        They are not kept waiting for it: a server answers the requests of a connection in their order.
+        """
+        self._syncs.append(_SentSync(path, self._session.send(self._sync(path))))
 
     def close(self) -> None:
         """End the session; its ephemeral znodes go."""
         self._session.close()
 
-    def _read(
-        self, sections: Sequence[Section], chroot: str
-    ) -> tuple[list[Znode | None], list[tuple[str, ...] | None]]:
+    def _read(self, sections: Sequence[Section], chroot: str) -> _Sections:
         """All znodes of the sections, and all lists of children, each in their order."""
+        # Before anything is sent. What others send meanwhile may come after it.
+        syncs = tuple(self._syncs)
+        found = self._read_now(sections, chroot)
+        answered = [self._was_answered(each) for each in syncs]
+        if all(answered):
+            return found
+        # These answers may be of a server that the connection went over to before it had seen all.
+        return self._read_now(sections, chroot)
+
+    def _was_answered(self, sync: _SentSync) -> bool:
+        """Whether it was answered at first; otherwise there was an answer to another one."""
+        answer = self._session.outcome(sync.result)
+        was_lost = answer.error in LOST
+        if was_lost:
+            answer = self._session.ask(self._sync(sync.path))
+        if answer.error:
+            self._refuse(sync.path, answer.error)
+        with suppress(ValueError):
+            self._syncs.remove(sync)
+        return not was_lost
+
+    def _sync(self, path: str) -> Sync:
+        return Sync(wire_path(self._options.chroot, path))
+
+    def _read_now(self, sections: Sequence[Section], chroot: str) -> _Sections:
         found: dict[int, list[Any]] = {DATA.type: [], CHILDREN.type: []}
         shared = ReadKind(CHILDREN.type, SharedNames().take)
         sections = [each if each.kind is DATA else Section(shared, each.paths) for each in sections]
@@ -169,7 +206,7 @@ class Reader:
             if self._multi_read and answer.error in _NOT_KNOWN:
                 # The session went over to a member of an older version.
                 self._multi_read = False
-                return self._read(sections, chroot)
+                return self._read_now(sections, chroot)
             for kind, results, size in request.decode(answer, self._refuse):
                 found[kind.type] += results
                 self._sizes[kind.type].learn(len(results), size)

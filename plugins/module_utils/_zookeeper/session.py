@@ -112,7 +112,11 @@ class Session:
 
     def try_once(self, request: Request) -> Answer:
         """Return the answer to a request that is not sent again when it is lost."""
-        return self.wait(self.send(request), time.monotonic() + self._options.operation_timeout)
+        return self.outcome(self.send(request))
+
+    def outcome(self, result: Any) -> Answer:
+        """Return the answer to what was sent, or an error code in its place, as `wait` does."""
+        return self.wait(result, time.monotonic() + self._options.operation_timeout)
 
     def ask(self, request: Request) -> Answer:
         """Return the answer to a request that may be sent again; raises as `stream` does."""

@@ -54,7 +54,9 @@ class ColdCopies:
 
         Raises LeaseLost, EnsembleError, AccessDenied.
         """
-        self._cold.ensure([self._layout.replica(each.name).parts for each in shard.replicas])
+        folders = [self._layout.replica(each.name).parts for each in shard.replicas]
+        if not self._cold.had(folders):
+            self._cold.ensure(folders)
         wanted = {part.znode.path: part for each in partitions for part in each.hot_parts}
         existing = {part.znode.path: part for each in partitions for part in each.cold_parts}
         names = {path: part.name for path, part in (*wanted.items(), *existing.items())}
@@ -63,6 +65,7 @@ class ColdCopies:
         for _attempt in range(_ATTEMPTS):
             if self._cold.commit(_differences(wanted, existing)).is_whole():
                 return
+            self._cold.ensure(folders)
             existing = self._read(names)
         raise EnsembleError(
             f"The copies under {self._layout.path} did not stay as written in the cold ensemble",

@@ -76,6 +76,10 @@ class LeasedEnsemble:
         """
         self.commit([(path, ops)]).raise_problem()
 
+    def had(self, folders: Iterable[str]) -> bool:
+        """Whether each of these folders of parts was there when its parts were listed last."""
+        return all(map(self._lists.had, folders))
+
     def ensure(self, paths: Collection[str]) -> None:
         """Create the persistent znodes and their parents, without data, where they are missing.
 

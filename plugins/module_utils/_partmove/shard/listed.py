@@ -66,6 +66,11 @@ class _Known:
         self.names: dict[str, PartName] = {}
         self._keep(stat, texts)
 
+    @property
+    def is_of_a_folder(self) -> bool:
+        """Whether there was one to list."""
+        return self._stat is not _OF_NOTHING
+
     def is_all(self, now: Stat) -> bool:
         """Whether nothing was done to the folder but what this knows of, by its stat as it is now."""
         stat = self._stat
@@ -145,6 +150,11 @@ class PartLists:
         self._begun = self._ended = 0
         self._read: dict[str, _Read] = {}
         """Folder → what was read of its parts last."""
+
+    def had(self, folder: str) -> bool:
+        """Whether the folder was there when it was listed last."""
+        known = self._known.get(folder)
+        return known is not None and known.is_of_a_folder
 
     def begin_write(self) -> None:
         """Say that multis are about to be sent, of which nobody knows for now whether they were applied."""

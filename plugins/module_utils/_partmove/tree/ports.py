@@ -45,7 +45,10 @@ class ZnodeReader(Protocol):
         """
 
     def sync(self, path: str) -> None:
-        """Wait until the server of this session has seen all that the leader had committed."""
+        """Let all that is read from now on be no older than what the leader has committed by now.
+
+        Where the ensemble cannot do that, this raises, or the next read does.
+        """
 
 
 class ZnodeStore(ZnodeReader, Protocol):

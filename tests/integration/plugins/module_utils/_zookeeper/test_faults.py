@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from kazoo.client import KazooClient
@@ -37,7 +38,7 @@ from support.servers.zookeeper import Ensemble
 
 from .conftest import StoreMaker
 
-MULTI_READ = 22
+SYNC, MULTI_READ = 9, 22
 ZNODES = 5_000
 PATHS = [f"/n{number}" for number in range(ZNODES)]
 
@@ -77,6 +78,19 @@ def nth_multi_read(number: int) -> Callable[[bytes], bool]:
     return lambda request: operation(request) == MULTI_READ and next(counter) == number
 
 
+def requests_through(proxy: ZooKeeperProxy) -> list[int]:
+    """SYNC or MULTI_READ for each of these requests from now on, as they come."""
+    seen: list[int] = []
+
+    def note(request: bytes) -> bool:
+        if operation(request) in (SYNC, MULTI_READ):
+            seen.append(operation(request))
+        return False
+
+    proxy.trap(note, Action.LOSE_REQUEST)
+    return seen
+
+
 def one_by_one(*names: str) -> list[Multi]:
     return [(Create(f"/{name}", b""),) for name in names]
 
@@ -93,9 +107,50 @@ def test_reads_are_sent_again(
     assert [znode and znode.data.decode() for znode in znodes] == PATHS
 
 
+def test_a_sync_is_not_waited_for(distant: ZooKeeperStore, proxy: ZooKeeperProxy) -> None:
+    """The server answers in the order of the requests, so what is read after it needs no second look."""
+    seen = requests_through(proxy)
+    proxy.slow(0.5)
+    began = time.monotonic()
+    distant.sync("/")
+    assert time.monotonic() - began < 0.5
+    assert distant.read(["/"])[0] is not None
+    assert seen == [SYNC, MULTI_READ]
+
+
+@pytest.mark.parametrize("action", [Action.LOSE_REPLY, Action.LOSE_REQUEST])
+def test_what_is_read_after_a_sync_that_was_lost_is_read_again(
+    distant: ZooKeeperStore, proxy: ZooKeeperProxy, action: Action
+) -> None:
+    """The read that is sent again may go to another server, which was never told to see all."""
+    seen = requests_through(proxy)
+    trap = proxy.trap(lambda request: operation(request) == SYNC, action)
+    distant.sync("/")
+    assert distant.read(["/"])[0] is not None
+    assert trap.sprung
+    assert seen[-3:] == [MULTI_READ, SYNC, MULTI_READ]
+    seen.clear()
+    assert distant.read(["/"])[0] is not None
+    assert seen == [MULTI_READ]
+
+
 def test_a_sync_is_sent_again(distant: ZooKeeperStore, proxy: ZooKeeperProxy) -> None:
     proxy.disconnect()
     distant.sync("/")
+    assert distant.read(["/"])[0] is not None
+
+
+def test_a_sync_in_one_thread_holds_for_what_others_read(
+    distant: ZooKeeperStore, proxy: ZooKeeperProxy
+) -> None:
+    seen = requests_through(proxy)
+    trap = proxy.trap(lambda request: operation(request) == SYNC, Action.LOSE_REQUEST)
+    distant.sync("/")
+    with ThreadPoolExecutor(2) as pool:
+        (found,) = pool.submit(distant.read, ["/"]).result()
+    assert found is not None
+    assert trap.sprung
+    assert seen[-2:] == [SYNC, MULTI_READ]
 
 
 @pytest.mark.usefixtures("filled")
@@ -106,8 +161,9 @@ def test_reads_in_vain_end(open_store: StoreMaker, proxy: ZooKeeperProxy, chroot
         EnsembleUnreachable, match=f"No answer from ensemble hot .*{proxy.address}.* within 5 s"
     ):
         store.read(PATHS)
+    store.sync("/")
     with pytest.raises(EnsembleUnreachable):
-        store.sync("/")
+        store.children(["/"])
     proxy.restore()
     assert store.read(PATHS[:1])[0] is not None
 
@@ -169,7 +225,7 @@ def test_a_commit_without_a_connection_sends_nothing(
     store = open_store(proxy.address, chroot=chroot, operation_timeout=5.0)
     proxy.cut()
     with pytest.raises(EnsembleUnreachable):
-        store.sync("/")
+        store.children(["/"])
     outcomes = store.commit(one_by_one("a", "b"))
     assert outcomes == [Unknown("not sent, because the connection was lost before")] * 2
     proxy.restore()

@@ -6,10 +6,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import LeaseLost
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import LeasedEnsemble
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete
 from support.memory.arrange import Arrange, create, create_cold
 from support.memory.bench import DAY, OTHER, PART, PATH
 from support.memory.copying import Copying
@@ -52,6 +56,40 @@ def test_hot_is_authoritative(arrange: Arrange) -> None:
     copying.make(DAY)
 
     assert copying.parts() == copying.originals(DAY)
+
+
+def test_a_folder_that_goes_once_it_was_listed_is_made_again() -> None:
+    """Folders that were there at the look are not looked for, as they stay; hardly anybody deletes one."""
+    copying = Copying()
+    copying.make(DAY)
+    copying.remove(DAY)
+    shard, found = copying.read([OTHER])
+    copying.bench.cold_store.commit([(Delete(f"{PATH}/replicas/r1/parts", 0),)])
+
+    copying.copies.make(shard, list(found.values()))
+
+    assert copying.parts() == copying.originals(OTHER)
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_folders_that_are_there_are_not_looked_for(is_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    copying = Copying()
+    if is_there:
+        copying.make(DAY)
+    shard, found = copying.read([OTHER])
+    looked: list[Collection[str]] = []
+    ensure = LeasedEnsemble.ensure
+
+    def ensure_and_tell(ensemble: LeasedEnsemble, paths: Collection[str]) -> None:
+        looked.append(paths)
+        ensure(ensemble, paths)
+
+    monkeypatch.setattr(LeasedEnsemble, "ensure", ensure_and_tell)
+
+    copying.copies.make(shard, list(found.values()))
+
+    assert bool(looked) is not is_there
+    assert copying.originals(OTHER).items() <= copying.parts().items()
 
 
 def test_copies_are_removed_where_hot_registers_the_parts() -> None:
