@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,11 @@ from benchmark.measured_audit import AuditMeasurement
 from benchmark.measured_move import Measurement
 from benchmark.measured_requests import Requests
 from benchmark.pair import HEAP, REPLICAS, Baseline, Pair, RequestsAlone, running_pair
+from support.memory.tables import Table
 
 PARTITIONS = 10_000
 BASELINE_PARTITIONS = 1_000
-WARM_UP_PARTITIONS = 1_000
+WARM_UP_MOVES = 3
 RUNS = 5
 TARGET_PARTS_PER_SECOND = 8_000
 TARGET_MB = 300
@@ -45,7 +46,7 @@ def main() -> None:
     with running_pair(cold_members=1) as pair:
         result = measure_one_member(pair)
     with running_pair(cold_members=3) as pair:
-        result |= {"move_three_cold_members": measure_three_members(pair)}
+        result |= measure_three_members(pair)
     _print_verdict(result["move"])
     result |= {"classification": measure_classification()}
     machine["load_average_after"] = os.getloadavg()[0]
@@ -57,26 +58,25 @@ def main() -> None:
 def measure_one_member(pair: Pair) -> dict[str, Any]:
     """Measure the move, the other way and the move of legacy parts; the cold ensemble has one member."""
     _warm_up(pair)
-    tables = [pair.build(f"move_{number}", PARTITIONS) for number in range(RUNS)]
-    runs = [pair.measure(table) for table in tables]
-    move = sorted(runs, key=_rate)[RUNS // 2]
-    _print_move(f"Move, the median of {RUNS} runs", move)
-    alone = [pair.measure_requests(pair.build(f"alone_{number}", PARTITIONS)) for number in range(RUNS)]
-    requests = sorted(alone, key=lambda each: _rate(each.client))[RUNS // 2]
-    _print_requests(requests, move)
+    tables = _tables(pair, "move")
+    move = _measure_moves(pair, tables, "Move")
+    alone = _measure_requests(pair, _tables(pair, "alone"), move)
     baseline = pair.measure_baseline(pair.build("baseline", PARTITIONS), BASELINE_PARTITIONS)
-    ratio = _rate(move) / _rate(baseline)
+    ratio = move["parts_per_second"] / _rate(baseline)
     _print_baseline(baseline, ratio)
-    legacy = pair.measure(pair.build("legacy", PARTITIONS, legacy=True))
-    _print_move("Move of legacy parts: 3 znodes a part", legacy)
+    legacy = _measure_moves(
+        pair, _tables(pair, "legacy", legacy=True), "Move of legacy parts: 3 znodes a part"
+    )
+    legacy_alone = _measure_requests(pair, _tables(pair, "legacy_alone", legacy=True), legacy)
     audits = {name: pair.measure_audit(tables[0], content=name == "content") for name in ("names", "content")}
     _print_audits(audits)
     return {
-        "move": _as_json(move) | {"parts_per_second_of_runs": [_rate(each) for each in runs]},
-        "requests_alone": _as_json(requests.client) | {"servers_cpu_seconds": requests.servers_cpu_seconds},
+        "move": move,
+        "requests_alone": alone,
         "baseline": _as_json(baseline),
         "ratio": ratio,
-        "move_legacy": _as_json(legacy),
+        "move_legacy": legacy,
+        "requests_alone_legacy": legacy_alone,
         "audit": {name: _as_json(audit) for name, audit in audits.items()},
         "ensembles": {
             "zookeeper": pair.zookeeper_version,
@@ -90,14 +90,36 @@ def measure_one_member(pair: Pair) -> dict[str, Any]:
 def measure_three_members(pair: Pair) -> dict[str, Any]:
     """Measure the move to a cold ensemble of three members."""
     _warm_up(pair)
-    move = pair.measure(pair.build("move", PARTITIONS))
-    _print_move("Move to a cold ensemble of 3 members", move)
-    return _as_json(move)
+    move = _measure_moves(pair, _tables(pair, "move"), "Move to a cold ensemble of 3 members")
+    alone = _measure_requests(pair, _tables(pair, "alone"), move)
+    return {"move_three_cold_members": move, "requests_alone_three_cold_members": alone}
+
+
+def _tables(pair: Pair, name: str, *, legacy: bool = False) -> list[Table]:
+    return [pair.build(f"{name}_{number}", PARTITIONS, legacy=legacy) for number in range(RUNS)]
+
+
+def _measure_moves(pair: Pair, tables: Sequence[Table], title: str) -> dict[str, Any]:
+    """Move each of the tables; print the median, and return it with the rates of all."""
+    runs = sorted([pair.measure(table) for table in tables], key=_rate)
+    _print_move(f"{title}, the median of {len(runs)} runs", runs[len(runs) // 2])
+    rates = [_rate(each) for each in runs]
+    print(f"  lowest {rates[0]:,.0f}, highest {rates[-1]:,.0f} parts/s", flush=True)
+    return _as_json(runs[len(runs) // 2]) | {"parts_per_second_of_runs": rates}
+
+
+def _measure_requests(pair: Pair, tables: Sequence[Table], move: Mapping[str, Any]) -> dict[str, Any]:
+    """Send the requests for each of the tables, and nothing else; otherwise as `_measure_moves`."""
+    runs = sorted([pair.measure_requests(table) for table in tables], key=lambda each: _rate(each.client))
+    alone = runs[len(runs) // 2]
+    _print_requests(alone, move["parts_per_second"])
+    return _as_json(alone.client) | {"servers_cpu_seconds": alone.servers_cpu_seconds}
 
 
 def _warm_up(pair: Pair) -> None:
     """Let the servers compile their code, as those of an ensemble in service have."""
-    pair.measure(pair.build("warm_up", WARM_UP_PARTITIONS))
+    for number in range(WARM_UP_MOVES):
+        pair.measure(pair.build(f"warm_up_{number}", PARTITIONS))
 
 
 def _rate(measured: Measurement | Baseline | AuditMeasurement | Requests) -> float:
@@ -131,14 +153,14 @@ def _print_move(title: str, measured: Measurement) -> None:
         print(f"  {name:<12}{phase.seconds:>9.2f}{share:>8.0%}{phase.client_seconds:>16.2f}", flush=True)
 
 
-def _print_requests(alone: RequestsAlone, move: Measurement) -> None:
+def _print_requests(alone: RequestsAlone, rate_of_the_move: float) -> None:
     client = alone.client
     print(
         "\nA client that sends the requests of a move and does nothing else\n"
         f"  {_rate(client):,.0f} parts/s: {client.parts:,} parts in {client.seconds:.2f} s,"
         f" {client.requests} requests\n"
         f"  {_cpu(client, alone.servers_cpu_seconds)}\n"
-        f"  The move reaches {_rate(move) / _rate(client):.0%} of that.",
+        f"  The move reaches {rate_of_the_move / _rate(client):.0%} of that.",
         flush=True,
     )
 

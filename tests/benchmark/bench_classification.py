@@ -35,6 +35,7 @@ def measure_classification() -> dict[str, Any]:
     with snapshot_of(_tree(MANY_PARTS)) as scene:
         many = scene.read(SNAPSHOT)
         _print_reading(f"Snapshot of {MANY_PARTS:,} part znodes, one process", many)
+        whole_many = scene.classify(SNAPSHOT, CORES[-1])
     with snapshot_of(_tree(PARTS)) as scene:
         snapshot = scene.read(SNAPSHOT)
         _print_reading(f"Snapshot of {PARTS:,} part znodes, one process", snapshot)
@@ -44,15 +45,17 @@ def measure_classification() -> dict[str, Any]:
             _print_reading(f"Server with {PARTS:,} part znodes, one session", live)
             censuses[LIVE] = running.census(LIVE)
             runs = [running.classify(source, cores) for source in (SNAPSHOT, LIVE) for cores in CORES]
+            archive = scene.folder / "spark.jsa"
+            runs += [running.classify(source, CORES[-1], archive) for source in (SNAPSHOT, SNAPSHOT, LIVE)]
     require_one_plan(runs)
-    _print_runs(runs)
+    _print_runs([*runs, whole_many])
     _print_censuses(censuses)
     _print_verdict({SNAPSHOT: snapshot, LIVE: live})
     return {
         "snapshot_many": _as_json(many),
         "snapshot": _as_json(snapshot),
         "live": _as_json(live),
-        "whole": [asdict(each) for each in runs],
+        "whole": [asdict(each) for each in [*runs, whole_many]],
         "census": {source: _as_json(each) for source, each in censuses.items()},
         "heap_of_the_server": HEAP,
     }
@@ -90,10 +93,13 @@ def _print_reading(title: str, reading: Reading) -> None:
 
 
 def _print_runs(runs: list[Classification]) -> None:
-    print(f"\nWhole classification, from the start of Python to the plan of {PARTS:,} part znodes")
+    print("\nWhole classification, from the start of Python to the plan")
     for each in runs:
-        print(f"  {each.source:<20} local[{each.cores}]{each.seconds:>9.1f} s")
-    print("  All of them wrote the same plan.", flush=True)
+        archive = f"  an archive of classes was {each.archive}" if each.archive else ""
+        print(
+            f"  {each.source:<20}{each.parts:>10,} parts  local[{each.cores}]{each.seconds:>9.1f} s{archive}"
+        )
+    print("  Those of the same parts wrote the same plan.", flush=True)
 
 
 def _print_censuses(censuses: dict[str, CensusMeasurement]) -> None:

@@ -42,6 +42,9 @@ class Classification:
 
     source: str
     cores: int
+    parts: int
+    archive: str
+    """What became of an archive of classes: ``""`` where there is none, ``made`` or ``used``."""
     seconds: float
     rows_digest: str
     """Of the rows of the plan: equal digests, equal rows."""
@@ -82,8 +85,10 @@ class Scene:
             raise RuntimeError(f"{measured.znodes} znodes were counted, and {self.tree.parts} are of parts")
         return measured
 
-    def classify(self, source: str, cores: int) -> Classification:
+    def classify(self, source: str, cores: int, archive: Path | None = None) -> Classification:
         """Run the job as a person does, with so many cores for its tasks.
+
+        archive: of classes; one that is not there is made.
 
         Raises:
             RuntimeError: it failed.
@@ -95,15 +100,18 @@ class Scene:
             given[name].write_text(content)
         options = [f"--{name}={path}" for name, path in given.items()]
         options += [f"--source={source}", f"--root={self.tree.root}", f"--plan={plan}", f"--as-of={_AS_OF}"]
+        given_to_java = os.environ.get("SPARK_SUBMIT_OPTS", OPTIONS_OF_THE_ROLE)
         spark = {
             "PYSPARK_SUBMIT_ARGS": f"--master local[{cores}] pyspark-shell",
             "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_SUBMIT_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", OPTIONS_OF_THE_ROLE),
+            "SPARK_SUBMIT_OPTS": " ".join([given_to_java, *_options_for(archive)]),
         }
+        became = "" if archive is None else "used" if archive.exists() else "made"
         begin = time.perf_counter()
         _run([sys.executable, str(_JOB), *options], spark)
         seconds = time.perf_counter() - begin
-        return Classification(source, cores, seconds, read_plan(plan).header.rows_digest)
+        digest = read_plan(plan).header.rows_digest
+        return Classification(source, cores, self.tree.parts, became, seconds, digest)
 
 
 @contextmanager
@@ -122,6 +130,14 @@ def running_server(scene: Scene) -> Iterator[Scene]:
     write_generated(ensemble.members[0].data_dir, scene.tree)
     with ensemble:
         yield Scene(scene.folder, scene.tree, {**scene.sources, LIVE: {"hosts": [ensemble.connect_string]}})
+
+
+def _options_for(archive: Path | None) -> Sequence[str]:
+    if archive is None:
+        return ()
+    if archive.exists():
+        return ("-Xshare:auto", "-Xlog:disable", f"-XX:SharedArchiveFile={archive}")
+    return (f"-XX:ArchiveClassesAtExit={archive}",)
 
 
 def _run(command: Sequence[str], more: Mapping[str, str], given: str = "") -> str:

@@ -57,6 +57,8 @@ class Work:
     """Partition id → name of its part."""
     data: str
     """What the znode of each part holds, in hexadecimal digits."""
+    children: Mapping[str, str]
+    """Name of each child of a part → what that holds, in the same way."""
 
 
 @dataclass(frozen=True)
@@ -86,23 +88,22 @@ def send(work: Work) -> Requests:
 
         hot, cold, members = session(*work.hot), session(*work.cold), [session(each) for each in work.cold]
         markers, parts = _markers(work), _parts(work)
-        copies: list[list[Op]] = [
-            [Create(path, bytes.fromhex(work.data)) for path in paths] for paths in parts.values()
-        ]
+        copies = [[op for path in paths for op in _copy(work, path)] for paths in parts.values()]
         switches: list[list[Op]] = [
-            [SetData(state, State.COLD.data, 0), *(Delete(path, 0) for path in paths)]
+            [SetData(state, State.COLD.data, 0), *(op for path in paths for op in _removal(work, path))]
             for state, paths in parts.items()
         ]
         marked: list[list[Op]] = [[Create(state, State.HOT.data)] for state in parts]
         every = [path for paths in parts.values() for path in paths]
+        content = _content(work, every)
         steps: list[tuple[Session, list[Request]]] = [
             # A look by names, and one with all parts.
-            (hot, [*markers, *markers, *_reads(every)]),
+            (hot, [*markers, *markers, *content]),
             (cold, _multis(encoder, copies)),
-            *((member, [*_reads(every)]) for member in members),
+            *((member, content) for member in members),
             (hot, _multis(encoder, marked)),
-            # Right before the switch without the parts, whose versions it checks.
-            (hot, markers),
+            # Right before the switch the parts that have children, without these; the switch checks versions.
+            (hot, [*markers, *(_reads(every) if work.children else ())]),
             (hot, _multis(encoder, switches)),
             # And what became of it.
             (hot, markers),
@@ -133,6 +134,20 @@ def _markers(work: Work) -> list[Request]:
     folders = [layout.partition(each) for each in work.parts]
     read: list[Request] = [*_reads(states)]
     return read + [MultiRead("", [Section(CHILDREN, each)]) for each in _slices(folders)]
+
+
+def _copy(work: Work, path: str) -> list[Op]:
+    children = [Create(f"{path}/{name}", bytes.fromhex(data)) for name, data in work.children.items()]
+    return [Create(path, bytes.fromhex(work.data)), *children]
+
+
+def _removal(work: Work, path: str) -> list[Op]:
+    return [*(Delete(f"{path}/{name}", 0) for name in work.children), Delete(path, 0)]
+
+
+def _content(work: Work, parts: Sequence[str]) -> list[Request]:
+    """What a look, or a comparison, reads of these parts."""
+    return [*_reads(parts), *_reads([f"{path}/{name}" for path in parts for name in work.children])]
 
 
 def _reads(paths: Sequence[str]) -> Iterator[Request]:

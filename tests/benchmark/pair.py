@@ -92,7 +92,7 @@ class Pair:
         return Measurement(**{**answer, "phases": phases})
 
     def measure_requests(self, table: Table) -> RequestsAlone:
-        """Send the requests of a move of the table, without children, and nothing else, in a new process.
+        """Send the requests of a move of the table and nothing else, in a new process.
 
         Raises:
             RuntimeError: not every part went from hot to cold.
@@ -100,7 +100,9 @@ class Pair:
         for replica in REPLICAS:
             self.cold_client.ensure_path(table.parts_path(replica))
         (first,) = table.part_names(table.options.partitions[0])
-        data, _stat = self.hot_client.get(f"{table.parts_path(REPLICAS[0])}/{first}")
+        path = f"{table.parts_path(REPLICAS[0])}/{first}"
+        data, _stat = self.hot_client.get(path)
+        names = sorted(self.hot_client.get_children(path))
         work = Work(
             hot=[member.address for member in self.hot.members],
             cold=[member.address for member in self.cold.members],
@@ -108,6 +110,7 @@ class Pair:
             replicas=REPLICAS,
             parts={each: table.part_names(each)[0] for each in table.options.partitions},
             data=data.hex(),
+            children={name: self.hot_client.get(f"{path}/{name}")[0].hex() for name in names},
         )
         before = self._servers_cpu_seconds()
         answer = _measured("measured_requests", asdict(work), self.hot.folder.parent)

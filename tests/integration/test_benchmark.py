@@ -142,7 +142,7 @@ def test_a_classification_is_measured_from_both_sources(monkeypatch: pytest.Monk
 
 
 def test_different_plans_of_one_tree_are_refused() -> None:
-    runs = [Classification(SNAPSHOT, 1, 1.0, "a"), Classification(LIVE, 1, 1.0, "b")]
+    runs = [Classification(each, 1, 10, "", 1.0, digest) for each, digest in ((SNAPSHOT, "a"), (LIVE, "b"))]
     with pytest.raises(RuntimeError, match="the plans of one tree differ"):
         require_one_plan(runs)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _LISTED = "shard/listed.py"
+_PARTS_READ = "shard/parts_read.py"
 _TESTS = "shard/test_listed.py"
 
 MUTANTS = (
@@ -87,30 +88,23 @@ MUTANTS = (
     ),
     Mutant(
         "data are those of a part that has been replaced",
-        _LISTED,
-        "        return {} if read is None or read.known is not self._known.get(folder) else read.parts\n",
+        _PARTS_READ,
+        "        return {} if read is None or read.known is not known else read.parts\n",
         "        return {} if read is None else read.parts\n",
         (f"{_TESTS}::test_data_of_another_znode_is_read_again[replaced]",),
     ),
     Mutant(
         "data are those of a part that this run has replaced",
-        _LISTED,
+        _PARTS_READ,
         "            read.parts.pop(text, None)\n",
         "            pass\n",
         (f"{_TESTS}::test_data_of_another_znode_is_read_again[replaced_by_the_run]",),
     ),
     Mutant(
-        "data of children are taken to be as their parent",
-        _LISTED,
-        " for each in parts if not each.children}",
-        " for each in parts}",
-        (f"{_TESTS}::test_parts_with_children_are_read_again",),
-    ),
-    Mutant(
         "data are kept that were read before the list",
         _LISTED,
-        "            if reread and are_all:\n",
-        "            if reread:\n",
+        "            if reread and are_all and",
+        "            if reread and",
         (f"{_TESTS}::test_data_that_was_read_before_the_list_is_not_kept",),
     ),
     Mutant(
@@ -140,5 +134,22 @@ MUTANTS = (
         "            self._known.renew(fence.shard.stat.czxid)\n",
         "",
         ("shard/test_reader.py::test_names_of_a_table_that_was_made_again_are_taken_apart_anew",),
+    ),
+    Mutant(
+        "children that were replaced count as those that were read",
+        _PARTS_READ,
+        "if znode != before}",
+        "if znode is None or znode.data != before.data}",
+        ("shard/test_listed.py::test_other_children_are_read_again[children_replaced]",),
+    ),
+    Mutant(
+        "nobody looks whether parts have other children",
+        _PARTS_READ,
+        "if part is not None and part.children]",
+        "if part is not None and part.children and not part.znode.path]",
+        (
+            "shard/test_listed.py::test_other_children_are_read_again[another_child]",
+            "shard/test_listed.py::test_children_that_come_and_go_while_they_are_read_are_read_again",
+        ),
     ),
 )

@@ -24,6 +24,7 @@ from ..tree.reading import Steps, read_alone
 from ..tree.znodes import Create, Delete, Multi, Query, Stat, Znode
 from .facts import RegisteredPart
 from .parts import PartNames, part_steps
+from .parts_read import PartsRead
 
 _ATTEMPTS = 5
 _BETWEEN = "/"
@@ -132,13 +133,6 @@ class KnownParts:
             self._czxid = czxid
 
 
-class _Read(NamedTuple):
-    """Parts that were read, and the list that was known then; another one is once somebody else wrote."""
-
-    known: _Known
-    parts: dict[str, RegisteredPart]
-
-
 class PartLists:
     """The lists of parts of one ensemble at one shard path, for a run that tells what it writes there."""
 
@@ -148,8 +142,7 @@ class PartLists:
         self._names = names
         self._known = known
         self._begun = self._ended = 0
-        self._read: dict[str, _Read] = {}
-        """Folder → what was read of its parts last."""
+        self._read = PartsRead()
 
     def had(self, folder: str) -> bool:
         """Whether the folder was there when it was listed last."""
@@ -203,9 +196,9 @@ class PartLists:
     ) -> dict[str, dict[str, list[RegisteredPart]]]:
         """Replica → partition id → the parts that were listed of these partitions, as they are registered.
 
-        Without ``reread`` a part may be as the last call with it found it, where it is the same znode still
-        and had no children. Its data may be others by now, which its version tells: that is for those who
-        only write where it is the version that was read.
+        Without ``reread`` a part may be as the last call with it found it, where it and its children are the
+        same znodes still. Their data may be others by now, which their versions tell: that is for those who
+        only write where these are the versions that were read.
         """
         if reread:
             # Before new ones are read, as these may be many.
@@ -219,7 +212,7 @@ class PartLists:
         folders = self._names.folders(replicas)
         for _attempt in range(_ATTEMPTS):
             names = dict(aligned(folders, [*listed.parts.values()]))
-            kept = {each: self._kept(each) for each in folders}
+            kept = yield from self._read.steps(names, self._known)
             missing = [
                 (f"{folder}/{name.text}", name)
                 for folder in folders
@@ -242,21 +235,9 @@ class PartLists:
             for part in there:
                 found[replica].setdefault(part.name.partition_id, []).append(part)
             # Others were read before the list that is known now, which has nothing to say of them then.
-            if reread and are_all:
-                self._keep(folder, there)
+            if reread and are_all and folder in self._known:
+                self._read.keep(folder, self._known[folder], there)
         return found
-
-    def _kept(self, folder: str) -> Mapping[str, RegisteredPart]:
-        """Name → part, of those that were read after the list was made that is known still."""
-        read = self._read.get(folder)
-        return {} if read is None or read.known is not self._known.get(folder) else read.parts
-
-    def _keep(self, folder: str, parts: Sequence[RegisteredPart]) -> None:
-        known = self._known.get(folder)
-        if known is not None:
-            # The versions of children are not in the stat of their parent.
-            alone = {each.name.text: each for each in parts if not each.children}
-            self._read[folder] = _Read(known, alone)
 
     def _is_known(self, folder: str, now: Znode | None) -> bool:
         known = self._known.get(folder)
@@ -282,9 +263,7 @@ class PartLists:
         known = self._known.get(folder)
         if known is not None:
             known.note(text, self._names, folder, there=isinstance(op, Create))
-        read = self._read.get(folder)
-        if read is not None:
-            read.parts.pop(text, None)
+        self._read.drop(folder, text)
 
 
 def _stat(znode: Znode | None) -> Stat:

@@ -336,15 +336,70 @@ def test_data_that_was_read_while_the_part_was_replaced_is_read_again(scene: Sce
     assert scene.read(reread=False)[OLD] == b"new"
 
 
-def test_parts_with_children_are_read_again(scene: Scene) -> None:
-    """Their stat does not tell whether a child is another one."""
-    scene.client.apply([Create(f"{FOLDER}/{OLD}/columns", b"1")])
-    scene.read()
-    scene.client.apply([Delete(f"{FOLDER}/{OLD}/columns", 0)])
-    scene.client.apply([Create(f"{FOLDER}/{OLD}/columns", b"2")])
+COLUMNS = f"{FOLDER}/{OLD}/columns"
+
+
+def children_replaced(scene: Scene) -> None:
+    """By znodes of the same name, which have the same version."""
+    scene.client.apply([Delete(COLUMNS, 0)])
+    scene.client.apply([Create(COLUMNS, b"2")])
+
+
+def another_child(scene: Scene) -> None:
+    scene.client.apply([Delete(COLUMNS, 0), Create(f"{FOLDER}/{OLD}/checksums", b"2")])
+
+
+def part_and_child_replaced(scene: Scene) -> None:
+    scene.client.apply([Delete(COLUMNS, 0), deleted(OLD)])
+    scene.client.apply([Create(f"{FOLDER}/{OLD}", b""), Create(COLUMNS, b"2")])
+
+
+def part_and_child_replaced_by_the_run(scene: Scene) -> None:
+    scene.write(Delete(COLUMNS, 0), deleted(OLD))
+    scene.write(Create(f"{FOLDER}/{OLD}", b""), Create(COLUMNS, b"2"))
+
+
+def children_of(scene: Scene, *, reread: bool) -> list[bytes]:
     listed = read_alone(scene.store, scene.lists.steps(["r1"], IDS))
-    (part,) = scene.lists.registered(listed, IDS, reread=False)["r1"]["20190101"]
-    assert [child.data for child in part.children] == [b"2"]
+    (part,) = scene.lists.registered(listed, IDS, reread=reread)["r1"]["20190101"]
+    return [child.data for child in part.children]
+
+
+@pytest.mark.parametrize(
+    "act", [children_replaced, another_child, part_and_child_replaced, part_and_child_replaced_by_the_run]
+)
+def test_other_children_are_read_again(scene: Scene, act: Callable[[Scene], None]) -> None:
+    scene.client.apply([Create(COLUMNS, b"1")])
+    assert children_of(scene, reread=True) == [b"1"]
+    act(scene)
+    assert children_of(scene, reread=False) == [b"2"]
+
+
+def test_children_that_are_there_still_are_not_read_again(scene: Scene) -> None:
+    """As for parts: who looks again has the versions that they had."""
+    scene.client.apply([Create(COLUMNS, b"1")])
+    assert children_of(scene, reread=True) == [b"1"]
+    scene.client.apply([SetData(COLUMNS, b"2", 0)])
+    assert children_of(scene, reread=False) == [b"1"]
+    assert children_of(scene, reread=True) == [b"2"]
+
+
+def test_children_that_come_and_go_while_they_are_read_are_read_again(scene: Scene) -> None:
+    """After the part was read, whose stat tells nothing of it then."""
+    scene.client.apply([Create(COLUMNS, b"1")])
+    ask = scene.store.ask
+
+    def replace(queries: Sequence[Query]) -> list[Found]:
+        if any(COLUMNS in each.znodes for each in queries):
+            scene.store.ask = ask  # type: ignore[method-assign]
+            found = ask(queries)
+            children_replaced(scene)
+            return found
+        return ask(queries)
+
+    scene.store.ask = replace  # type: ignore[method-assign]
+    assert children_of(scene, reread=True) == [b"1"]
+    assert children_of(scene, reread=False) == [b"2"]
 
 
 def test_what_was_not_read_before_is_read(scene: Scene) -> None:
