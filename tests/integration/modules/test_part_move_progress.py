@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,11 +20,20 @@ import pytest
 from support.ansible.calls import run_playbook, write_playbook
 from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.memory.tables import Table, build_table, days
+from support.servers.ssh import SshServer
 
 (FIRST,) = days(1)
 LINE = re.compile(
     r"olap\.partmove\.part_move: \d of 3 partitions \(\d+ %\), \d parts, \d+ parts/s(, \d+ s left)?; "
 )
+
+
+AS_DAEMON = {
+    "become": True,
+    "become_method": "ansible.builtin.su",
+    "become_user": "daemon",
+    "become_flags": "-s /bin/sh",
+}
 
 
 def lock_of(pair: Pair, shard_path: str) -> str:
@@ -70,10 +80,7 @@ def test_progress_is_shown_of_a_module_of_another_user(
     task = {
         **slow_task,
         "olap.partmove.part_move": {**options, "lock_wait": "6s", "workers": 1, "journal": ""},
-        "become": True,
-        "become_method": "ansible.builtin.su",
-        "become_user": "daemon",
-        "become_flags": "-s /bin/sh",
+        **AS_DAEMON,
         # That of the tests is in a folder of whoever runs them.
         "vars": {"ansible_python_interpreter": sys.executable},
     }
@@ -81,6 +88,32 @@ def test_progress_is_shown_of_a_module_of_another_user(
     run = run_playbook(write_playbook(pair.folder, [task]), ANSIBLE_REMOTE_TMP="/tmp")
     assert run.status == 0, run.told
     assert any(map(LINE.match, run.output.splitlines())), run.told
+    assert set(Path("/tmp").glob("olap.partmove.*")) <= before
+
+
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="there is no ssh on this machine")
+@pytest.mark.parametrize("become", [False, True])
+def test_progress_is_shown_of_a_module_on_another_host(
+    pair: Pair, table: Table, slow_task: dict[str, Any], *, become: bool
+) -> None:
+    """Over SSH, where a look is a command of its own over the connection that the module runs over."""
+    if become and not _daemon_runs_this_python():
+        pytest.skip("another user cannot run this Python")
+    options = slow_task["olap.partmove.part_move"]
+    pair.hot.create(lock_of(pair, pair.base + "/visits"), b"another run", ephemeral=True, makepath=True)
+    with SshServer() as host:
+        task = {
+            **slow_task,
+            "olap.partmove.part_move": {**options, "lock_wait": "6s", "workers": 1, "journal": ""},
+            **(AS_DAEMON if become else {}),
+            "vars": {"ansible_python_interpreter": sys.executable, **host.variables},
+        }
+        before = set(Path("/tmp").glob("olap.partmove.*"))
+        run = run_playbook(write_playbook(pair.folder, [task]), ANSIBLE_REMOTE_TMP="/tmp")
+        commands = [each for each in host.commands if "tail -c" in each]
+    assert run.status == 0, run.told
+    assert any(map(LINE.match, run.output.splitlines())), run.told
+    assert commands
     assert set(Path("/tmp").glob("olap.partmove.*")) <= before
 
 
