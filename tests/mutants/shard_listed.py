@@ -75,14 +75,14 @@ MUTANTS = (
     Mutant(
         "what this run created is forgotten when other names are picked",
         _LISTED,
-        "            texts = sorted({*texts, *(each for each, there in changed.items() if there)})\n",
+        "            texts += sorted(each for each, there in changed.items() if there)\n",
         "",
         (f"{_TESTS}::test_the_next_run_knows_what_this_one_does",),
     ),
     Mutant(
         "what this run deleted is there when other names are picked",
         _LISTED,
-        "            texts = [each for each in texts if changed.get(each, True)]\n",
+        "            texts = [each for each in texts if each not in changed]\n",
         "",
         (f"{_TESTS}::test_the_next_run_knows_what_this_one_does",),
     ),
@@ -134,6 +134,20 @@ MUTANTS = (
         "            self._known.renew(fence.shard.stat.czxid)\n",
         "",
         ("shard/test_reader.py::test_names_of_a_table_that_was_made_again_are_taken_apart_anew",),
+    ),
+    Mutant(
+        "names of some partitions are not found between the others",
+        _LISTED,
+        "max(each + _LAST for each in partitions)",
+        "max(partitions) + _LAST",
+        (f"{_TESTS}::test_names_are_picked_by_their_partition[names of today]",),
+    ),
+    Mutant(
+        "what this run created is looked for in names that are not sorted",
+        _LISTED,
+        "            texts.sort()\n",
+        "",
+        (f"{_TESTS}::test_what_the_run_created_before_others_is_picked",),
     ),
     Mutant(
         "children that were replaced count as those that were read",

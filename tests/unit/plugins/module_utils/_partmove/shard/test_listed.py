@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import combinations
 
 import pytest
 
@@ -51,9 +52,9 @@ class Scene:
         for name in (OLD, OTHER):
             self.client.create(f"{FOLDER}/{name}", b"", makepath=True)
 
-    def next_run(self) -> PartLists:
+    def next_run(self, format_version: int = 1) -> PartLists:
         """What another run over the shard path looks with."""
-        return PartLists(self.store, PartNames(ShardLayout(PATH), 1), self.known.hot)
+        return PartLists(self.store, PartNames(ShardLayout(PATH), format_version), self.known.hot)
 
     def look(self, partition_ids: Collection[str] = IDS) -> list[str]:
         """The names of the parts, as a look has them."""
@@ -94,6 +95,42 @@ def test_what_nothing_happened_to_is_not_listed_again(scene: Scene) -> None:
     assert scene.look() == [OLD, OTHER]
     assert scene.look() == [OLD, OTHER]
     assert scene.look(["20190102"]) == [OTHER]
+    assert scene.listed == [FOLDER]
+
+
+PREFIXES = ("0", "01", "1", "1-2", "10", "2", "2019", "201901", "20190101", "A", "a", "all", "z", "zz")
+
+
+@pytest.mark.parametrize(
+    ("format_version", "ids", "names"),
+    [
+        (1, PREFIXES, {each: [f"{each}_{number}_{number}_0" for number in (0, 1, 10)] for each in PREFIXES}),
+        (
+            0,
+            ("201901", "201902"),
+            {f"2019{m}": [f"2019{m}01_2019{m}{d}_0_0_0" for d in (27, 28)] for m in ("01", "02", "03")},
+        ),
+    ],
+    ids=["names of today", "names of tables with a date column"],
+)
+def test_names_are_picked_by_their_partition(
+    scene: Scene, format_version: int, ids: Sequence[str], names: Mapping[str, list[str]]
+) -> None:
+    """Also where one id begins with another one, or lies between two that are asked for."""
+    scene.client.apply([deleted(OLD), deleted(OTHER)])
+    scene.client.apply([created(name) for texts in names.values() for name in texts])
+    for wanted in [*map(tuple, combinations(ids, 2)), *((each,) for each in ids), ids, (), ("nowhere",)]:
+        scene.lists = scene.next_run(format_version)
+        assert scene.look(wanted) == sorted(name for each in wanted for name in names.get(each, ()))
+
+
+def test_what_the_run_created_before_others_is_picked(scene: Scene) -> None:
+    scene.look()
+    early = [f"20180101_{number}_{number}_0" for number in range(3)]
+    scene.write(*map(created, early))
+    assert scene.look(["20180101"]) == early
+    assert scene.look(["20190102"]) == [OTHER]
+    assert scene.look([*IDS, "20180101"]) == [*early, OLD, OTHER]
     assert scene.listed == [FOLDER]
 
 
