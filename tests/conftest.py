@@ -17,7 +17,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
 # How a test asks for the one session of Spark that a worker has, and how long all of these take.
 _SPARK = re.compile(r'\bspark: SparkSession\b|\busefixtures\("(?:kept_)?spark"\)')
 _SPARK_MINUTES = 3.0
-_ROOT = Path(__file__).parent.as_posix()
 
 # How fast the machine is says nothing about the code.
 settings.register_profile("any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -214,11 +212,9 @@ def modern(
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, or one worker would be at it when the others have nothing to do.
 
-    A worker has its next file early: with more of those than workers, one would wait behind the longest. The
-    other files are mixed, in the same way each time: those of one folder would all wait for servers, or all
-    compute.
+    A worker has its next file early: with more of those than workers, one would wait behind the longest.
     """
-    items.sort(key=lambda item: (-_minutes(item), crc32(item.path.as_posix().removeprefix(_ROOT).encode())))
+    items.sort(key=_minutes, reverse=True)
 
 
 def _minutes(item: pytest.Item) -> float:
