@@ -40,6 +40,7 @@ class SshServer:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncssh.SSHAcceptor | None = None
+        self._connections: list[asyncssh.SSHServerConnection] = []
         self.commands: list[str] = []
         """All that clients had it run."""
 
@@ -85,6 +86,7 @@ class SshServer:
             0,
             server_host_keys=[self._host_key],
             authorized_client_keys=self._clients,
+            acceptor=self._connections.append,
             process_factory=self._run,
             encoding=None,
             line_editor=False,
@@ -110,6 +112,10 @@ class SshServer:
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
+        # A client keeps its own for a minute, for commands that may come.
+        for connection in self._connections:
+            connection.abort()
+            await connection.wait_closed()
 
 
 async def _pump(source: Any, sink: Any, *, end: bool = False) -> None:
