@@ -91,12 +91,12 @@ class _Recorder:
 
 def run(request: Request) -> Answer:
     """Run the tests in a fork."""
-    with tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory(prefix="mutant-") as folder:
         reader, writer = os.pipe()
         process = os.fork()
         if process == 0:
             os.close(reader)
-            _run_here(request, writer, output.fileno())
+            _run_here(request, writer, output.fileno(), folder)
         os.close(writer)
         told = _read(reader, request.seconds)
         if told is None:
@@ -117,7 +117,7 @@ def _last_line(printed: str) -> str:
     return next(reversed(printed.splitlines()), "it printed nothing")
 
 
-def _run_here(request: Request, writer: int, output: int) -> None:
+def _run_here(request: Request, writer: int, output: int, folder: str) -> None:
     """Run the tests in this process, which ends then."""
     try:
         os.dup2(output, 1)
@@ -134,6 +134,8 @@ def _run_here(request: Request, writer: int, output: int) -> None:
             "no:unraisableexception",
             "-W",
             "ignore::pytest.PytestAssertRewriteWarning",
+            # Runs that end at the same time would be in each other's way where they remove old folders.
+            f"--basetemp={folder}/tests",
         ]
         options += ["-x"] if request.first_only else []
         options += ["--collect-only"] if request.only_collect else []
