@@ -7,10 +7,8 @@
 from __future__ import annotations
 
 import logging
-import select
 import socket
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
@@ -18,6 +16,7 @@ from typing import Any
 from .._partmove.errors import PartMoveError
 from .handshake import NEW_SESSION
 from .options import EnsembleOptions
+from .sockets import Bell, BufferedSocket, Reply, select_ready
 
 try:
     from kazoo.client import KazooClient
@@ -36,8 +35,6 @@ except ImportError as error:
     KAZOO_IMPORT_ERROR: ImportError | None = error
 else:
     KAZOO_IMPORT_ERROR = None
-
-_Socket = socket.socket
 
 _RECONNECT_DELAY = 0.05
 _RECONNECT_MAX_DELAY = 0.5
@@ -124,13 +121,13 @@ def stop_client(client: Any) -> None:
         return
 
 
-def queue_request(client: Any, request: object) -> Any:
-    """Let the client send a request; return kazoo's AsyncResult for the answer.
+def queue_request(client: Any, request: object) -> Reply:
+    """Let the client send a request; return what the answer comes to.
 
     Kazoo's own `_call` takes whatever is raised while it wakes its thread for a closed connection, also what
     the handler of a signal raises: a run that was told to stop would go on.
     """
-    result = client.handler.async_result()
+    result = Reply()
     refusals = {
         KeeperState.AUTH_FAILED: AuthFailedError,
         KeeperState.CLOSED: ConnectionClosedError,
@@ -171,25 +168,17 @@ def _handler(connect_timeout: float) -> Any:
     handler = SequentialThreadingHandler()
     create_connection = handler.create_connection
 
-    def create_connection_in_time(*args: Any, **options: Any) -> Any:
-        return create_connection(*args, **options | {"timeout": connect_timeout})
+    def create_connection_in_time(*args: Any, **options: Any) -> BufferedSocket:
+        return BufferedSocket(create_connection(*args, **options | {"timeout": connect_timeout}))
+
+    def create_socket_pair() -> tuple[Bell, Bell]:
+        bell = Bell()
+        return bell, bell
 
     handler.create_connection = create_connection_in_time
-    handler.select = _select
+    handler.create_socket_pair = create_socket_pair
+    handler.select = select_ready
     return handler
-
-
-def _select(
-    readers: Sequence[_Socket], writers: Sequence[_Socket], _others: object, timeout: float | None = None
-) -> tuple[list[_Socket], list[_Socket], list[_Socket]]:
-    """Do what kazoo's own select does; that one makes an epoll instance for each packet."""
-    poll = select.poll()
-    for reader in readers:
-        poll.register(reader, select.POLLIN)
-    for writer in writers:
-        poll.register(writer, select.POLLOUT)
-    ready = {number for number, _events in poll.poll(None if timeout is None else timeout * 1000)}
-    return [s for s in readers if s.fileno() in ready], [s for s in writers if s.fileno() in ready], []
 
 
 def _greeting(host: str, port: int) -> bytes:

@@ -1,0 +1,268 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What kazoo's connection reads, writes and waits by, over sockets of this machine."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.sockets import (
+    Bell,
+    BufferedSocket,
+    Reply,
+    select_ready,
+)
+
+LONG_SECONDS = 60.0
+"""For what comes at once, unless it never comes."""
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[BufferedSocket, socket.socket]]:
+    """The end that reads ahead, and the other one."""
+    near, far = socket.socketpair()
+    with closing(near), closing(far):
+        buffered = BufferedSocket(near)
+        buffered.setblocking(False)
+        far.setblocking(True)
+        yield buffered, far
+
+
+@pytest.fixture
+def bell() -> Iterator[Bell]:
+    """A bell that nobody has rung."""
+    with closing(Bell()) as bell:
+        yield bell
+
+
+def read_as_kazoo_does(connection: BufferedSocket, size: int) -> bytes:
+    """Exactly so many bytes, or fewer at the end of the stream."""
+    read = b""
+    while len(read) < size:
+        if not connection.pending():
+            assert select_ready([connection], [], [], LONG_SECONDS) == ([connection], (), ())
+        chunk = connection.recv(size - len(read))
+        if not chunk:
+            break
+        read += chunk
+    return read
+
+
+def write_as_kazoo_does(connection: BufferedSocket, data: bytes) -> None:
+    """All of it."""
+    sent = 0
+    while sent < len(data):
+        assert select_ready([], [connection], [], LONG_SECONDS) == ((), [connection], ())
+        try:
+            sent += connection.send(data[sent:])
+        except ssl.SSLError as error:
+            if error.errno != ssl.SSL_ERROR_WANT_WRITE:
+                raise
+
+
+def fill(connection: BufferedSocket) -> None:
+    """Send until the socket takes no more."""
+    while True:
+        connection.send(b"x" * 10_000)
+
+
+class TestReading:
+    def test_what_came_together_is_read_without_asking_the_system_again(
+        self, ends: tuple[BufferedSocket, socket.socket]
+    ) -> None:
+        near, far = ends
+        far.sendall(b"headbody-of-the-answer")
+        assert read_as_kazoo_does(near, 4) == b"head"
+        far.close()
+        assert near.is_ready()
+        assert near.pending() == len(b"body-of-the-answer")
+        assert read_as_kazoo_does(near, 18) == b"body-of-the-answer"
+        assert not near.is_ready()
+
+    def test_nothing_is_there_before_it_comes(self, ends: tuple[BufferedSocket, socket.socket]) -> None:
+        near, far = ends
+        assert near.pending() == 0
+        assert select_ready([near], [], [], 0.01) == ((), (), ())
+        far.sendall(b"x")
+        assert select_ready([near], [], [], LONG_SECONDS) == ([near], (), ())
+        assert near.recv(1) == b"x"
+
+    def test_the_end_of_the_stream_comes_after_all_that_was_sent(
+        self, ends: tuple[BufferedSocket, socket.socket]
+    ) -> None:
+        near, far = ends
+        far.sendall(b"last")
+        far.close()
+        assert read_as_kazoo_does(near, 4) == b"last"
+        assert near.pending() == 1
+        assert near.recv(4) == b""
+        assert read_as_kazoo_does(near, 4) == b""
+
+    def test_a_connection_that_is_broken_raises(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            near = BufferedSocket(socket.create_connection(server.getsockname()))
+            far = server.accept()[0]
+        with closing(near):
+            # So that closing resets the connection.
+            far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            far.close()
+            with pytest.raises(ConnectionResetError):
+                near.pending()
+
+    def test_more_than_is_read_ahead_comes_whole_and_in_order(
+        self, ends: tuple[BufferedSocket, socket.socket]
+    ) -> None:
+        near, far = ends
+        sizes = [4, 70_000, 4, 300_000, 1, 65_536, 4, 131_072]
+        data = os.urandom(sum(sizes))
+        sender = threading.Thread(target=far.sendall, args=(data,))
+        sender.start()
+        read = [read_as_kazoo_does(near, size) for size in sizes]
+        sender.join()
+        assert [len(each) for each in read] == sizes
+        assert b"".join(read) == data
+
+
+class TestWriting:
+    def test_what_does_not_fit_waits_for_room(self, ends: tuple[BufferedSocket, socket.socket]) -> None:
+        near, far = ends
+        data = os.urandom(8_000_000)
+        received: list[bytes] = []
+
+        def receive() -> None:
+            while sum(map(len, received)) < len(data):
+                received.append(far.recv(100_000))
+
+        receiver = threading.Thread(target=receive)
+        receiver.start()
+        write_as_kazoo_does(near, data)
+        receiver.join()
+        assert b"".join(received) == data
+
+    def test_a_socket_that_is_full_has_no_room_until_something_was_taken(
+        self, ends: tuple[BufferedSocket, socket.socket]
+    ) -> None:
+        near, far = ends
+        with pytest.raises(ssl.SSLWantWriteError):
+            fill(near)
+        assert select_ready([], [near], [], 0.01) == ((), (), ())
+        while select_ready([], [near], [], 0) == ((), (), ()):
+            far.recv(1_000_000)
+        assert near.send(b"x") == 1
+
+
+class TestBell:
+    def test_each_byte_is_received_once(self, bell: Bell) -> None:
+        assert bell.send(b"\0") == 1
+        assert bell.send(b"\0") == 1
+        assert bell.is_ready()
+        assert [bell.recv(1), bell.recv(1)] == [b"\0", b"\0"]
+        assert not bell.is_ready()
+        with pytest.raises(BlockingIOError):
+            bell.recv(1)
+
+    def test_it_wakes_who_waits(self, bell: Bell, ends: tuple[BufferedSocket, socket.socket]) -> None:
+        near, _far = ends
+        later = threading.Timer(0.2, bell.send, [b"\0"])
+        later.start()
+        assert select_ready([near, bell], [], [], LONG_SECONDS) == ([bell], (), ())
+        later.join()
+
+    def test_a_byte_that_is_received_already_wakes_nobody_for_good(
+        self, bell: Bell, ends: tuple[BufferedSocket, socket.socket]
+    ) -> None:
+        """Sent while the thread was about to end its wait, and received before it waits again."""
+        near, far = ends
+        bell._is_awaited = True
+        bell.send(b"\0")
+        bell.recv(1)
+        begin = time.monotonic()
+        assert select_ready([near, bell], [], [], 0.2) == ([], (), ())
+        assert time.monotonic() - begin >= 0.2
+        bell._is_awaited = True
+        bell.send(b"\0")
+        bell.recv(1)
+        later = threading.Timer(0.2, far.sendall, [b"x"])
+        later.start()
+        assert select_ready([near, bell], [], [], LONG_SECONDS) == ([near], (), ())
+        later.join()
+
+    def test_both_are_told_at_once(self, bell: Bell, ends: tuple[BufferedSocket, socket.socket]) -> None:
+        near, far = ends
+        far.sendall(b"xy")
+        assert read_as_kazoo_does(near, 1) == b"x"
+        bell.send(b"\0")
+        assert select_ready([near, bell], [], [], LONG_SECONDS) == ([near, bell], (), ())
+
+    def test_no_byte_of_many_threads_is_lost(
+        self, bell: Bell, ends: tuple[BufferedSocket, socket.socket]
+    ) -> None:
+        """A byte that is missed would keep the reader waiting until the far end is closed."""
+        near, far = ends
+        each, threads = 2_000, 4
+        deadline = threading.Timer(LONG_SECONDS, far.close)
+        deadline.start()
+        senders = [threading.Thread(target=self._send, args=(bell, each)) for _thread in range(threads)]
+        for sender in senders:
+            sender.start()
+        for _byte in range(each * threads):
+            ready, _writers, _others = select_ready([near, bell], [], [], LONG_SECONDS)
+            assert ready == [bell]
+            bell.recv(1)
+        deadline.cancel()
+        for sender in senders:
+            sender.join()
+        assert not bell.is_ready()
+
+    def test_nobody_is_kept_from_ringing_it(
+        self, bell: Bell, ends: tuple[BufferedSocket, socket.socket]
+    ) -> None:
+        """Whose thread does not come to receive, as while it looks for a server."""
+        bell._is_awaited = True
+        for _byte in range(100_000):
+            bell.send(b"\0")
+        assert select_ready([ends[0], bell], [], [], 0)[0] == [bell]
+
+    @staticmethod
+    def _send(bell: Bell, times: int) -> None:
+        for _byte in range(times):
+            bell.send(b"\0")
+
+
+class TestReply:
+    def test_an_answer(self) -> None:
+        reply = Reply()
+        assert not reply.wait(0.0)
+        reply.set("answer")
+        assert reply.wait(0.0)
+        assert reply.wait(0.0)
+        assert (reply.value, reply.exception) == ("answer", None)
+
+    def test_an_error(self) -> None:
+        reply, error = Reply(), ValueError("lost")
+        reply.set_exception(error)
+        assert reply.wait(0.0)
+        assert (reply.value, reply.exception) == (None, error)
+
+    def test_all_threads_that_wait_are_told(self) -> None:
+        reply = Reply()
+        told: list[bool] = []
+        waiting = [
+            threading.Thread(target=lambda: told.append(reply.wait(LONG_SECONDS))) for _thread in range(8)
+        ]
+        for thread in waiting:
+            thread.start()
+        reply.set()
+        for thread in waiting:
+            thread.join()
+        assert told == [True] * 8
