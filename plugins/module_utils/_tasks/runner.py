@@ -58,9 +58,11 @@ def run(module: AnsibleModule, make_task: Callable[[Mapping[str, Any]], Task]) -
     task: Task | None = None
     try:
         refuse_old_python(sys.version_info[:3], sys.executable)
-        from .resources import Resources  # noqa: PLC0415 - an older Python cannot load it
+        # An older Python cannot load these.
+        from .one_processor import on_one_processor  # noqa: PLC0415
+        from .resources import Resources  # noqa: PLC0415
 
-        with _stopping_on_signals(), ExitStack() as stack:
+        with _stopping_on_signals(), on_one_processor(), ExitStack() as stack:
             task = make_task(module.params)
             task.run(Resources(module.params, stack, check_mode=module.check_mode))
         failure = task.failure
