@@ -151,9 +151,16 @@ MUTANTS = (
     Mutant(
         "copies are compared without their children",
         _FACTS,
-        "return self.payload == other.payload",
-        "return self.znode.data == other.znode.data",
-        ("move/test_compare.py::TestComparison::test_a_copy_without_a_child",),
+        "return not self.children or self._has_children_of(other)",
+        "return True",
+        ("move/test_compare.py::TestComparison::test_a_copy_that_differs[/columns]",),
+    ),
+    Mutant(
+        "children are compared by their data alone",
+        _FACTS,
+        " or child.path[here:] != another.path[there:]",
+        "",
+        ("shard/test_facts.py::test_parts_are_registered_alike_where_their_payloads_are_equal",),
     ),
     Mutant(
         "copies are compared on one member only",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
+from ..aligned import aligned
 from ..binding.binding import Binding
 from ..formats.layout import ShardLayout
 from ..formats.log_entry import LogEntry
@@ -54,10 +55,18 @@ class RegisteredPart(NamedTuple):
         return self.znode.data, tuple((child.path[prefix:], child.data) for child in self.children)
 
     def registers_as(self, other: RegisteredPart) -> bool:
-        """Whether the other has the same payload. Most parts have no children: one comparison tells."""
-        if self.children or other.children:
-            return self.payload == other.payload
-        return self.znode.data == other.znode.data
+        """Whether the other has the same payload."""
+        # Each part is compared many times, and most have no children: no payload is made for it.
+        if self.znode.data != other.znode.data or len(self.children) != len(other.children):
+            return False
+        return not self.children or self._has_children_of(other)
+
+    def _has_children_of(self, other: RegisteredPart) -> bool:
+        here, there = len(self.znode.path), len(other.znode.path)
+        for child, another in aligned(self.children, other.children):
+            if child.data != another.data or child.path[here:] != another.path[there:]:
+                return False
+        return True
 
 
 @dataclass(frozen=True)

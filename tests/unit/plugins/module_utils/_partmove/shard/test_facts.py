@@ -52,6 +52,25 @@ def test_the_payload_of_a_part_is_all_that_a_copy_has_to_equal() -> None:
 
 
 @pytest.mark.parametrize(
+    "other",
+    [
+        part("r2", "all_0_0_0", b"data", checksums=b"sums", columns=b"names"),
+        part("replica_10", "all_0_0_0", b"data", checksums=b"sums", columns=b"names"),
+        part("r2", "all_0_0_0", b"date", checksums=b"sums", columns=b"names"),
+        part("r2", "all_0_0_0", b"data", checksums=b"sums", columns=b"mames"),
+        part("r2", "all_0_0_0", b"data", checksums=b"sum", columns=b"names"),
+        part("r2", "all_0_0_0", b"data", checksums=b"sums", column=b"names"),
+        part("r2", "all_0_0_0", b"data", checksums=b"sums"),
+        part("r2", "all_0_0_0", b"data", checksums=b"sums", columns=b"names", more=b""),
+        part("r2", "all_0_0_0", b"data"),
+    ],
+)
+def test_parts_are_registered_alike_where_their_payloads_are_equal(other: RegisteredPart) -> None:
+    legacy = part("r1", "all_0_0_0", b"data", checksums=b"sums", columns=b"names")
+    assert legacy.registers_as(other) == other.registers_as(legacy) == (legacy.payload == other.payload)
+
+
+@pytest.mark.parametrize(
     ("data", "is_cold", "text"),
     [
         (None, False, ""),
