@@ -8,28 +8,30 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
+_KNOWN = "shard/known_parts.py"
 _LISTED = "shard/listed.py"
 _PARTS_READ = "shard/parts_read.py"
 _TESTS = "shard/test_listed.py"
+_KNOWN_TESTS = "shard/test_known_parts.py"
 
 MUTANTS = (
     Mutant(
         "parts that others created and deleted are not seen",
-        _LISTED,
+        _KNOWN,
         "            and now.cversion == stat.cversion + self._created + self._deleted\n",
         "",
         (f"{_TESTS}::test_what_others_may_have_changed_is_listed_again[merge]",),
     ),
     Mutant(
         "a list is known by the count of a server that does not count deletions",
-        _LISTED,
+        _KNOWN,
         "            and now.num_children == stat.num_children + self._created - self._deleted\n",
         "",
         (f"{_TESTS}::test_another_server_that_counts_creations_only",),
     ),
     Mutant(
         "the parts of a replica that was added again are those of the former one",
-        _LISTED,
+        _KNOWN,
         "            now.czxid == stat.czxid\n            and now.cversion",
         "            now.cversion",
         (f"{_TESTS}::test_what_others_may_have_changed_is_listed_again[make_again]",),
@@ -37,8 +39,8 @@ MUTANTS = (
     Mutant(
         "a list is kept with a stat that was read after it",
         _LISTED,
-        "        stats = dict(aligned(folders, found.znodes))\n",
-        "        stats = dict(aligned(folders, (yield Query(folders)).znodes))\n",
+        "at_once)\n        stats = dict(aligned(folders, found.znodes))\n",
+        "at_once)\n        stats = dict(aligned(folders, (yield Query(folders)).znodes))\n",
         (f"{_TESTS}::test_a_part_that_comes_while_the_list_is_read_for_the_first_time",),
     ),
     Mutant(
@@ -74,14 +76,14 @@ MUTANTS = (
     ),
     Mutant(
         "what this run created is forgotten when other names are picked",
-        _LISTED,
+        _KNOWN,
         "            texts += sorted(each for each, there in changed.items() if there)\n",
         "",
         (f"{_TESTS}::test_the_next_run_knows_what_this_one_does",),
     ),
     Mutant(
         "what this run deleted is there when other names are picked",
-        _LISTED,
+        _KNOWN,
         "            texts = [each for each in texts if each not in changed]\n",
         "",
         (f"{_TESTS}::test_the_next_run_knows_what_this_one_does",),
@@ -137,14 +139,14 @@ MUTANTS = (
     ),
     Mutant(
         "names of some partitions are not found between the others",
-        _LISTED,
+        _KNOWN,
         "max(each + _LAST for each in partitions)",
         "max(partitions) + _LAST",
         (f"{_TESTS}::test_names_are_picked_by_their_partition[names of today]",),
     ),
     Mutant(
         "what this run created is looked for in names that are not sorted",
-        _LISTED,
+        _KNOWN,
         "            texts.sort()\n",
         "",
         (f"{_TESTS}::test_what_the_run_created_before_others_is_picked",),
@@ -165,5 +167,26 @@ MUTANTS = (
             "shard/test_listed.py::test_other_children_are_read_again[another_child]",
             "shard/test_listed.py::test_children_that_come_and_go_while_they_are_read_are_read_again",
         ),
+    ),
+    Mutant(
+        "a member that was not seen to hold what is known is taken to",
+        _LISTED,
+        "if self._was_seen(each, member)]",
+        "if each in self._known]",
+        (f"{_KNOWN_TESTS}::test_a_member_that_holds_something_else_lists_it_each_time",),
+    ),
+    Mutant(
+        "what a member lists is taken to be what is known",
+        _LISTED,
+        " and self._known[folder].is_list(names or ())",
+        "",
+        (f"{_KNOWN_TESTS}::test_a_member_that_holds_something_else_lists_it_each_time",),
+    ),
+    Mutant(
+        "a member that was seen once is not looked at again",
+        _LISTED,
+        "        changed = [each for each in told if not self._is_known(each, stats[each])]\n",
+        "        changed: list[str] = []\n",
+        (f"{_KNOWN_TESTS}::test_what_others_may_have_changed_is_listed_until_it_is_known[replace]",),
     ),
 )

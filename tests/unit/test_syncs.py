@@ -97,7 +97,9 @@ def test_every_member_of_cold_is_compared_as_it_is_by_then() -> None:
     copying.make(DAY)
     shard, found = copying.read([DAY])
     members = copying.bench.cold_store.members()
-    compared = compare_copies(members, found[DAY].hot_parts, LAYOUT, shard.metadata.format_version)
+    compared = compare_copies(
+        members, found[DAY].hot_parts, LAYOUT, shard.metadata.format_version, copying.reader.cold_lists
+    )
     assert (compared.matched, compared.missing) == (4, 0)
 
 

@@ -26,7 +26,7 @@ from .._partmove.move.run import World
 from .._partmove.move.to_cold import move_shard
 from .._partmove.move.to_hot import find_reheatable, reheat_shard
 from .._partmove.shard.inventory import check_tables
-from .._partmove.shard.listed import KnownParts
+from .._partmove.shard.known_parts import KnownParts
 from .._partmove.text import parse_duration
 from .._partmove.tree.pace import Pace
 from .._partmove.tree.portions import stages_of

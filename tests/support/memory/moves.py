@@ -21,7 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.li
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listed import KnownParts
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.known_parts import KnownParts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import (
     Clock,
     ReplicaProbe,

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..shard.facts import RegisteredPart
-from ..shard.listed import Names
-from ..shard.looks import names_steps
+from ..shard.listed import Names, PartLists
 from ..shard.parts import part_steps, partition_in
 from ..tree.ports import ZnodeReader
 from ..tree.reading import Reading, read_together
@@ -53,14 +52,20 @@ def compare_copies(
     originals: Sequence[RegisteredPart],
     layout: ShardLayout,
     format_version: int,
+    lists: PartLists,
 ) -> Comparison:
-    """Read each part with its children from each member and compare names, bytes and children."""
+    """Read each part with its children from each member and compare names, bytes and children.
+
+    ``lists`` are those of the ensemble, which was looked at before.
+    """
     tally = _Tally()
     paths = {part.znode.path: part.name for part in originals}
+    partition_ids = {part.name.partition_id for part in originals}
     folders = [layout.replica(name).parts for name in sorted({part.replica for part in originals})]
     for member in members:
         member.sync(layout.path)
-        read, listed = Reading(part_steps([*paths.items()])), Reading(names_steps(folders))
+        read = Reading(part_steps([*paths.items()]))
+        listed = Reading(lists.member_steps(member.name, folders, partition_ids))
         read_together(member, [read, listed])
         copies = {part.znode.path: part for part in read.result}
         for part in originals:

@@ -61,7 +61,7 @@ class LeasedEnsemble:
     ) -> None:
         """``lists`` are told what is written."""
         self.store = store
-        self._lists = lists
+        self.lists = lists
         self._lease_checks = tuple(lease_checks)
         self._shard_path = shard_path
 
@@ -78,7 +78,7 @@ class LeasedEnsemble:
 
     def had(self, folders: Iterable[str]) -> bool:
         """Whether each of these folders of parts was there when its parts were listed last."""
-        return all(map(self._lists.had, folders))
+        return all(map(self.lists.had, folders))
 
     def ensure(self, paths: Collection[str]) -> None:
         """Create the persistent znodes and their parents, without data, where they are missing.
@@ -117,12 +117,12 @@ class LeasedEnsemble:
     def _sent(self, multis: Sequence[Multi]) -> list[Outcome]:
         """Send the multis; a look may count on what is known to have been applied, and on nothing else."""
         applied: list[Multi] = []
-        self._lists.begin_write()
+        self.lists.begin_write()
         try:
             outcomes = self.store.commit(multis)
             applied += [multi for multi, each in aligned(multis, outcomes) if isinstance(each, Committed)]
         finally:
-            self._lists.end_write(applied)
+            self.lists.end_write(applied)
         return outcomes
 
     def _problem(self, rejected: Rejected, multi: Multi) -> PartMoveError | None:

@@ -42,7 +42,7 @@ from ..gates.servers import ServerCheck, server_silent
 from ..journal.events import Event
 from ..lease.lease import Lease, LeaseKeeper
 from ..shard.facts import PartitionFacts, RegisteredNames, ShardFacts
-from ..shard.listed import KnownParts
+from ..shard.known_parts import KnownParts
 from ..shard.location import Location, locate
 from ..shard.reader import Look, ShardReader
 from ..tree.pace import Pace, Unhurried

@@ -114,7 +114,8 @@ class ToCold:
         ColdCopies(leased, self._created).make(shard, copied)
         originals = [part for partition in copied for part in partition.hot_parts]
         members = leased.cold.store.members()
-        comparison = compare_copies(members, originals, leased.layout, shard.metadata.format_version)
+        version, lists = shard.metadata.format_version, leased.cold.lists
+        comparison = compare_copies(members, originals, leased.layout, version, lists)
         if not comparison.failed_partitions:
             return {}
         refusal = Refusal(

@@ -7,15 +7,10 @@
 A list of parts may hold a million names, and a run looks at it again and again. The stat of their parent
 counts how often a child was created or deleted. Where that count has grown by what the run itself wrote, and
 by nothing else, the list is what it was but for that, and need not be read to be known.
-
-That holds however much time goes by and whoever looks, so what was listed is kept from one run over a shard
-path to the next.
 """
 
 from __future__ import annotations
 
-import sys
-from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Optional
 
@@ -25,14 +20,11 @@ from ..tree.ports import ZnodeReader
 from ..tree.reading import Steps, read_alone
 from ..tree.znodes import Create, Delete, Multi, Query, Stat, Znode
 from .facts import RegisteredPart
+from .known_parts import KnownFolder, stat_of
 from .parts import PartNames, part_steps
 from .parts_read import PartsRead
 
 _ATTEMPTS = 5
-_BETWEEN = "/"
-"""Between names, as none has it."""
-_LAST = chr(sys.maxunicode)
-"""Comes after all that a name may have behind its partition id."""
 
 Names = Optional[Sequence[str]]
 """Names of the children of a znode; None where it is not there."""
@@ -56,95 +48,10 @@ class Listed(NamedTuple):
         return found
 
 
-class _Known:
-    """What a folder was found to hold, and what was done to it since by those who know it.
-
-    partitions: those whose parts are in ``names``.
-    """
-
-    def __init__(self, stat: Stat, texts: Sequence[str]) -> None:
-        """``texts`` are names of parts; ``stat`` is as it was before they were listed.
-
-        So what came in between makes the folder be listed again.
-        """
-        self.partitions = frozenset[str]()
-        self.names: dict[str, PartName] = {}
-        self._keep(stat, texts)
-
-    @property
-    def is_of_a_folder(self) -> bool:
-        """Whether there was one to list."""
-        return self._stat is not _OF_NOTHING
-
-    def is_all(self, now: Stat) -> bool:
-        """Whether nothing was done to the folder but what this knows of, by its stat as it is now."""
-        stat = self._stat
-        return (
-            now.czxid == stat.czxid
-            and now.cversion == stat.cversion + self._created + self._deleted
-            and now.num_children == stat.num_children + self._created - self._deleted
-        )
-
-    def pick(self, now: Stat, partitions: frozenset[str], names: PartNames, folder: str) -> None:
-        """Take the names of the parts of these partitions apart, of what the folder holds with this stat."""
-        texts = self._text.split(_BETWEEN) if self._text else []
-        if self._changed:
-            changed = self._changed
-            texts = [each for each in texts if each not in changed]
-            # Two stretches that are sorted each take no time to sort.
-            texts += sorted(each for each, there in changed.items() if there)
-            texts.sort()
-            self._keep(now, texts)
-        of = names.partition_of
-        self.partitions = partitions
-        self.names = {
-            each: names.named(each, folder) for each in _near(texts, partitions) if of(each) in partitions
-        }
-
-    def note(self, text: str, names: PartNames, folder: str, *, there: bool) -> None:
-        """Take down that a child of this name was created, or deleted."""
-        self._changed[text] = there
-        if there:
-            self._created += 1
-            name = names.named(text, folder)
-            if name.partition_id in self.partitions:
-                self.names[text] = name
-        else:
-            self._deleted += 1
-            self.names.pop(text, None)
-
-    def _keep(self, stat: Stat, texts: Sequence[str]) -> None:
-        self._stat = stat
-        # As one text, which takes a fifth of the memory: a table may have a million parts.
-        self._text = _BETWEEN.join(texts)
-        self._changed: dict[str, bool] = {}
-        """Name → whether it is there, of what was created and deleted since."""
-        self._created = self._deleted = 0
-
-
-class KnownParts:
-    """What was listed at one shard path, for all runs over it that come one after the other.
-
-    Not for those of check mode, each of which forgets what the one before it has only remembered to write.
-    """
-
-    def __init__(self) -> None:
-        self.hot: dict[str, _Known] = {}
-        self.cold: dict[str, _Known] = {}
-        self._czxid = 0
-
-    def renew(self, czxid: int) -> None:
-        """Forget all where another table is at the path by now, whose parts may be named in another way."""
-        if czxid != self._czxid:
-            self.hot.clear()
-            self.cold.clear()
-            self._czxid = czxid
-
-
 class PartLists:
     """The lists of parts of one ensemble at one shard path, for a run that tells what it writes there."""
 
-    def __init__(self, reader: ZnodeReader, names: PartNames, known: dict[str, _Known]) -> None:
+    def __init__(self, reader: ZnodeReader, names: PartNames, known: dict[str, KnownFolder]) -> None:
         """``known`` is of this ensemble and shard path: path of the parts of a replica → what is known."""
         self._reader = reader
         self._names = names
@@ -191,7 +98,7 @@ class PartLists:
             lists.update(aligned(missing, (yield Query(children=missing)).children))
         self._learn(stale, stats, lists)
         parts = {
-            replica: self._parts_in(each, _stat(stats[each]), wanted)
+            replica: self._parts_in(each, stat_of(stats[each]), wanted)
             for replica, each in aligned(replicas, folders)
         }
         if not is_calm:
@@ -247,6 +154,37 @@ class PartLists:
                 self._read.keep(folder, self._known[folder], there)
         return found
 
+    def member_steps(
+        self, member: str, folders: Sequence[str], partition_ids: Collection[str]
+    ) -> Steps[list[Names]]:
+        """Names of the parts of these partitions that a member has in each folder, and maybe of others.
+
+        It lists them, and once these are all that is known to be there, its stat tells the next time. To be
+        asked after a look at the partitions. None for a folder that is not there.
+        """
+        told = [each for each in folders if self._was_seen(each, member)]
+        others = [each for each in folders if each not in told]
+        found = yield Query(folders, others)
+        stats = dict(aligned(folders, found.znodes))
+        lists: dict[str, Names] = dict(aligned(others, found.children))
+        changed = [each for each in told if not self._is_known(each, stats[each])]
+        if changed:
+            lists.update(aligned(changed, (yield Query(children=changed)).children))
+        for folder, names in lists.items():
+            if self._is_known(folder, stats[folder]) and self._known[folder].is_list(names or ()):
+                self._known[folder].members.add(member)
+        wanted = frozenset(partition_ids)
+        return [
+            lists[each]
+            if each in lists
+            else [name.text for name in self._parts_in(each, stat_of(stats[each]), wanted)]
+            for each in folders
+        ]
+
+    def _was_seen(self, folder: str, member: str) -> bool:
+        known = self._known.get(folder)
+        return known is not None and member in known.members
+
     def _is_known(self, folder: str, now: Znode | None) -> bool:
         known = self._known.get(folder)
         return known is not None and now is not None and known.is_all(now.stat)
@@ -257,7 +195,7 @@ class PartLists:
         """Keep what was listed."""
         self._names.check(self._reader, folders, [lists[each] for each in folders])
         for folder in folders:
-            self._known[folder] = _Known(_stat(stats[folder]), lists[folder] or ())
+            self._known[folder] = KnownFolder(stat_of(stats[folder]), lists[folder] or ())
 
     def _parts_in(self, folder: str, now: Stat, wanted: frozenset[str]) -> list[PartName]:
         known = self._known[folder]
@@ -272,23 +210,3 @@ class PartLists:
         if known is not None:
             known.note(text, self._names, folder, there=isinstance(op, Create))
         self._read.drop(folder, text)
-
-
-def _near(texts: Sequence[str], partitions: Collection[str]) -> Sequence[str]:
-    """Of names of parts, sorted, all that may be of one of the partitions, and others that lie between.
-
-    The name of a part begins with its partition id, in either format.
-    """
-    if not partitions:
-        return ()
-    begin = bisect_left(texts, min(partitions))
-    # Not by the last one of the ids: names of 0 come after those of 01.
-    return texts[begin : bisect_left(texts, max(each + _LAST for each in partitions), begin)]
-
-
-def _stat(znode: Znode | None) -> Stat:
-    """That of the znode; without one a stat that no znode has, so that nothing is known by it later."""
-    return _OF_NOTHING if znode is None else znode.stat
-
-
-_OF_NOTHING = Stat(-1, -1, 0, 0, -1, -1, -1, 0, 0, -1, -1)

@@ -25,7 +25,8 @@ from ..tree.reading import Steps
 from ..tree.znodes import Znode
 from .facts import PartitionFacts, RegisteredNames, ReplicaFacts, ShardFacts, by_partition
 from .fence import Fence, ReplicaZnodes, fence_steps
-from .listed import KnownParts, Listed, PartLists
+from .known_parts import KnownParts
+from .listed import Listed, PartLists
 from .looks import ColdLook, HotLook, look_at_cold
 from .parts import PartNames
 from .pending import BlockNumbers, EntryReader

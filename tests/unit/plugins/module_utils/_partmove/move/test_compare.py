@@ -27,7 +27,8 @@ class TestComparison:
     def compare(self, copying: Copying, members: Sequence[MemoryStore] = ()) -> Comparison:
         _shard, found = copying.read([DAY, OTHER])
         originals = [part for partition in found.values() for part in partition.hot_parts]
-        return compare_copies(members or [copying.bench.cold_store], originals, LAYOUT, 1)
+        lists = copying.reader.cold_lists
+        return compare_copies(members or [copying.bench.cold_store], originals, LAYOUT, 1, lists)
 
     @pytest.fixture
     def copying(self) -> Copying:

@@ -13,10 +13,8 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listed import (
-    KnownParts,
-    PartLists,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.known_parts import KnownParts
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listed import PartLists
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import PartNames
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import read_alone
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
