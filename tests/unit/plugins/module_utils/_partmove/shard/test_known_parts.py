@@ -27,7 +27,7 @@ IDS = ("20190101", "20190102", "20190103")
 
 
 class Scene:
-    """The parts of a replica as the run knows them, and those that a member has, maybe of another ensemble."""
+    """The parts of a replica as the run knows them, and those of a member, maybe in another ensemble."""
 
     def __init__(self) -> None:
         self.ensemble, self.other = MemoryEnsemble("cold"), MemoryEnsemble("cold")
