@@ -131,18 +131,16 @@ MUTANTS = (
     Mutant(
         "a shard path is not bound before it is copied",
         _TO_COLD,
-        "        bind(leased, shard)\n        copied",
-        "        copied",
+        "        bind(leased, shard)\n        comparison",
+        "        comparison",
         ("move/test_bind.py::test_a_table_is_bound_before_anything_is_copied",),
     ),
     Mutant(
         "a shard path is bound after it was copied",
         _TO_COLD,
         "        bind(leased, shard)\n"
-        "        copied = [partitions[each] for each in sorted(partitions)]\n"
-        "        ColdCopies(leased, self._created).make(shard, copied)\n",
-        "        copied = [partitions[each] for each in sorted(partitions)]\n"
-        "        ColdCopies(leased, self._created).make(shard, copied)\n"
+        "        comparison = make_verified_copies(leased, shard, partitions, self._created)\n",
+        "        comparison = make_verified_copies(leased, shard, partitions, self._created)\n"
         "        bind(leased, shard)\n",
         ("move/test_bind.py::test_a_table_is_bound_before_anything_is_copied",),
     ),

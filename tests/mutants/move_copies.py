@@ -142,6 +142,13 @@ MUTANTS = (
         ("move/test_hot_members.py::test_a_member_that_does_not_know_yet_keeps_them",),
     ),
     Mutant(
+        "the last copies that are made are compared, and no others",
+        "move/verified_copies.py",
+        "steps: list[Callable[[], None]] = [make, *compare]",
+        "steps: list[Callable[[], None]] = [make]",
+        ("move/test_verified_copies.py::test_a_copy_that_differs_is_found_in_each_portion",),
+    ),
+    Mutant(
         "copies are compared by name only",
         _COMPARE,
         "if copy is not None and copy.registers_as(part):",

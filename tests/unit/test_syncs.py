@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.two_
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.enter import look_up_replicas
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import DowngradeGuard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.compare import compare_copies
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.compare import CopyComparison
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.hot_members import refuse_behind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
@@ -97,9 +97,9 @@ def test_every_member_of_cold_is_compared_as_it_is_by_then() -> None:
     copying.make(DAY)
     shard, found = copying.read([DAY])
     members = copying.bench.cold_store.members()
-    compared = compare_copies(
-        members, found[DAY].hot_parts, LAYOUT, shard.metadata.format_version, copying.reader.cold_lists
-    )
+    originals, version = found[DAY].hot_parts, shard.metadata.format_version
+    comparison = CopyComparison(members, originals, LAYOUT, version, copying.reader.cold_lists)
+    compared = comparison.finish(originals)
     assert (compared.matched, compared.missing) == (4, 0)
 
 

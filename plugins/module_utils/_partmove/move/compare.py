@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from ..aligned import aligned
 from ..formats.layout import ShardLayout
@@ -47,27 +47,58 @@ class _Tally:
             self.samples.append(f"{path} {verdict} on {member}")
 
 
-def compare_copies(
-    members: Iterable[ZnodeReader],
-    originals: Sequence[RegisteredPart],
-    layout: ShardLayout,
-    format_version: int,
-    lists: PartLists,
-) -> Comparison:
-    """Read each part with its children from each member and compare names, bytes and children.
+class CopyComparison:
+    """Compares copies with the parts that they were made from, some after the others."""
 
-    ``lists`` are those of the ensemble, which was looked at before.
-    """
-    tally = _Tally()
-    paths = {part.znode.path: part.name for part in originals}
-    partition_ids = {part.name.partition_id for part in originals}
-    folders = [layout.replica(name).parts for name in sorted({part.replica for part in originals})]
-    for member in members:
-        member.sync(layout.path)
-        read = Reading(part_steps([*paths.items()]))
-        listed = Reading(lists.member_steps(member.name, folders, partition_ids))
-        read_together(member, [read, listed])
+    def __init__(
+        self,
+        members: Sequence[ZnodeReader],
+        originals: Sequence[RegisteredPart],
+        layout: ShardLayout,
+        format_version: int,
+        lists: PartLists,
+    ) -> None:
+        """``originals`` are all that are to be compared, and ``lists`` those of their ensemble."""
+        self._members = members
+        self._originals = originals
+        self._layout = layout
+        self._format_version = format_version
+        self._lists = lists
+        self._tally = _Tally()
+
+    def add(self, originals: Sequence[RegisteredPart]) -> None:
+        """Read these parts with their children from each member and compare bytes and children."""
+        for member in self._members:
+            self._add(member, originals, [])
+
+    def finish(self, originals: Sequence[RegisteredPart]) -> Comparison:
+        """As `add` does with the last of them; and compare names, when all copies have been made."""
+        folders = [
+            self._layout.replica(name).parts for name in sorted({part.replica for part in self._originals})
+        ]
+        partition_ids = {part.name.partition_id for part in self._originals}
+        for member in self._members:
+            listed = Reading(self._lists.member_steps(member.name, folders, partition_ids))
+            self._add(member, originals, [listed])
+            for path, partition_id in _extras(
+                member, [*aligned(folders, listed.result)], self._originals, self._format_version
+            ):
+                self._tally.add("has no original", path, partition_id, member.name)
+        tally = self._tally
+        mismatched, missing, extra = tally.counts.values()
+        return Comparison(
+            tally.matched, mismatched, missing, extra, tuple(tally.samples), frozenset(tally.failed)
+        )
+
+    def _add(
+        self, member: ZnodeReader, originals: Sequence[RegisteredPart], others: Sequence[Reading[Any]]
+    ) -> None:
+        """Read the others in one go with the parts, none of it older than the call."""
+        member.sync(self._layout.path)
+        read = Reading(part_steps([(part.znode.path, part.name) for part in originals]))
+        read_together(member, [read, *others])
         copies = {part.znode.path: part for part in read.result}
+        tally = self._tally
         for part in originals:
             path = part.znode.path
             copy = copies.get(path)
@@ -76,14 +107,6 @@ def compare_copies(
             else:
                 verdict = "is missing" if copy is None else "differs"
                 tally.add(verdict, path, part.name.partition_id, member.name)
-        for path, partition_id in _extras(
-            member, [*aligned(folders, listed.result)], originals, format_version
-        ):
-            tally.add("has no original", path, partition_id, member.name)
-    mismatched, missing, extra = tally.counts.values()
-    return Comparison(
-        tally.matched, mismatched, missing, extra, tuple(tally.samples), frozenset(tally.failed)
-    )
 
 
 def _extras(

@@ -22,7 +22,6 @@ from ..tree.portions import stages_of
 from ..tree.znodes import Op, Znode
 from .aftermath import Aftermath
 from .bind import bind
-from .compare import compare_copies
 from .copies import ColdCopies
 from .direction import Refusals, Stage
 from .events import refused
@@ -30,6 +29,7 @@ from .leased_shard import LeasedShard
 from .operations import leaving_hot
 from .report import MovedPartition, ShardReport
 from .run import ROUNDS, ShardRun, World
+from .verified_copies import make_verified_copies
 
 
 def move_shard(
@@ -110,12 +110,7 @@ class ToCold:
     ) -> dict[str, Refusal]:
         """Copy the partitions; those fail that not every member of the cold ensemble has as hot has."""
         bind(leased, shard)
-        copied = [partitions[each] for each in sorted(partitions)]
-        ColdCopies(leased, self._created).make(shard, copied)
-        originals = [part for partition in copied for part in partition.hot_parts]
-        members = leased.cold.store.members()
-        version, lists = shard.metadata.format_version, leased.cold.lists
-        comparison = compare_copies(members, originals, leased.layout, version, lists)
+        comparison = make_verified_copies(leased, shard, partitions, self._created)
         if not comparison.failed_partitions:
             return {}
         refusal = Refusal(

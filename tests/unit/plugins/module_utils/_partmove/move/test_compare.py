@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.compare import (
     Comparison,
-    compare_copies,
+    CopyComparison,
 )
 from support.memory.arrange import create_cold
 from support.memory.bench import DAY, OTHER, PART, PATH
@@ -24,11 +24,20 @@ from support.memory.tables import TableOptions
 class TestComparison:
     """What is compared on every member."""
 
-    def compare(self, copying: Copying, members: Sequence[MemoryStore] = ()) -> Comparison:
+    @pytest.fixture(params=[0, 2])
+    def some(self, request: pytest.FixtureRequest) -> int:
+        """How many parts are compared before the others."""
+        return int(request.param)
+
+    def compare(self, copying: Copying, some: int, members: Sequence[MemoryStore] = ()) -> Comparison:
         _shard, found = copying.read([DAY, OTHER])
         originals = [part for partition in found.values() for part in partition.hot_parts]
-        lists = copying.reader.cold_lists
-        return compare_copies(members or [copying.bench.cold_store], originals, LAYOUT, 1, lists)
+        members, lists = members or [copying.bench.cold_store], copying.reader.cold_lists
+        first, rest = originals[:some], originals[some:]
+        comparison = CopyComparison(members, originals, LAYOUT, 1, lists)
+        if first:
+            comparison.add(first)
+        return comparison.finish(rest)
 
     @pytest.fixture
     def copying(self) -> Copying:
@@ -36,38 +45,38 @@ class TestComparison:
         copying.make(DAY, OTHER)
         return copying
 
-    def test_equal_copies(self, copying: Copying) -> None:
+    def test_equal_copies(self, copying: Copying, some: int) -> None:
         members = [copying.bench.cold_store] * 3
 
-        assert self.compare(copying, members) == Comparison(12, 0, 0, 0, (), frozenset())
+        assert self.compare(copying, some, members) == Comparison(12, 0, 0, 0, (), frozenset())
 
-    def test_a_copy_that_is_missing(self, copying: Copying) -> None:
+    def test_a_copy_that_is_missing(self, copying: Copying, some: int) -> None:
         copying.bench.cold.delete(f"{PATH}/replicas/r2/parts/{PART}", recursive=True)
 
-        assert self.compare(copying) == Comparison(
+        assert self.compare(copying, some) == Comparison(
             3, 0, 1, 0, (f"{PATH}/replicas/r2/parts/{PART} is missing on cold",), frozenset({DAY})
         )
 
-    def test_a_copy_without_a_child(self, copying: Copying) -> None:
+    def test_a_copy_without_a_child(self, copying: Copying, some: int) -> None:
         copying.bench.cold.delete(f"{PATH}/replicas/r2/parts/{PART}/columns")
 
-        assert self.compare(copying) == Comparison(
+        assert self.compare(copying, some) == Comparison(
             3, 1, 0, 0, (f"{PATH}/replicas/r2/parts/{PART} differs on cold",), frozenset({DAY})
         )
 
     @pytest.mark.parametrize("child", ["", "/columns", "/checksums"])
-    def test_a_copy_that_differs(self, copying: Copying, child: str) -> None:
+    def test_a_copy_that_differs(self, copying: Copying, some: int, child: str) -> None:
         copying.bench.cold.set(f"{PATH}/replicas/r1/parts/{PART}{child}", b"other")
 
-        assert self.compare(copying) == Comparison(
+        assert self.compare(copying, some) == Comparison(
             3, 1, 0, 0, (f"{PATH}/replicas/r1/parts/{PART} differs on cold",), frozenset({DAY})
         )
 
-    def test_a_part_without_an_original(self, copying: Copying) -> None:
+    def test_a_part_without_an_original(self, copying: Copying, some: int) -> None:
         create_cold(f"replicas/r1/parts/{OTHER}_7_7_0")(copying.bench)
         create_cold("replicas/r1/parts/20300101_7_7_0")(copying.bench)
 
-        assert self.compare(copying) == Comparison(
+        assert self.compare(copying, some) == Comparison(
             4,
             0,
             0,
@@ -76,10 +85,10 @@ class TestComparison:
             frozenset({OTHER}),
         )
 
-    def test_no_more_than_ten_samples(self, copying: Copying) -> None:
+    def test_no_more_than_ten_samples(self, copying: Copying, some: int) -> None:
         for name in ("r1", "r2"):
             copying.bench.cold.delete(f"{PATH}/replicas/{name}/parts", recursive=True)
 
-        found = self.compare(copying, [copying.bench.cold_store] * 3)
+        found = self.compare(copying, some, [copying.bench.cold_store] * 3)
 
         assert (found.missing, len(found.samples)) == (12, 10)
