@@ -49,9 +49,9 @@ MUTANTS = (
     ),
     Mutant(
         "copies are compared over the connection of the run alone",
-        _TO_COLD,
-        "members = leased.cold.store.members()",
-        "members = [leased.cold.store]",
+        "move/verified_copies.py",
+        "        leased.cold.store.members(),\n",
+        "        [leased.cold.store],\n",
         ("move/test_to_cold.py::test_why_a_partition_was_not_moved[copies_equal]",),
     ),
     Mutant(
