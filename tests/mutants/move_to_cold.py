@@ -97,8 +97,8 @@ MUTANTS = (
     Mutant(
         "what was created is forgotten when the lease is lost",
         _TO_COLD,
-        "ColdCopies(leased, self._created).make(shard, copied)",
-        "ColdCopies(leased, {}).make(shard, copied)",
+        "make_verified_copies(leased, shard, partitions, self._created)",
+        "make_verified_copies(leased, shard, partitions, {})",
         ("move/test_to_cold_copies.py::test_copies_made_under_a_lease_that_was_lost_are_taken_back",),
     ),
     Mutant(
