@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move import to_cold
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.aftermath import Aftermath
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.compare import CopyComparison
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.copies import ColdCopies
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.switch import Switch
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
@@ -40,7 +42,7 @@ _PHASES: tuple[tuple[str, object, tuple[str, ...]], ...] = (
     ("read", ShardReader, ("survey", "look", "registered_names")),
     ("gates", to_cold, ("refuse_partitions",)),
     ("copy", ColdCopies, ("make",)),
-    ("verify", to_cold, ("compare_copies",)),
+    ("verify", CopyComparison, ("add", "finish")),
     ("switch", Switch, ("_create_markers", "_switch_group")),
     ("aftermath", Aftermath, ("check",)),
 )
@@ -74,43 +76,54 @@ class Measurement:
     """Of all members of both ensembles; it is whoever started this process that can tell."""
 
 
+class _Place(threading.local):
+    """Where a thread is."""
+
+    phase = ""
+    in_client = False
+
+
 class Stopwatch:
-    """Adds up seconds by phase: of the whole phase, and of the calls of the client within it."""
+    """Adds up seconds by phase: of the whole phase, and of the calls of the client within it.
+
+    Those of phases that threads are in at the same time count for each.
+    """
 
     def __init__(self) -> None:
-        self._phase = ""
-        self._in_client = False
+        self._place = _Place()
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._client_seconds: defaultdict[str, float] = defaultdict(float)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Count the time to the phase, unless another phase is under way."""
-        if self._phase:
+        place = self._place
+        if place.phase:
             yield
             return
-        self._phase = name
+        place.phase = name
         begin = time.perf_counter()
         yield
         self._seconds[name] += time.perf_counter() - begin
-        self._phase = ""
+        place.phase = ""
 
     @contextmanager
     def client(self) -> Iterator[None]:
         """Count the time to the client, unless one of its calls is under way."""
-        if self._in_client:
+        place = self._place
+        if place.in_client:
             yield
             return
-        self._in_client = True
+        place.in_client = True
         begin = time.perf_counter()
         yield
-        self._client_seconds[self._phase or _OTHER] += time.perf_counter() - begin
-        self._in_client = False
+        self._client_seconds[place.phase or _OTHER] += time.perf_counter() - begin
+        place.in_client = False
 
     def result(self, seconds: float) -> dict[str, PhaseTime]:
         """Return the times of each phase; what no phase accounts for of `seconds` is "other"."""
         phases = {name: self._seconds[name] for name, _owner, _functions in _PHASES}
-        phases[_OTHER] = seconds - sum(phases.values())
+        phases[_OTHER] = max(0.0, seconds - sum(phases.values()))
         return {name: PhaseTime(value, self._client_seconds[name]) for name, value in phases.items()}
 
 
