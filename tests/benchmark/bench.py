@@ -27,7 +27,7 @@ from support.memory.tables import Table
 
 PARTITIONS = 10_000
 BASELINE_PARTITIONS = 1_000
-WARM_UP_MOVES = 3
+WARM_UP_MOVES = 4
 RUNS = 5
 TARGET_PARTS_PER_SECOND = 8_000
 TARGET_MB = 300
@@ -45,6 +45,8 @@ def main() -> None:
     _print_heading(machine)
     with running_pair(cold_members=1) as pair:
         result = measure_one_member(pair)
+    with running_pair(cold_members=1) as pair:
+        result |= measure_legacy_parts(pair)
     with running_pair(cold_members=3) as pair:
         result |= measure_three_members(pair)
     _print_verdict(result["move"])
@@ -56,7 +58,7 @@ def main() -> None:
 
 
 def measure_one_member(pair: Pair) -> dict[str, Any]:
-    """Measure the move, the other way and the move of legacy parts; the cold ensemble has one member."""
+    """Measure the move, the other way and an audit; the cold ensemble has one member."""
     _warm_up(pair)
     tables = _tables(pair, "move")
     move = _measure_moves(pair, tables, "Move")
@@ -64,10 +66,6 @@ def measure_one_member(pair: Pair) -> dict[str, Any]:
     baseline = pair.measure_baseline(pair.build("baseline", PARTITIONS), BASELINE_PARTITIONS)
     ratio = move["parts_per_second"] / _rate(baseline)
     _print_baseline(baseline, ratio)
-    legacy = _measure_moves(
-        pair, _tables(pair, "legacy", legacy=True), "Move of legacy parts: 3 znodes a part"
-    )
-    legacy_alone = _measure_requests(pair, _tables(pair, "legacy_alone", legacy=True), legacy)
     audits = {name: pair.measure_audit(tables[0], content=name == "content") for name in ("names", "content")}
     _print_audits(audits)
     return {
@@ -75,8 +73,6 @@ def measure_one_member(pair: Pair) -> dict[str, Any]:
         "requests_alone": alone,
         "baseline": _as_json(baseline),
         "ratio": ratio,
-        "move_legacy": legacy,
-        "requests_alone_legacy": legacy_alone,
         "audit": {name: _as_json(audit) for name, audit in audits.items()},
         "ensembles": {
             "zookeeper": pair.zookeeper_version,
@@ -85,6 +81,14 @@ def measure_one_member(pair: Pair) -> dict[str, Any]:
             "heap_of_a_member": HEAP,
         },
     }
+
+
+def measure_legacy_parts(pair: Pair) -> dict[str, Any]:
+    """Measure the move of legacy parts; the cold ensemble has one member."""
+    _warm_up(pair, legacy=True)
+    move = _measure_moves(pair, _tables(pair, "move", legacy=True), "Move of legacy parts: 3 znodes a part")
+    alone = _measure_requests(pair, _tables(pair, "alone", legacy=True), move)
+    return {"move_legacy": move, "requests_alone_legacy": alone}
 
 
 def measure_three_members(pair: Pair) -> dict[str, Any]:
@@ -116,10 +120,10 @@ def _measure_requests(pair: Pair, tables: Sequence[Table], move: Mapping[str, An
     return _as_json(alone.client) | {"servers_cpu_seconds": alone.servers_cpu_seconds}
 
 
-def _warm_up(pair: Pair) -> None:
+def _warm_up(pair: Pair, *, legacy: bool = False) -> None:
     """Let the servers compile their code, as those of an ensemble in service have."""
     for number in range(WARM_UP_MOVES):
-        pair.measure(pair.build(f"warm_up_{number}", PARTITIONS))
+        pair.measure(pair.build(f"warm_up_{number}", PARTITIONS, legacy=legacy))
 
 
 def _rate(measured: Measurement | Baseline | AuditMeasurement | Requests) -> float:

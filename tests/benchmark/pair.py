@@ -38,7 +38,7 @@ from support.servers.kazoo_client import connected
 from support.servers.zookeeper import Ensemble, EnsembleOptions
 
 REPLICAS = ("r1", "r2", "r3")
-HEAP = "1g"
+HEAP = "4g"
 
 
 @dataclass(frozen=True)
