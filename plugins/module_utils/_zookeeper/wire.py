@@ -54,6 +54,9 @@ _HEADER = Struct("!iBi")
 _HEADER_INT = Struct("!iBii")
 _END = _HEADER.pack(-1, 1, -1)
 _NO_WATCH = b"\x00"
+# Looked up once, as millions of znodes may be taken apart.
+_unpack_int, _INT_SIZE = _INT.unpack_from, _INT.size
+_unpack_stat, _STAT_SIZE = _STAT.unpack_from, _STAT.size
 # Makes a named tuple in half the time of calling its class, for what is read in large numbers.
 _tuple = tuple.__new__
 
@@ -343,12 +346,12 @@ def _take_all(
 
 
 def _take_data(path: str, packet: bytes, offset: int) -> tuple[Znode, int]:
-    (size,) = _INT.unpack_from(packet, offset)
-    begin = offset + _INT.size
+    (size,) = _unpack_int(packet, offset)
+    begin = offset + _INT_SIZE
     # The size of a znode that was created without data is -1.
-    end = begin + max(size, 0)
-    stat = _tuple(Stat, _STAT.unpack_from(packet, end))
-    return _tuple(Znode, (path, packet[begin:end], stat)), end + _STAT.size
+    end = begin + size if size > 0 else begin
+    stat = _tuple(Stat, _unpack_stat(packet, end))
+    return _tuple(Znode, (path, packet[begin:end], stat)), end + _STAT_SIZE
 
 
 def _zxid_of(packet: bytes, offset: int) -> int:

@@ -207,6 +207,7 @@ class PartLists:
     def _note(self, op: Create | Delete) -> None:
         folder, _slash, text = op.path.rpartition("/")
         known = self._known.get(folder)
+        # Otherwise it is a child of a part; or the folder is to be listed again, and its parts to be read.
         if known is not None:
             known.note(text, self._names, folder, there=isinstance(op, Create))
-        self._read.drop(folder, text)
+            self._read.drop(folder, text)
