@@ -43,4 +43,12 @@ class ModuleDocFragment:
             description: Id of the partition, as C(system.parts) has it in C(partition_id).
             type: str
             required: true
+      share:
+        description:
+          - Which share of the shard paths this run works on, as V(2/4) for the second of four. V(1/1) is all.
+          - For several runs at a time, each a process of its own, where one is not enough to keep the
+            ensembles busy. All of them need the same plan, or the same list.
+          - A limit of parts in a second is for each run.
+        type: str
+        default: 1/1
 """

@@ -33,6 +33,7 @@ MOVES: dict[str, Any] = {
     "plan": {"type": "path"},
     "partitions": PARTITIONS,
     "shard_paths": {"type": "list", "elements": "str"},
+    "share": {"type": "str", "default": "1/1"},
     "min_age": {"type": "str", "default": "1d"},
     "journal": {"type": "path"},
     "lock_wait": LOCK_WAIT,

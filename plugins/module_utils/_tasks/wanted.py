@@ -6,16 +6,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.formats.state import State
 from .._partmove.plan.file import Plan, PlanRow, read_plan, rows_from_list
 from .._partmove.plan.origin import check_origin
 from .._partmove.tree.ports import ZnodeReader
+
+_SHARE = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
 
 
 class Wanted:
@@ -43,6 +47,22 @@ class Wanted:
             self._partitions = lambda path, state: [
                 row.partition for row in listed[path] if row.state is state
             ]
+        self._keep(params["share"])
+
+    def _keep(self, share: str) -> None:
+        """Leave out what is not of the share. Raises PartMoveError for one that cannot be."""
+        match = _SHARE.fullmatch(share)
+        number, of = map(int, match.groups()) if match else (1, 0)
+        if number > of:
+            raise PartMoveError(
+                f"share is {share!r}", remedy="Give a number and how many there are, such as 2/4"
+            )
+        if of > 1:
+            # By their order, so that the shards of a table, which are much alike, go to different shares.
+            ours = frozenset(sorted({*self._whole, *self._counts})[number - 1 :: of])
+            self._whole = [each for each in self._whole if each in ours]
+            self._counts = {each: counts for each, counts in self._counts.items() if each in ours}
+            self._name += f", share {share}"
 
     def check_cluster(self, hot: ZnodeReader) -> None:
         """Raise PlanError for a plan of another cluster; what is given by name is of this one."""

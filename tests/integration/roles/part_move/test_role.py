@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from support.ansible.modules import Pair, partitions_of
+from support.ansible.calls import run_playbook
+from support.ansible.modules import ASSUMED, Pair, partitions_of
 from support.ansible.role_runs import changed, run_role, summary
 from support.memory.synthetic import MINIMALISTIC
-from support.memory.tables import Table, days
+from support.memory.tables import Table, build_table, days
 
 FIRST, SECOND, THIRD = days(3)
 PASSWORD = "Tr0ub4dor-and-3"
@@ -112,3 +113,41 @@ def test_module_without_a_result_still_has_a_summary(pair: Pair) -> None:
             " Give the path of a plan that the classification wrote."
         )
     ]
+
+
+SHARES = """
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: One name for each run
+      ansible.builtin.add_host:
+        name: "run_{{ item }}"
+        groups: runs
+        ansible_connection: local
+      loop: [1, 2, 3]
+
+- hosts: runs
+  gather_facts: false
+  tasks:
+    - name: Move
+      ansible.builtin.import_role:
+        name: olap.partmove.part_move
+      vars:
+        part_move_share: >-
+          {{ ansible_play_hosts_all.index(inventory_hostname) + 1 }}/{{ ansible_play_hosts_all | length }}
+        part_move_result_dest: "{{ folder }}/{{ inventory_hostname }}.json"
+"""
+
+
+def test_several_runs_at_a_time_have_a_share_each(pair: Pair) -> None:
+    tables = [build_table(pair.hot, f"{pair.base}/t{number}") for number in range(5)]
+    playbook = pair.folder / "shares.yml"
+    playbook.write_text(SHARES)
+    given = {**pair.options, **ASSUMED, "partitions": [row for each in tables for row in partitions_of(each)]}
+    extra = {f"part_move_{name}": value for name, value in given.items()} | {"folder": str(pair.folder)}
+    run = run_playbook(playbook, "-e", json.dumps(extra))
+    assert run.status == 0, run.told
+    results = [json.loads((pair.folder / f"run_{number}.json").read_text()) for number in (1, 2, 3)]
+    assert [result["counts"]["moved"] for result in results] == [6, 6, 3]
+    moved = [row["shard_path"] for result in results for row in result["moved"]]
+    assert sorted(moved) == [table.path for table in tables for _partition in table.options.partitions]

@@ -67,6 +67,7 @@ def parameters(journal: Path, origin: OriginOf, state: str) -> dict[str, Any]:
         "lock_wait": "0",
         "journal": str(journal),
         "workers": 0,
+        "share": "1/1",
         "max_latency": 1.0,
         "give_up_after": "10m",
         "max_parts_per_second": 0,

@@ -53,6 +53,7 @@ def parameters(tmp_path: Path) -> Params:
             "coordination_root": "/partmove",
             "lock_wait": "0",
             "workers": 0,
+            "share": "1/1",
             "stop_merges": False,
             "checksums": False,
             "max_parts_per_second": 0,
