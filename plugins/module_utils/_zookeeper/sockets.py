@@ -12,6 +12,7 @@ there.
 
 from __future__ import annotations
 
+import errno
 import select
 import socket
 import ssl
@@ -113,14 +114,16 @@ class Bell:
         self._near.setblocking(False)
         self._far.setblocking(False)
         self._sent: deque[bytes] = deque()
-        self._is_awaited = False
+        self._is_awaited = self._is_closed = False
 
     def is_ready(self) -> bool:
         """Whether a byte was sent that was not received."""
         return bool(self._sent)
 
     def send(self, data: bytes) -> int:
-        """Send one byte."""
+        """Send one byte. Raises OSError where nobody will ever receive it."""
+        if self._is_closed:
+            raise OSError(errno.EBADF, "the connection was closed")
         # In this order: whoever begins to wait looks for bytes after it says so.
         self._sent.append(data)
         if self._is_awaited:
@@ -155,6 +158,7 @@ class Bell:
 
     def close(self) -> None:
         """Close both ends; may be called for each."""
+        self._is_closed = True
         self._near.close()
         self._far.close()
 

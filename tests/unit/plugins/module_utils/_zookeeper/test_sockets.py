@@ -233,6 +233,13 @@ class TestBell:
             bell.send(b"\0")
         assert select_ready([ends[0], bell], [], [], 0)[0] == [bell]
 
+    def test_it_is_not_rung_once_it_is_closed(self, bell: Bell) -> None:
+        """So that nobody waits for the answer to a request that is never sent."""
+        bell.close()
+        with pytest.raises(OSError, match="closed"):
+            bell.send(b"\0")
+        bell.close()
+
     @staticmethod
     def _send(bell: Bell, times: int) -> None:
         for _byte in range(times):
