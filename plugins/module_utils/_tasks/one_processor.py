@@ -63,7 +63,8 @@ def _allowed() -> frozenset[int]:
     try:
         processor_now()
         return frozenset(os.sched_getaffinity(0)) if has_lock else frozenset()
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, LookupError, ValueError):
+        # What only saves time is no reason to fail, on a system that tells it in another way either.
         return frozenset()
 
 

@@ -154,7 +154,7 @@ class Bell:
             self._is_awaited = False
         if near in found:
             self._near.recv(_AHEAD)
-        return found != [near] and bool(found)
+        return other.fileno() in found
 
     def close(self) -> None:
         """Close both ends; may be called for each."""

@@ -83,7 +83,7 @@ def test_the_processor_is_chosen_again_for_all_threads() -> None:
 
 
 @several
-@pytest.mark.parametrize("lacking", ["lock", "call", "file"])
+@pytest.mark.parametrize("lacking", ["lock", "call", "file", "field", "number"])
 def test_it_does_nothing_where_there_is_no_reason_or_no_way(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lacking: str
 ) -> None:
@@ -94,6 +94,9 @@ def test_it_does_nothing_where_there_is_no_reason_or_no_way(
     elif lacking == "call":
         monkeypatch.delattr(os, "sched_getaffinity")
     else:
+        told = {"field": "1 (python) S 1", "number": f"1 (python) {'x ' * 50}"}
+        if lacking in told:
+            (tmp_path / "stat").write_text(told[lacking])
         monkeypatch.setattr(one_processor, "_TOLD_OF_THIS_THREAD", tmp_path / "stat")
     with on_one_processor():
         assert affinity(0) == allowed
