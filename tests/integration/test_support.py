@@ -13,6 +13,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import ConnectionLoss, NoAuthError, NoNodeError
 from kazoo.security import make_digest_acl
 
+from support.memory.tables import read_tree
 from support.servers.clickhouse import (
     ClickHouseCluster,
     ClusterMaker,
@@ -106,6 +108,20 @@ def test_a_paused_follower_lags_and_catches_up(cold: Ensemble, connect: Connect,
     follower.resume()
     lagging.sync(base)
     assert lagging.exists(base)
+
+
+def test_a_tree_is_read_whole_although_the_member_is_killed(cold: Ensemble, base: str) -> None:
+    follower = cold.followers()[0]
+    others = [each.address for each in cold.members if each is not follower]
+    with connected(",".join([follower.address, *others]), randomize_hosts=False) as client:
+        client.create(base, b"text")
+        follower.pause()
+        with ThreadPoolExecutor() as pool:
+            reading = pool.submit(read_tree, client, base)
+            # The request waits for the member then.
+            time.sleep(0.5)
+            follower.kill()
+            assert reading.result()[base][0] == b"text"
 
 
 def test_healing_brings_back_stopped_and_paused_members(tmp_path: Path) -> None:

@@ -14,8 +14,10 @@ from itertools import islice
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError, NoNodeError
 from kazoo.interfaces import IAsyncResult
+from kazoo.retry import KazooRetry
 
 from support.memory.synthetic import LEGACY, MINIMALISTIC, SyntheticTable
+from support.servers.kazoo_client import START_SECONDS
 
 _OPS_OF_A_MULTI = 500
 _FIRST_DAY = date(2019, 1, 1)
@@ -127,8 +129,18 @@ def read_tree(
     """Return every znode at and below `path`: data, then what changes whenever it is written to.
 
     Leaves out what ZooKeeper keeps itself, what lies below a znode that may not be read, the znodes
-    `without` with all below them, and what somebody else deletes meanwhile.
+    `without` with all below them, and what somebody else deletes meanwhile. Begins again where the
+    connection is lost: a test may have killed the member at its other end just now.
+
+    Raises:
+        RetryFailedError: there was none for START_SECONDS.
     """
+    again = KazooRetry(max_tries=-1, max_delay=1.0, deadline=START_SECONDS)
+    tree: Mapping[str, tuple[object, ...]] = again(_read_once, client, path, without)
+    return tree
+
+
+def _read_once(client: KazooClient, path: str, without: Collection[str]) -> Mapping[str, tuple[object, ...]]:
     # The member that the client is connected to may be behind.
     client.sync(path)
     tree: dict[str, tuple[object, ...]] = {}
