@@ -155,7 +155,7 @@ bench: setup ## Measure the move, the audit and the classification on this machi
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
 
 .PHONY: bench-auxiliary
-bench-auxiliary: setup ## Measure moves between a table and its cold twin: PARTITIONS=1000
+bench-auxiliary: setup ## Measure moves between a table and its cold twin: PARTITIONS=200
 	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_auxiliary.py
 
 .PHONY: bench-daily

@@ -5,31 +5,29 @@
 """Measures a move between real ensembles, the way of one request at a time, audits, and the classification.
 
 Prints a summary and writes build/bench.json. For figures to keep, run it on a machine that does
-nothing else.
+nothing else. Environment: RUNS (5) of everything.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmark.bench_classification import measure_classification
+from benchmark.machine import this_machine
 from benchmark.measured_audit import AuditMeasurement
 from benchmark.measured_move import Measurement
 from benchmark.measured_requests import Requests
 from benchmark.pair import HEAP, REPLICAS, Baseline, Pair, RequestsAlone, running_pair
+from benchmark.spread import RUNS, Spread
 from support.memory.tables import Table
 
 PARTITIONS = 10_000
 BASELINE_PARTITIONS = 1_000
-WARM_UP_MOVES = 4
-RUNS = 5
-TARGET_PARTS_PER_SECOND = 8_000
+TARGET_PARTS_PER_SECOND = 20_000
 TARGET_MB = 300
 
 OUTPUT = Path("build/bench.json")
@@ -37,43 +35,48 @@ OUTPUT = Path("build/bench.json")
 
 def main() -> None:
     """Measure, print and write down."""
-    machine = {
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "load_average_before": os.getloadavg()[0],
-    }
-    _print_heading(machine)
+    machine = this_machine()
+    print(
+        f"Move of one shard path: {len(REPLICAS)} replicas x {PARTITIONS:,} partitions of one part. Each\n"
+        "part is read, judged by every gate, copied, compared on every cold member and switched.\n"
+        f"Each figure is the median of {RUNS} runs, followed by the lowest and the highest.\n\n"
+        f"{machine} Members have -Xmx{HEAP}.",
+        flush=True,
+    )
     with running_pair(cold_members=1) as pair:
         result = measure_one_member(pair)
     with running_pair(cold_members=1) as pair:
         result |= measure_legacy_parts(pair)
     with running_pair(cold_members=3) as pair:
         result |= measure_three_members(pair)
-    _print_verdict(result["move"])
-    result |= {"classification": measure_classification()}
-    machine["load_average_after"] = os.getloadavg()[0]
+    result |= {"classification": measure_classification(), "machine": machine}
     OUTPUT.parent.mkdir(exist_ok=True)
-    OUTPUT.write_text(json.dumps(result | {"machine": machine}, indent=2) + "\n")
+    OUTPUT.write_text(json.dumps(result, indent=2) + "\n")
     print(f"Written to {OUTPUT}.")
 
 
 def measure_one_member(pair: Pair) -> dict[str, Any]:
-    """Measure the move, the other way and an audit; the cold ensemble has one member."""
-    _warm_up(pair)
+    """Measure the move, the other way and audits; the cold ensemble has one member."""
+    pair.warm_up()
     tables = _tables(pair, "move")
-    move = _measure_moves(pair, tables, "Move")
-    alone = _measure_requests(pair, _tables(pair, "alone"), move)
-    baseline = pair.measure_baseline(pair.build("baseline", PARTITIONS), BASELINE_PARTITIONS)
-    ratio = move["parts_per_second"] / _rate(baseline)
-    _print_baseline(baseline, ratio)
-    audits = {name: pair.measure_audit(tables[0], content=name == "content") for name in ("names", "content")}
-    _print_audits(audits)
+    moves = [pair.measure(table) for table in tables]
+    _print_moves("Move", moves)
+    alone = [pair.measure_requests(table) for table in _tables(pair, "alone")]
+    _print_requests(alone, moves)
+    baselines = [pair.measure_baseline(table, BASELINE_PARTITIONS) for table in _tables(pair, "baseline")]
+    _print_baselines(baselines, moves)
+    audits = {
+        name: [pair.measure_audit(table, content=name == "content") for table in tables]
+        for name in ("names", "content")
+    }
+    for name, runs in audits.items():
+        _print_audits(name, runs)
+    _print_verdict(moves)
     return {
-        "move": move,
-        "requests_alone": alone,
-        "baseline": _as_json(baseline),
-        "ratio": ratio,
-        "audit": {name: _as_json(audit) for name, audit in audits.items()},
+        "move": _summary(moves),
+        "requests_alone": [asdict(each) for each in alone],
+        "baseline": _summary(baselines),
+        "audit": {name: _summary(runs) for name, runs in audits.items()},
         "ensembles": {
             "zookeeper": pair.zookeeper_version,
             "hot_members": len(pair.hot.members),
@@ -85,122 +88,102 @@ def measure_one_member(pair: Pair) -> dict[str, Any]:
 
 def measure_legacy_parts(pair: Pair) -> dict[str, Any]:
     """Measure the move of legacy parts; the cold ensemble has one member."""
-    _warm_up(pair, legacy=True)
-    move = _measure_moves(pair, _tables(pair, "move", legacy=True), "Move of legacy parts: 3 znodes a part")
-    alone = _measure_requests(pair, _tables(pair, "alone", legacy=True), move)
-    return {"move_legacy": move, "requests_alone_legacy": alone}
+    pair.warm_up(legacy=True)
+    moves = [pair.measure(table) for table in _tables(pair, "move", legacy=True)]
+    _print_moves("Move of legacy parts: 3 znodes a part", moves)
+    alone = [pair.measure_requests(table) for table in _tables(pair, "alone", legacy=True)]
+    _print_requests(alone, moves)
+    return {"move_legacy": _summary(moves), "requests_alone_legacy": [asdict(each) for each in alone]}
 
 
 def measure_three_members(pair: Pair) -> dict[str, Any]:
     """Measure the move to a cold ensemble of three members."""
-    _warm_up(pair)
-    move = _measure_moves(pair, _tables(pair, "move"), "Move to a cold ensemble of 3 members")
-    alone = _measure_requests(pair, _tables(pair, "alone"), move)
-    return {"move_three_cold_members": move, "requests_alone_three_cold_members": alone}
+    pair.warm_up()
+    moves = [pair.measure(table) for table in _tables(pair, "move")]
+    _print_moves("Move to a cold ensemble of 3 members", moves)
+    alone = [pair.measure_requests(table) for table in _tables(pair, "alone")]
+    _print_requests(alone, moves)
+    return {
+        "move_three_cold_members": _summary(moves),
+        "requests_alone_three_cold_members": [asdict(each) for each in alone],
+    }
 
 
 def _tables(pair: Pair, name: str, *, legacy: bool = False) -> list[Table]:
     return [pair.build(f"{name}_{number}", PARTITIONS, legacy=legacy) for number in range(RUNS)]
 
 
-def _measure_moves(pair: Pair, tables: Sequence[Table], title: str) -> dict[str, Any]:
-    """Move each of the tables; print the median, and return it with the rates of all."""
-    runs = sorted([pair.measure(table) for table in tables], key=_rate)
-    _print_move(f"{title}, the median of {len(runs)} runs", runs[len(runs) // 2])
-    rates = [_rate(each) for each in runs]
-    print(f"  lowest {rates[0]:,.0f}, highest {rates[-1]:,.0f} parts/s", flush=True)
-    return _as_json(runs[len(runs) // 2]) | {"parts_per_second_of_runs": rates}
+def _rate(runs: Sequence[Measurement | Baseline | AuditMeasurement | Requests]) -> Spread:
+    return Spread.of(each.parts / each.seconds for each in runs)
 
 
-def _measure_requests(pair: Pair, tables: Sequence[Table], move: Mapping[str, Any]) -> dict[str, Any]:
-    """Send the requests for each of the tables, and nothing else; otherwise as `_measure_moves`."""
-    runs = sorted([pair.measure_requests(table) for table in tables], key=lambda each: _rate(each.client))
-    alone = runs[len(runs) // 2]
-    _print_requests(alone, move["parts_per_second"])
-    return _as_json(alone.client) | {"servers_cpu_seconds": alone.servers_cpu_seconds}
+def _summary(runs: Sequence[Measurement | Baseline | AuditMeasurement]) -> dict[str, Any]:
+    return {"parts_per_second": _rate(runs)._asdict(), "runs": [asdict(each) for each in runs]}
 
 
-def _warm_up(pair: Pair, *, legacy: bool = False) -> None:
-    """Let the servers compile their code, as those of an ensemble in service have."""
-    for number in range(WARM_UP_MOVES):
-        pair.measure(pair.build(f"warm_up_{number}", PARTITIONS, legacy=legacy))
-
-
-def _rate(measured: Measurement | Baseline | AuditMeasurement | Requests) -> float:
-    return measured.parts / measured.seconds
-
-
-def _as_json(measured: Measurement | Baseline | AuditMeasurement | Requests) -> dict[str, Any]:
-    return asdict(measured) | {"parts_per_second": _rate(measured)}
-
-
-def _print_heading(machine: dict[str, Any]) -> None:
-    print(
-        f"Move of one shard path: {len(REPLICAS)} replicas x {PARTITIONS:,} partitions of one part. Each\n"
-        "part is read, judged by every gate, copied, compared on every cold member and switched.\n\n"
-        f"{machine['cores']} cores, Python {machine['python']}, load average "
-        f"{machine['load_average_before']:.2f}; the servers, with -Xmx{HEAP}, run on the same machine.",
-        flush=True,
-    )
-
-
-def _print_move(title: str, measured: Measurement) -> None:
+def _print_moves(title: str, runs: Sequence[Measurement]) -> None:
+    median = sorted(runs, key=lambda each: each.seconds)[len(runs) // 2]
     print(
         f"\n{title}\n"
-        f"  {_rate(measured):,.0f} parts/s: {measured.parts:,} parts in {measured.seconds:.2f} s\n"
-        f"  {_cpu(measured, measured.servers_cpu_seconds)}\n"
-        f"  {measured.peak_rss_mb:.0f} MB at most, {measured.idle_rss_mb:.0f} MB of that before the move\n"
-        f"  {'phase':<12}{'seconds':>9}{'share':>8}{'in the client':>16}"
+        f"  {_rate(runs):,.0f} parts/s: {median.parts:,} parts in"
+        f" {Spread.of(each.seconds for each in runs):.2f} s\n"
+        f"  {_cpu(runs, [each.servers_cpu_seconds for each in runs])}\n"
+        f"  {max(each.peak_rss_mb for each in runs):.0f} MB at most,"
+        f" {median.idle_rss_mb:.0f} MB of that before the move\n"
+        f"  {'phase of the median run':<26}{'seconds':>9}{'share':>8}{'in the client':>16}"
     )
-    for name, phase in measured.phases.items():
-        share = phase.seconds / measured.seconds
-        print(f"  {name:<12}{phase.seconds:>9.2f}{share:>8.0%}{phase.client_seconds:>16.2f}", flush=True)
+    for name, phase in median.phases.items():
+        share = phase.seconds / median.seconds
+        print(f"  {name:<26}{phase.seconds:>9.2f}{share:>8.0%}{phase.client_seconds:>16.2f}", flush=True)
 
 
-def _print_requests(alone: RequestsAlone, rate_of_the_move: float) -> None:
-    client = alone.client
+def _print_requests(alone: Sequence[RequestsAlone], moves: Sequence[Measurement]) -> None:
+    clients = [each.client for each in alone]
+    rate = _rate(clients)
     print(
         "\nA client that sends the requests of a move and does nothing else\n"
-        f"  {_rate(client):,.0f} parts/s: {client.parts:,} parts in {client.seconds:.2f} s,"
-        f" {client.requests} requests\n"
-        f"  {_cpu(client, alone.servers_cpu_seconds)}\n"
-        f"  The move reaches {rate_of_the_move / _rate(client):.0%} of that.",
+        f"  {rate:,.0f} parts/s: {clients[0].parts:,} parts, {clients[0].requests} requests\n"
+        f"  {_cpu(clients, [each.servers_cpu_seconds for each in alone])}\n"
+        f"  The move reaches {_rate(moves).median / rate.median:.0%} of that.",
         flush=True,
     )
 
 
-def _cpu(measured: Measurement | Requests, servers: float) -> str:
+def _cpu(runs: Sequence[Measurement | Requests], servers: Sequence[float]) -> str:
     """What the processors had to do, which a busy machine hardly changes."""
-    client, servers = (10_000 * each / measured.parts for each in (measured.client_cpu_seconds, servers))
-    return f"CPU seconds for 10,000 parts: {client:.2f} in the client, {servers:.2f} in the servers"
+    told = (
+        Spread.of(10_000 * seconds / each.parts for seconds, each in zip(taken, runs, strict=True))
+        for taken in ([each.client_cpu_seconds for each in runs], servers)
+    )
+    return "CPU seconds for 10,000 parts: {:.2f} in the client, {:.2f} in the servers".format(*told)
 
 
-def _print_baseline(baseline: Baseline, ratio: float) -> None:
+def _print_baselines(runs: Sequence[Baseline], moves: Sequence[Measurement]) -> None:
+    rate = _rate(runs)
     print(
         "\nOne request at a time, nothing verified\n"
-        f"  {_rate(baseline):,.0f} parts/s: {baseline.parts:,} parts in {baseline.seconds:.2f} s\n"
-        f"  of an equal table, whose other parts are left out so that this ends soon.\n"
-        f"  The move is {ratio:.1f} times as fast.",
+        f"  {rate:,.0f} parts/s: {runs[0].parts:,} parts of equal tables, whose other parts are left out\n"
+        "  so that this ends soon.\n"
+        f"  The move is {_rate(moves).median / rate.median:.1f} times as fast.",
         flush=True,
     )
 
 
-def _print_audits(audits: Mapping[str, AuditMeasurement]) -> None:
-    print("\nAudit of a table that is cold, without what ClickHouse takes to answer")
-    for name, audit in audits.items():
-        print(
-            f"  by {name}: {_rate(audit):,.0f} parts/s: {audit.parts:,} parts in {audit.seconds:.2f} s,"
-            f" {audit.requests} requests, {audit.peak_rss_mb:.0f} MB at most",
-            flush=True,
-        )
-
-
-def _print_verdict(move: dict[str, Any]) -> None:
-    rates = ", ".join(f"{rate:,.0f}" for rate in move["parts_per_second_of_runs"])
-    met = move["parts_per_second"] >= TARGET_PARTS_PER_SECOND and move["peak_rss_mb"] <= TARGET_MB
+def _print_audits(name: str, runs: Sequence[AuditMeasurement]) -> None:
     print(
-        f"\nRuns of the move: {rates} parts/s. The target on an idle machine of 2 cores,\n"
-        f"{TARGET_PARTS_PER_SECOND:,} parts/s and {TARGET_MB} MB at most, was {'met' if met else 'not met'}."
+        f"\nAudit by {name} of a table that is cold, without what ClickHouse takes to answer\n"
+        f"  {_rate(runs):,.0f} parts/s: {runs[0].parts:,} parts, {max(each.requests for each in runs)}"
+        f" requests and {max(each.peak_rss_mb for each in runs):.0f} MB at most",
+        flush=True,
+    )
+
+
+def _print_verdict(moves: Sequence[Measurement]) -> None:
+    most = max(each.peak_rss_mb for each in moves)
+    met = _rate(moves).median >= TARGET_PARTS_PER_SECOND and most <= TARGET_MB
+    print(
+        f"\nThe target of the move on an idle machine of 2 cores, {TARGET_PARTS_PER_SECOND:,} parts/s and"
+        f" {TARGET_MB} MB at most,\nwas {'met' if met else 'not met'}."
     )
 
 

@@ -5,23 +5,25 @@
 """Measures moves between a table and its cold twin on servers of a modern ClickHouse.
 
 Prints a summary, and writes build/bench-auxiliary.json. For figures to keep, run it on a machine that does
-nothing else. Environment: PARTITIONS (1000), PARTS (3) of each partition, ROWS (100) of each part, and
-CHECKSUMS (empty; anything else compares the rows, too).
+nothing else. Environment: PARTITIONS (200), PARTS (3) of each partition, ROWS (100) of each part, RUNS (5)
+there and back, besides one before them that warms the servers up, and CHECKSUMS (empty; anything else
+compares the rows, too).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import platform
-import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmark.effect import Weight, weigh
+from benchmark.machine import this_machine
+from benchmark.spread import RUNS, Spread
 from support.ansible.calls import Call, run_modules
 from support.servers.clickhouse_config import ZooKeeperSource
 from support.servers.modern.server import ModernShard, modern_shard
@@ -47,13 +49,11 @@ class Size:
 
 @dataclass(frozen=True)
 class Way:
-    """One run over all partitions; for how long readers saw rows of a partition twice, in seconds."""
+    """One run over all partitions."""
 
-    partitions: int
     seconds: float
-    twice_median: float
-    twice_p99: float
-    twice_worst: float
+    twice: Sequence[float]
+    """For how many seconds readers saw the rows of each partition twice."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Measured:
 
     size: Size
     before: Weight
-    there: Way
     after: Weight
-    back: Way
+    there: Sequence[Way]
+    back: Sequence[Way]
 
 
 class Servers:
@@ -115,12 +115,11 @@ class Servers:
         begin = time.perf_counter()
         (answer,) = run_modules(Call("partition_move", given))
         seconds = time.perf_counter() - begin
-        twice = sorted(each["seen_twice_seconds"] for each in answer["moved"])
+        twice = [each["seen_twice_seconds"] for each in answer["moved"]]
         if len(twice) != size.partitions:
             raise RuntimeError(f"of {size.partitions} partitions {len(twice)} were moved: {answer}")
         self._check(TWIN if state == "cold" else TABLE, size)
-        p99 = twice[min(len(twice) - 1, round(0.99 * len(twice)))]
-        return Way(len(twice), seconds, statistics.median(twice), p99, twice[-1])
+        return Way(seconds, twice)
 
     def _check(self, table: str, size: Size) -> None:
         wanted = size.partitions * size.parts * size.rows
@@ -133,14 +132,12 @@ class Servers:
 def main() -> None:
     """Measure, print and write down."""
     size = Size(
-        *(int(os.environ.get(*each)) for each in (("PARTITIONS", "1000"), ("PARTS", "3"), ("ROWS", "100")))
+        *(int(os.environ.get(*each)) for each in (("PARTITIONS", "200"), ("PARTS", "3"), ("ROWS", "100")))
     )
     checksums = bool(os.environ.get("CHECKSUMS"))
     print(
         f"Twins: {size.partitions:,} partitions of {size.parts} parts, two replicas,"
-        f" {'with' if checksums else 'without'} checksums.\n{os.cpu_count()} cores, Python"
-        f" {platform.python_version()}, load average {os.getloadavg()[0]:.2f}; all servers run on this"
-        " machine.\n",
+        f" {'with' if checksums else 'without'} checksums.\n{this_machine()}\n",
         flush=True,
     )
     measured = measure(size, {"checksums": checksums})
@@ -160,14 +157,21 @@ def measure(size: Size, options: dict[str, Any]) -> Measured:
                 return measure_on(hot, shard, size, options)
 
 
-def measure_on(hot: Ensemble, shard: ModernShard, size: Size, options: dict[str, Any]) -> Measured:
-    """Move all partitions there and back, and weigh hot before and after."""
+def measure_on(
+    hot: Ensemble, shard: ModernShard, size: Size, options: dict[str, Any], runs: int = RUNS
+) -> Measured:
+    """Move all partitions there and back so often, once more before that, and weigh hot in that first run."""
     servers = Servers(hot, shard, options)
     servers.fill(size)
     before = servers.weigh()
-    there = servers.move("cold", size)
+    servers.move("cold", size)
     after = servers.weigh()
-    return Measured(size, before, there, after, servers.move("hot", size))
+    servers.move("hot", size)
+    there, back = [], []
+    for _run in range(runs):
+        there.append(servers.move("cold", size))
+        back.append(servers.move("hot", size))
+    return Measured(size, before, after, there, back)
 
 
 def report(measured: Measured) -> None:
@@ -180,11 +184,13 @@ def report(measured: Measured) -> None:
     ):
         values = [getattr(each, field) for each in (measured.before, measured.after)]
         print(f"{name:<24}" + "".join(f"{value:>12,.6g}" for value in values))
-    for name, way in (("there", measured.there), ("back", measured.back)):
+    for name, ways in (("there", measured.there), ("back", measured.back)):
+        rate = Spread.of(measured.size.partitions / way.seconds for way in ways)
+        twice = sorted(seconds for way in ways for seconds in way.twice)
+        median, p99 = (twice[int((len(twice) - 1) * share)] for share in (0.5, 0.99))
         print(
-            f"\n{name}: {way.partitions / way.seconds:.1f} partitions/s ({way.seconds:.1f} s); rows of one"
-            f" were seen twice for {way.twice_median:.3f} s (median), {way.twice_p99:.3f} s (99 of 100),"
-            f" {way.twice_worst:.3f} s (worst)"
+            f"\n{name}: {rate:.1f} partitions/s, {len(ways)} runs; rows of one were seen twice for"
+            f" {median:.3f} s (median), {p99:.3f} s (99 of 100), {twice[-1]:.3f} s (worst)"
         )
 
 

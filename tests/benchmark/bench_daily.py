@@ -5,25 +5,25 @@
 """Measures the daily run: many shard paths with one partition each, near and far away.
 
 Prints a summary and writes build/bench-daily.json. For figures to keep, run it on a machine that does nothing
-else. Environment: SHARD_PATHS (1000), LATENCY_MS (5).
+else. Environment: SHARD_PATHS (1000), LATENCY_MS (5), RUNS (5).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import platform
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmark.machine import this_machine
 from benchmark.measured_daily import DailyRun
 from benchmark.pair import REPLICAS, Pair, running_pair
+from benchmark.spread import RUNS, Spread
 from support.memory.tables import Table, days
 
 OUTPUT = Path("build/bench-daily.json")
-RUNS = 5
 
 
 def main() -> None:
@@ -32,8 +32,7 @@ def main() -> None:
     latency = float(os.environ.get("LATENCY_MS", "5")) / 1000
     print(
         f"Daily run: {shard_paths:,} shard paths of {len(REPLICAS)} replicas, one partition to move each.\n"
-        f"{os.cpu_count()} cores, Python {platform.python_version()}, load average"
-        f" {os.getloadavg()[0]:.2f}; the servers run on the same machine.\n",
+        f"{this_machine()}\n",
         flush=True,
     )
     first, *rest = days(2 + 3 * RUNS)
@@ -62,7 +61,7 @@ def nothing_to_do(pair: Pair, tables: Sequence[Table], partition: str) -> list[D
 
 def print_runs(name: str, runs: Sequence[DailyRun], shard_paths: int) -> None:
     """Two lines: the median, the spread, and what each shard path takes."""
-    rates = sorted(shard_paths / each.seconds for each in runs)
+    rate = Spread.of(shard_paths / each.seconds for each in runs)
     requests, client, servers = (
         statistics.median(values) / shard_paths
         for values in (
@@ -72,8 +71,8 @@ def print_runs(name: str, runs: Sequence[DailyRun], shard_paths: int) -> None:
         )
     )
     print(
-        f"{name:<20} {statistics.median(rates):7.1f} shard paths/s ({rates[0]:.1f} to {rates[-1]:.1f}),"
-        f" {requests:.1f} requests each, {max(each.peak_rss_mb for each in runs):.0f} MB at most\n"
+        f"{name:<20} {rate:,.1f} shard paths/s, {requests:.1f} requests each,"
+        f" {max(each.peak_rss_mb for each in runs):.0f} MB at most\n"
         f"{'':<20} CPU: {client * 1000:.1f} ms each in the client, {servers * 1000:.1f} in the servers",
         flush=True,
     )

@@ -6,43 +6,38 @@
 
 Prints a summary, and writes build/bench-growth.json and a picture, build/bench-growth.svg. For figures to
 keep, run it on a machine that does nothing else. Environment: MOST_PARTS (1000000) and MOST_SHARD_PATHS
-(10000), which are reached by factors of ten, and RUNS (5) of all but the largest, which is measured once.
+(10000), which are reached by factors of ten, and RUNS (5) of each.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import platform
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmark.effect_plot import Bars, plot
+from benchmark.machine import this_machine
 from benchmark.pair import REPLICAS, Pair, running_pair
+from benchmark.spread import RUNS, Spread
 
 OUTPUT = Path("build/bench-growth.json")
 PICTURE = OUTPUT.with_suffix(".svg")
 FEWEST_PARTS = 10_000
-_WARM_UP = 1_000
 
 Pairs = Callable[[], AbstractContextManager[Pair]]
 
 
 @dataclass(frozen=True)
 class Size:
-    """What moves of so many things took; the rates sorted."""
+    """What so many runs that moved so many things took."""
 
     count: int
-    per_second: Sequence[float]
+    runs: int
+    per_second: Spread
     peak_rss_mb: float
-
-    @property
-    def median(self) -> float:
-        """That of the rates."""
-        return statistics.median(self.per_second)
 
 
 @dataclass(frozen=True)
@@ -61,12 +56,10 @@ def main() -> None:
     most_shard_paths = int(os.environ.get("MOST_SHARD_PATHS", "10000"))
     print(
         f"Growth: moves of {len(REPLICAS)} replicas, of one large shard path and of many small ones.\n"
-        f"{os.cpu_count()} cores, Python {platform.python_version()}, load average"
-        f" {os.getloadavg()[0]:.2f}; the servers run on the same machine.\n",
+        f"{this_machine()}\n",
         flush=True,
     )
-    runs = int(os.environ.get("RUNS", "5"))
-    growth = measure([*_tens(FEWEST_PARTS, most_parts)], [*_tens(1, most_shard_paths)], runs)
+    growth = measure([*_tens(FEWEST_PARTS, most_parts)], [*_tens(1, most_shard_paths)], RUNS)
     OUTPUT.parent.mkdir(exist_ok=True)
     OUTPUT.write_text(json.dumps(asdict(growth), indent=2) + "\n")
     PICTURE.write_text(picture(growth))
@@ -77,7 +70,7 @@ def main() -> None:
 def warm_pair() -> Iterator[Pair]:
     """Servers of their own for a size, so that none has to do with what is left of another; they are warm."""
     with running_pair(cold_members=1) as pair:
-        pair.measure(pair.build("warm_up", _WARM_UP))
+        pair.warm_up()
         yield pair
 
 
@@ -92,8 +85,11 @@ def measure(parts: Sequence[int], shard_paths: Sequence[int], runs: int, pairs: 
 def picture(growth: Growth) -> str:
     """The medians as bars."""
     rates = [
-        *(Bars(f"{size.count:,} parts", "parts/s", [size.median]) for size in growth.parts),
-        *(Bars(f"{size.count:,} shard paths", "shard paths/s", [size.median]) for size in growth.shard_paths),
+        *(Bars(f"{size.count:,} parts", "parts/s", [size.per_second.median]) for size in growth.parts),
+        *(
+            Bars(f"{size.count:,} shard paths", "shard paths/s", [size.per_second.median])
+            for size in growth.shard_paths
+        ),
     ]
     return plot("How fast a move is, by the parts of one shard path and by shard paths", ["median"], rates)
 
@@ -107,10 +103,13 @@ def _measured(
 ) -> list[Size]:
     sizes = []
     for count in counts:
-        with pairs() as pair:
-            found = [measured(pair, count, run) for run in range(1 if count == counts[-1] else runs)]
+        found: list[tuple[float, float]] = []
+        # A server would have more znodes after five runs of the largest than its heap has room for.
+        for at_once in [1] * runs if count == counts[-1] else [runs]:
+            with pairs() as pair:
+                found += [measured(pair, count, len(found) + number) for number in range(at_once)]
         rates, peaks = zip(*found, strict=True)
-        sizes.append(Size(count, sorted(rates), max(peaks)))
+        sizes.append(Size(count, len(rates), Spread.of(rates), max(peaks)))
         print_size(things, sizes[-1])
     return sizes
 
@@ -132,9 +131,8 @@ def _many_shard_paths(pair: Pair, shard_paths: int, run: int) -> tuple[float, fl
 
 def print_size(things: str, size: Size) -> None:
     """One line: the median, the spread and the memory."""
-    spread = f"{size.per_second[0]:,.1f} to {size.per_second[-1]:,.1f}"
     print(
-        f"{size.count:>10,} {things:<24} {size.median:>10,.1f}/s ({spread}, {len(size.per_second)} runs),"
+        f"{size.count:>10,} {things:<24} {size.per_second:,.1f} a second, {size.runs} runs,"
         f" {size.peak_rss_mb:.0f} MB at most",
         flush=True,
     )

@@ -6,7 +6,8 @@
 
 Prints what it finds: the time by the clock and of processors, and the most memory and disk that the processes
 of Spark took. ``ROWS`` in the environment is how many parts there are, 50 million if it is not set; of ten
-each a partition is made. A tenth of it is how many parts one partition has, whose names all matter.
+each a partition is made. A tenth of it is how many parts one partition has, whose names all matter. ``RUNS``
+(5) is how often each is done.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import read_header
 from benchmark.classification import OPTIONS_OF_THE_ROLE
+from benchmark.machine import this_machine
 from benchmark.made_up_job import MANY, NOW, ONE, ROWS_OF_A_PARTITION
 from benchmark.process_watch import ProcessWatch
+from benchmark.spread import RUNS, Spread
 from build_package import build
 from support.servers.spark_cluster import HOST, LOCAL_FOLDER, standalone_cluster
 
@@ -52,6 +55,7 @@ class ScaleRun:
     seconds: float
     rows_digest: str
     rows: int
+    plan_bytes: int
     peak_mb: Mapping[str, float]
     disk_mb: float
     cpu_seconds: float
@@ -64,12 +68,23 @@ def main() -> None:
         RuntimeError: a run failed, needed too much memory, or wrote another plan.
     """
     rows = int(os.environ.get("ROWS") or ROWS)
-    print(f"{rows:,} parts, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}", flush=True)
+    print(f"{rows:,} parts. {this_machine()}", flush=True)
     with tempfile.TemporaryDirectory(prefix="partmove-scale-") as name:
-        runs = [on_one_machine(Path(name), rows), on_a_cluster(Path(name), rows)]
-        require_one_plan(runs)
-        require_little_memory(of_one_partition(Path(name), rows // 10))
+        folder = Path(name)
+        many = [repeated(each, folder, rows) for each in (on_one_machine, on_a_cluster)]
+        require_one_plan([run for runs in many for run in runs])
+        require_one_plan(repeated(of_one_partition, folder, rows // 10))
     print("The first two wrote the same plan, and none needed more memory than it may.")
+
+
+def repeated(measured: Callable[[Path, int], ScaleRun], folder: Path, rows: int) -> Sequence[ScaleRun]:
+    """Measure it so often that it is a figure, and print that."""
+    runs: list[ScaleRun] = []
+    while len(runs) < RUNS:
+        runs.append(measured(folder, rows))
+        print(f"run {len(runs)} of {RUNS} took {runs[-1].seconds:.0f} s", flush=True)
+    print_runs(runs)
+    return runs
 
 
 def on_one_machine(
@@ -91,7 +106,7 @@ def on_a_cluster(folder: Path, rows: int, settings: Mapping[str, str] | None = N
         return _measure(url, folder, cluster / LOCAL_FOLDER, (MANY, rows), settings or {})
 
 
-def require_one_plan(runs: list[ScaleRun]) -> None:
+def require_one_plan(runs: Sequence[ScaleRun]) -> None:
     """Refuse runs whose plans differ, or that needed too much memory.
 
     Raises:
@@ -152,29 +167,31 @@ def _measure(
     header = read_header(plan)
     if header is None or header.rows != (-(-rows // ROWS_OF_A_PARTITION) if shape == MANY else 1):
         raise RuntimeError(f"{header} is not what {rows} parts make: {json.loads(done.stdout)}")
-    run = ScaleRun(
+    return ScaleRun(
         master,
         seconds,
         header.rows_digest,
         header.rows,
+        plan.stat().st_size,
         dict(watch.peak_mb),
         watch.disk_mb,
         sum(watch.cpu_seconds.values()),
     )
-    _print_run(run, plan.stat().st_size)
-    return run
 
 
-def _print_run(run: ScaleRun, plan_bytes: int) -> None:
-    where = run.master if run.master.startswith("local") else "two workers with one core each"
+def print_runs(runs: Sequence[ScaleRun]) -> None:
+    """What runs of the same took: times as median and spread, and the most of the rest."""
+    first = runs[0]
+    where = first.master if first.master.startswith("local") else "two workers with one core each"
     print(
-        f"\n{where}: {run.seconds:.0f} s, {run.cpu_seconds:.0f} s of processors, {run.rows:,} partitions,"
-        f" a plan of {plan_bytes / 1e6:,.1f} MB"
+        f"\n{where}: {first.rows:,} partitions, a plan of {first.plan_bytes / 1e6:,.1f} MB\n"
+        f"  by the clock    {Spread.of(each.seconds for each in runs):.0f} s, {len(runs)} runs\n"
+        f"  of processors   {Spread.of(each.cpu_seconds for each in runs):.0f} s"
     )
-    for kind, peak in sorted(run.peak_mb.items()):
-        print(f"  {kind:<16}{peak:>8,.0f} MB at most")
-    print(f"  local disk      {run.disk_mb:>8,.0f} MB at most")
-    print(f"  digest of the rows {run.rows_digest}", flush=True)
+    for kind in sorted({kind for each in runs for kind in each.peak_mb}):
+        print(f"  {kind:<16}{max(each.peak_mb.get(kind, 0) for each in runs):>8,.0f} MB at most")
+    print(f"  local disk      {max(each.disk_mb for each in runs):>8,.0f} MB at most")
+    print(f"  digest of the rows {first.rows_digest}", flush=True)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ from support.servers.zookeeper import Ensemble, EnsembleOptions
 
 REPLICAS = ("r1", "r2", "r3")
 HEAP = "4g"
+_WARM_UP_MOVES, _WARM_UP_PARTITIONS = 4, 10_000
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,11 @@ class Pair:
         """Build a table in hot, with one part of each partition on each replica."""
         options = TableOptions(REPLICAS, days(partitions), legacy=legacy)
         return build_table(self.hot_client, f"/clickhouse/tables/01/{name}", options)
+
+    def warm_up(self, *, legacy: bool = False) -> None:
+        """Let the servers compile their code, as those of an ensemble in service have."""
+        for number in range(_WARM_UP_MOVES):
+            self.measure(self.build(f"warm_up_{number}", _WARM_UP_PARTITIONS, legacy=legacy))
 
     def measure(self, table: Table) -> Measurement:
         """Move all partitions of the table in a new process.

@@ -9,14 +9,16 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 
 from benchmark import bench_auxiliary
-from benchmark.bench_classification import require_one_plan
-from benchmark.bench_effect import measure, picture, tables_for
+from benchmark.bench_classification import print_classifications, require_one_plan
+from benchmark.bench_effect import measure, picture, print_effects, tables_for
 from benchmark.bench_growth import measure as measure_growth, picture as growth_picture
 from benchmark.classification import LIVE, SNAPSHOT, Classification, running_server, snapshot_of
+from benchmark.effect_plot import shown
 from benchmark.pair import REPLICAS, Pair, running_pair
 from support.files.snapshot_files import GeneratedTree
 from support.servers.clickhouse_config import ZooKeeperSource
@@ -92,9 +94,11 @@ def test_a_daily_run_is_measured_near_and_far_away(pair: Pair) -> None:
 def test_growth_is_measured_with_a_picture(pair: Pair) -> None:
     growth = measure_growth([30, 60], [1], runs=2, pairs=lambda: nullcontext(pair))
 
-    assert [(size.count, len(size.per_second)) for size in growth.parts] == [(30, 2), (60, 1)]
-    assert [(size.count, len(size.per_second)) for size in growth.shard_paths] == [(1, 1)]
-    assert all(size.median > 0 and size.peak_rss_mb > 0 for size in (*growth.parts, *growth.shard_paths))
+    assert [(size.count, size.runs) for size in growth.parts] == [(30, 2), (60, 2)]
+    assert [(size.count, size.runs) for size in growth.shard_paths] == [(1, 2)]
+    for size in (*growth.parts, *growth.shard_paths):
+        assert 0 < size.per_second.lowest <= size.per_second.median <= size.per_second.highest
+        assert size.peak_rss_mb > 0
     shown = growth_picture(growth)
     for text in ("30 parts", "60 parts", "1 shard paths"):
         assert f"{text}</text>" in shown
@@ -141,25 +145,43 @@ def test_a_classification_is_measured_from_both_sources(monkeypatch: pytest.Monk
     assert all(each.seconds > 0 for each in censuses)
 
 
+def test_classifications_that_differ_in_time_only_are_one_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    taken = [(LIVE, "", 3.0), (SNAPSHOT, "used", 9.0), (LIVE, "", 2.0), (LIVE, "", 7.0)]
+    print_classifications(
+        Classification(source, 2, 1_000, archive, seconds, "a") for source, archive, seconds in taken
+    )
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert [" ".join(line.split()) for line in lines] == [
+        "zookeeper 1,000 parts local[2] 3.0 (2.0 to 7.0) s",
+        "zookeeper_snapshot 1,000 parts local[2] 9.0 (9.0 to 9.0) s an archive of classes was used",
+        "Those of the same parts wrote the same plan.",
+    ]
+
+
 def test_different_plans_of_one_tree_are_refused() -> None:
     runs = [Classification(each, 1, 10, "", 1.0, digest) for each, digest in ((SNAPSHOT, "a"), (LIVE, "b"))]
     with pytest.raises(RuntimeError, match="the plans of one tree differ"):
         require_one_plan(runs)
 
 
-def test_the_effect_of_a_move_is_measured() -> None:
+def test_the_effect_of_a_move_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     with running_pair(cold_members=1) as pair:
         tables = tables_for(pair, 160, partitions=20)
         effect = measure(pair, tables, pace=50, seconds=0.5)
 
-    assert effect.parts == len(tables) * 18 * len(REPLICAS)
+    assert len(tables) == 2
+    # Those of the first table warm the servers up.
+    assert effect.parts == 18 * len(REPLICAS)
     # Each partition that is cold has a State, and each shard path what runs remember.
-    assert 0 < effect.before.znodes - effect.after.znodes < effect.parts
+    assert 0 < effect.before.znodes - effect.after.znodes < 2 * effect.parts
     assert effect.before.heap_mb > 0
     assert effect.after.snapshot_mb < effect.before.snapshot_mb
     for latency in (*effect.unloaded, effect.moving):
         assert 0 < latency.median <= latency.p99 <= latency.worst
-    assert picture(effect).count("<rect") == 3 + 4 * 2 + 3 * 3
+    assert picture([effect]).count("<rect") == 3 + 4 * 2 + 3 * 3
+    worse = replace(effect, moving=replace(effect.moving, worst=9_000.0))
+    print_effects([effect, worse, worse])
+    assert f"9,000 ({shown(effect.moving.worst)} to 9,000)" in capsys.readouterr().out
 
 
 def test_moves_between_twins_are_measured(
@@ -169,10 +191,13 @@ def test_moves_between_twins_are_measured(
     shard = start_modern(sources[0], {"cold": sources[1]})
     size = bench_auxiliary.Size(partitions=3, parts=2, rows=4)
 
-    measured = bench_auxiliary.measure_on(hot, shard, size, {"checksums": True})
+    measured = bench_auxiliary.measure_on(hot, shard, size, {"checksums": True}, runs=2)
 
-    assert measured.there.partitions == measured.back.partitions == 3
+    for ways in (measured.there, measured.back):
+        assert len(ways) == 2
+        assert all(way.seconds > 0 and len(way.twice) == 3 and min(way.twice) > 0 for way in ways)
     assert measured.before.znodes > measured.after.znodes > 0
-    assert 0 < measured.there.twice_median <= measured.there.twice_p99 <= measured.there.twice_worst
     bench_auxiliary.report(measured)
-    assert f"{measured.after.znodes:,}" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"{measured.after.znodes:,}" in told
+    assert f"{max(seconds for way in measured.there for seconds in way.twice):.3f} s (worst)" in told

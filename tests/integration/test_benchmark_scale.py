@@ -18,7 +18,7 @@ ROWS = 20_003
 SETTINGS = {name: value for name, value in SMALL_SPARK_CONF.items() if "memory" not in name} | {
     "spark.sql.adaptive.enabled": "true"
 }
-RUN = ScaleRun("local[2]", 1.0, "a", 1, {"driver, Java": 900.0, "task, Python": 100.0}, 1.0, 1.0)
+RUN = ScaleRun("local[2]", 1.0, "a", 1, 100, {"driver, Java": 900.0, "task, Python": 100.0}, 1.0, 1.0)
 
 
 @pytest.mark.long(minutes=2)
