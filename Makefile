@@ -170,6 +170,10 @@ bench-effect: setup ## Measure an ensemble before and after a move: ZNODES=10000
 bench-growth: setup ## Measure how a move grows: MOST_PARTS=1000000 MOST_SHARD_PATHS=10000
 	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_growth.py
 
+.PHONY: bench-modern
+bench-modern: setup ## Measure what the servers of a modern ClickHouse cost that tests start
+	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_modern.py
+
 .PHONY: bench-scale
 bench-scale: setup ## Classify more parts than fit into memory, 50 million or ROWS=5000000
 	@PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests ROWS="$(ROWS)" \

@@ -10,10 +10,11 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from benchmark import bench_auxiliary
+from benchmark import bench_auxiliary, bench_modern
 from benchmark.bench_classification import print_classifications, require_one_plan
 from benchmark.bench_effect import measure, picture, print_effects, tables_for
 from benchmark.bench_growth import measure as measure_growth, picture as growth_picture
@@ -182,6 +183,18 @@ def test_the_effect_of_a_move_is_measured(capsys: pytest.CaptureFixture[str]) ->
     worse = replace(effect, moving=replace(effect.moving, worst=9_000.0))
     print_effects([effect, worse, worse])
     assert f"9,000 ({shown(effect.moving.worst)} to 9,000)" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("modern_engine")
+def test_the_cost_of_modern_servers_is_measured(
+    hot: Ensemble, tmp_path: Path, base: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cost = bench_modern.measure(hot, tmp_path / base[1:], rest_seconds=0.1)
+    assert min(cost.start_seconds, cost.start_cpu_seconds, cost.again_seconds) > 0
+    assert cost.own_mb > 1
+    assert cost.shared_mb > 1
+    bench_modern.report([cost])
+    assert len(capsys.readouterr().out.splitlines()) == 6
 
 
 def test_moves_between_twins_are_measured(
