@@ -100,7 +100,7 @@ def print_classifications(runs: Iterable[Classification]) -> None:
     print("\nWhole classification, from the start of Python to the plan")
     for (source, parts, cores, archive), taken in seconds.items():
         told = f"  an archive of classes was {archive}" if archive else ""
-        print(f"  {source:<20}{parts:>10,} parts  local[{cores}]  {Spread.of(taken):5.1f} s{told}")
+        print(f"  {source:<20}{parts:>10,} parts  local[{cores}]  {Spread.of(taken):.1f} s{told}")
     print("  Those of the same parts wrote the same plan.", flush=True)
 
 
