@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -16,6 +17,7 @@ from typing import NamedTuple, Protocol
 from support.servers.clickhouse import ClickHouseServer
 
 SETTLE_SECONDS = 180.0
+_TIME_SECONDS = 10.0
 _FIRST_POLL_SECONDS = 0.02
 _LAST_POLL_SECONDS = 0.25
 
@@ -133,6 +135,10 @@ class ReplicatedTable:
         for server in self.servers:
             server.execute(f"SYSTEM SYNC REPLICA {self.name}")
         wait_for(self._is_settled)
+        # Written right after the last insert has left the queue. A server that loses its session at that very
+        # moment leaves it as it is until the next insert.
+        with suppress(TimeoutError):
+            wait_for(self._is_time_written, _TIME_SECONDS)
 
     def _is_settled(self) -> bool:
         return all(
@@ -143,8 +149,12 @@ class ReplicatedTable:
             == [(1,)]
             and server.query(f"SELECT count() FROM system.parts WHERE NOT active AND {self._condition}")
             == [(0,)]
-            # Set after the last insert has left the queue.
-            and server.query(
+            for server in self.servers
+        )
+
+    def _is_time_written(self) -> bool:
+        return all(
+            server.query(
                 f"SELECT value FROM system.zookeeper WHERE path = '{self.path}/replicas/{replica}'"
                 " AND name = 'min_unprocessed_insert_time' AND value NOT IN ('', '0')"
             )
