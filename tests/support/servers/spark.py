@@ -44,5 +44,5 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture
 def kept_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
     """The session, which the job finds and takes for its own; when it stops it, that only clears its rows."""
-    monkeypatch.setattr(SparkSession, "stop", lambda session: session.catalog.clearCache())
+    monkeypatch.setattr("partition_classify.job.stop_session", lambda session: session.catalog.clearCache())
     return spark

@@ -38,8 +38,10 @@ from .progress import Progress, fail, tell
 from .report.files import prepare_report, report_place, write_report
 from .report.merges import all_merges
 from .report.sums import figures_of
-from .session import make_session
+from .session import given_settings, make_session, stop_session, tasks_at_once
 from .sources.choice import Source, files_of, servers_of, source_of
+from .sources.part_groups import GROUP_SCHEMA
+from .sources.reading import Reading
 from .sources.signals import read_signal
 from .spark_errors import lost_sentence, sentence_of
 from .summary import Findings, findings_of, rules_listed, summary_of
@@ -104,11 +106,13 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     servers = servers_of(arguments)
     _check_places(arguments)
     check_python()
+    settings = given_settings()
     if not arguments.hand_over:
         # A driver in a cluster has the memory and the disks that the cluster gives it.
-        check_host(arguments.plan, files_of(arguments))
+        check_host(arguments.plan, files_of(arguments), settings)
     replaced = _header_of(arguments.plan)
     before = _header_of(arguments.previous) if arguments.previous else replaced
+    inventory = Reading(source.reader(tasks_at_once(settings)), GROUP_SCHEMA)
     spark = make_session()
     try:
         _check_cluster(spark, arguments.parquet)
@@ -116,7 +120,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
         # Of a moment to come nothing is in a log yet.
         until = min(arguments.as_of, now())
         signal = None if servers is None else read_signal(spark, servers, windows, until)
-        known = known_partitions(source.inventory(spark), arguments.as_of, windows, signal)
+        known = known_partitions(inventory.rows(spark), arguments.as_of, windows, signal)
         rows = kept_rows(known, policy, other, Separation(arguments.separation))
         with Progress(spark):
             # This is what reads the ensembles, and asks the servers; all that follows has the rows.
@@ -127,7 +131,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
         comparison = _compare(judged, known, other) if other else None
         header, history = _write(judged, policy, source, arguments, findings, comparison)
     finally:
-        spark.stop()
+        stop_session(spark)
     tell(f"wrote {header.rows} rows to {arguments.plan}")
     report = report_place(arguments.report)
     summary = summary_of(arguments.plan, header, before, findings, report)

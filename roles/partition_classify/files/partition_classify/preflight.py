@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pyspark import SparkConf, SparkContext
-
 from olap_partmove._partmove.census.report import size
 from olap_partmove._partmove.errors import PartMoveError, PlanError
 
 from .progress import tell
+from .session import tasks_at_once
 from .zookeeper_files.folders import DataFolder, list_files
 
 # Spark's own defaults.
@@ -45,14 +44,13 @@ class Memory(NamedTuple):
     """What programs can have now without anything being swapped."""
 
 
-def check_host(plan: Path, files: Sequence[DataFolder]) -> None:
-    """Look at what is known before anything is read; needs the Java process of Spark, and no session.
+def check_host(plan: Path, files: Sequence[DataFolder], settings: Mapping[str, str]) -> None:
+    """Look at what is known before anything is read.
 
-    ``files`` are the folders that are read, if files are. Raises PartMoveError with the way out.
+    ``files`` are the folders that are read, if files are, and ``settings`` those of Spark. Raises
+    PartMoveError with the way out.
     """
     check_room_for_plan(plan)
-    SparkContext._ensure_initialized()
-    settings = dict(SparkConf().getAll())
     check_memory(settings, memory_of())
     if settings.get("spark.master", "").startswith("local"):
         tell_room_for_rows(local_folders(settings), bytes_of_snapshots(files))
@@ -73,7 +71,7 @@ def check_memory(settings: Mapping[str, str], memory: Memory | None) -> None:
             remedy="Give less as spark.driver.memory, in the role in partition_classify_spark_conf, or run"
             " the job on a host with more memory",
         )
-    needed = heap + _JAVA_BESIDES + _PYTHON * (1 + _tasks_here(settings))
+    needed = heap + _JAVA_BESIDES + _PYTHON * (1 + tasks_at_once(settings))
     if needed > memory.available:
         tell(
             f"memory may run out: with spark.driver.memory of {given} the job takes up to {size(needed)} on"
@@ -172,16 +170,3 @@ def bytes_of(text: str) -> int | None:
         return None
     number, unit = int(found[1]), found[2]
     return number * (_UNITS[unit] if unit else _MIB)
-
-
-def _tasks_here(settings: Mapping[str, str]) -> int:
-    """How many tasks run at once on this host.
-
-    >>> _tasks_here({"spark.master": "local[3]"}), _tasks_here({"spark.master": "spark://a:7077"})
-    (3, 0)
-    """
-    master = settings.get("spark.master", "")
-    if not master.startswith("local"):
-        return 0
-    number = re.match(r"local\[(\d+)", master)
-    return int(number[1]) if number else (os.cpu_count() or 1) if "[" in master else 1

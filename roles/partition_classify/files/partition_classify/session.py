@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -28,6 +30,8 @@ _SETTINGS = {
 # A task that finds no memory ends its whole process, so that a cluster can start another one. On one machine
 # that is the driver, and nobody is left to say what is wrong: there the task fails, and so the job.
 _ALONE = {"spark.executor.killOnFatalError.depth": "0"}
+# The web pages of Spark take it half a second to open, and are open to whoever reaches this host.
+_PAGES = "spark.ui.enabled"
 # Spark exchanges rows in so many pieces, and then gives as many of them to a task as make 64 MiB, but to each
 # core about as much: tasks are few for few rows and many for many, whoever had registered at the start.
 _PIECES = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
@@ -42,7 +46,10 @@ def make_session() -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("partition_classify")
     SparkContext._ensure_initialized()
-    alone = _ALONE if _is_of_one_machine(SparkConf()) else {}
+    given = SparkConf()
+    alone = _ALONE if _is_of_one_machine(given) else {}
+    if alone and not given.contains(_PAGES):
+        alone = alone | {_PAGES: "false"}
     for key, value in (_SETTINGS | alone).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
@@ -53,6 +60,34 @@ def make_session() -> SparkSession:
         if not settings.contains(_PIECES):
             spark.conf.set(_PIECES, _PIECES_ON_ONE_MACHINE)
     return spark
+
+
+def given_settings() -> dict[str, str]:
+    """The settings of spark-submit, by name; starts the Java process of Spark, and no session."""
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+def tasks_at_once(settings: Mapping[str, str]) -> int:
+    """How many tasks run at once on this host, 0 where none does.
+
+    >>> tasks_at_once({"spark.master": "local[3]"}), tasks_at_once({"spark.master": "spark://a:7077"})
+    (3, 0)
+    """
+    master = settings.get("spark.master", "")
+    if not master.startswith("local"):
+        return 0
+    number = re.match(r"local\[(\d+)", master)
+    return int(number[1]) if number else (os.cpu_count() or 1) if "[" in master else 1
+
+
+def stop_session(spark: SparkSession) -> None:
+    """Stop Spark; this process has no more to ask of it, and makes no other session.
+
+    `SparkSession.stop` does that too, and then waits for a thread that looks once a second whether to end.
+    """
+    context: Any = spark.sparkContext
+    context._jsc.stop()
 
 
 def is_on_one_machine(spark: SparkSession) -> bool:

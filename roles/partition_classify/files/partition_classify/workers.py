@@ -33,7 +33,7 @@ def check_python(names: Sequence[str] = packages.WORKER) -> None:
     """Raise PartMoveError unless the Python that workers of this host have can be run and has the packages.
 
     Spark need not run: it is that of the environment, which spark-submit sets, or else this one. The host of
-    the driver needs it in a cluster too, as Spark looks for the shard paths with it.
+    the driver has to have it in a cluster too, as one Python is named for all.
     """
     python = os.environ.get("PYSPARK_PYTHON") or sys.executable
     if shutil.which(python) == sys.executable:

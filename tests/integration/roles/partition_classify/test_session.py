@@ -21,7 +21,7 @@ from support.servers.spark_cluster import standalone_master
 PROGRAM = """
 import json, sys
 from pyspark import SparkContext
-from partition_classify.session import make_session
+from partition_classify.session import make_session, stop_session
 found = []
 for given in json.loads(sys.argv[1]):
     SparkContext._ensure_initialized()
@@ -36,14 +36,19 @@ for given in json.loads(sys.argv[1]):
         "shuffle": spark.conf.get("spark.sql.shuffle.partitions"),
         "pieces": spark.conf.get("spark.sql.adaptive.coalescePartitions.initialPartitionNum", None),
         "fatal": spark.conf.get("spark.executor.killOnFatalError.depth", None),
+        "pages": spark.conf.get("spark.ui.enabled", None),
         "has this Python": spark.sparkContext.pythonExec == sys.executable,
     })
     spark.stop()
     for name in given:
         system.clearProperty(name)
-print(json.dumps(found))
+system.setProperty("spark.master", "local[1]")
+spark = make_session()
+stop_session(spark)
+print(json.dumps([*found, spark.sparkContext._jsc.sc().isStopped()]))
 """
 SHUFFLE = "spark.sql.shuffle.partitions"
+PAGES = "spark.ui.enabled"
 
 
 @pytest.fixture(scope="module")
@@ -53,27 +58,31 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
     with standalone_master(tmp_path_factory.mktemp("cluster")) as master:
         given = {
             "one machine": {"spark.master": "local[3]"},
-            "one machine, told otherwise": {"spark.master": "local[3]", SHUFFLE: "17"},
+            "one machine, told otherwise": {"spark.master": "local[3]", SHUFFLE: "17", PAGES: "true"},
             "cluster": {"spark.master": master},
         }
+        pages = "-Dspark.ui.port=0 -Dspark.driver.bindAddress=127.0.0.1"
         environment = os.environ | {
-            "SPARK_SUBMIT_OPTS": f"{SMALL_SPARK} -Dspark.ui.enabled=false",
+            "SPARK_SUBMIT_OPTS": f"{SMALL_SPARK} {pages}",
             "PYTHONPATH": str(build_package.HERE),
         }
         environment.pop("PYSPARK_PYTHON", None)
         command = [sys.executable, "-c", PROGRAM, json.dumps(list(given.values()))]
         run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    return dict(zip(given, json.loads(run.stdout.splitlines()[-1]), strict=True))
+    *found, is_stopped = json.loads(run.stdout.splitlines()[-1])
+    assert is_stopped
+    return dict(zip(given, found, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("where", "shuffle", "pieces"),
-    [("one machine", "6", "64"), ("one machine, told otherwise", "17", None)],
+    ("where", "shuffle", "pieces", "pages"),
+    [("one machine", "6", "64", "false"), ("one machine, told otherwise", "17", None, "true")],
 )
-def test_one_machine_has_few_shuffle_partitions_unless_told_otherwise(
-    sessions: dict[str, dict[str, Any]], where: str, shuffle: str, pieces: str | None
+def test_one_machine_has_few_shuffle_partitions_and_no_web_pages_unless_told_otherwise(
+    sessions: dict[str, dict[str, Any]], where: str, shuffle: str, pieces: str | None, pages: str
 ) -> None:
-    assert (sessions[where]["shuffle"], sessions[where]["pieces"]) == (shuffle, pieces)
+    found = sessions[where]
+    assert (found["shuffle"], found["pieces"], found["pages"]) == (shuffle, pieces, pages)
 
 
 def test_one_machine_outlives_a_task_that_finds_no_memory(sessions: dict[str, dict[str, Any]]) -> None:
@@ -87,5 +96,6 @@ def test_cluster_keeps_the_shuffle_partitions_of_spark(sessions: dict[str, dict[
         "shuffle": "200",
         "pieces": None,
         "fatal": None,
+        "pages": None,
         "has this Python": True,
     }

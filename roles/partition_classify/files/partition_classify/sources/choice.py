@@ -17,7 +17,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Protocol
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSourceReader
 
 from olap_partmove._clickhouse.settings import clients_of
 from olap_partmove._partmove.errors import EnsembleError
@@ -25,12 +25,11 @@ from olap_partmove._partmove.plan.origin import OriginZnode, read_origin
 from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import connect
 
-from ..session import is_on_one_machine
 from ..zookeeper_files.folders import DataFolder, folders_of
 from ..zookeeper_files.origin import origin_of_files
 from .ensemble_size import EnsembleSize, size_of_files, size_of_running
-from .live import FORMAT as LIVE, ZooKeeperSource
-from .snapshot import FORMAT as SNAPSHOT, SnapshotSource
+from .live import FORMAT as LIVE, InventoryReader
+from .snapshot import FORMAT as SNAPSHOT, SnapshotReader
 
 SOURCES = (LIVE, SNAPSHOT)
 _ENSEMBLES = ("hot", "cold")
@@ -46,8 +45,11 @@ class Source(Protocol):
     def description(self) -> str:
         """What the header of the plan says was read; no credentials."""
 
-    def inventory(self, spark: SparkSession) -> DataFrame:
-        """The inventory, with the columns of GROUP_SCHEMA."""
+    def reader(self, tasks_at_once: int) -> DataSourceReader:
+        """What reads the inventory, with the columns of GROUP_SCHEMA.
+
+        ``tasks_at_once`` is how many tasks run at the same time, 0 where nobody knows.
+        """
 
     def size_of_hot(self) -> EnsembleSize | None:
         """What hot has in all, parts or not; None where that is not told."""
@@ -72,12 +74,17 @@ class LiveSource:
         where = " ".join(f"{each.name}={','.join(each.hosts)}{each.chroot}" for each in ensembles)
         return f"{LIVE} {where} root={self.root}"
 
-    def inventory(self, spark: SparkSession) -> DataFrame:
-        """The inventory, with the columns of GROUP_SCHEMA."""
-        spark.dataSource.register(ZooKeeperSource)
-        secrets = {f"{name}_secret": json.dumps(settings) for name, settings in self.connections.items()}
-        pace = {"sessions": self._sessions(spark), "znodes_per_second": self.znodes_per_second}
-        return spark.read.format(LIVE).options(root=self.root, groups=True, **pace, **secrets).load()
+    def reader(self, tasks_at_once: int) -> InventoryReader:
+        """What reads the inventory; where there is a limit to the rate, by so many sessions at once."""
+        ensembles = {name: options_of(name, settings) for name, settings in self.connections.items()}
+        return InventoryReader(
+            self.root,
+            ensembles["hot"],
+            ensembles.get("cold"),
+            self._sessions(tasks_at_once),
+            self.znodes_per_second,
+            is_grouped=True,
+        )
 
     def size_of_hot(self) -> EnsembleSize | None:
         """The size of hot as one of its members tells it; None where they are told not to."""
@@ -88,7 +95,7 @@ class LiveSource:
         with connect(options_of("hot", self.connections["hot"])) as hot:
             return read_origin(hot, paths)
 
-    def _sessions(self, spark: SparkSession) -> int:
+    def _sessions(self, tasks_at_once: int) -> int:
         """How many sessions the job may have with each ensemble.
 
         With a limit to the rate there are no more than it takes to reach that rate: a task that waits for its
@@ -98,8 +105,7 @@ class LiveSource:
         if not self.znodes_per_second:
             return self.sessions
         needed = ceil(self.znodes_per_second / _RATE_OF_A_SESSION)
-        at_once = spark.sparkContext.defaultParallelism if is_on_one_machine(spark) else needed
-        return min(self.sessions, needed, at_once)
+        return min(self.sessions, needed, tasks_at_once or needed)
 
 
 @dataclass(frozen=True)
@@ -118,12 +124,16 @@ class SnapshotFiles:
         ]
         return f"{SNAPSHOT} {' '.join(labels)} root={self.root}"
 
-    def inventory(self, spark: SparkSession) -> DataFrame:
-        """The inventory, with the columns of GROUP_SCHEMA."""
-        spark.dataSource.register(SnapshotSource)
-        folders = {name: json.dumps(settings) for name, settings in self.folders.items()}
-        reader = spark.read.format(SNAPSHOT).options(root=self.root, groups=True, **folders)
-        return reader.option("older_snapshot", self.older_snapshot).load()
+    def reader(self, tasks_at_once: int) -> SnapshotReader:
+        """What reads the inventory; how many tasks there are does not depend on how many run at once."""
+        folders = {name: folders_of(name, settings) for name, settings in self.folders.items()}
+        return SnapshotReader(
+            self.root,
+            folders["hot"],
+            folders.get("cold", ()),
+            older_snapshot=self.older_snapshot,
+            is_grouped=True,
+        )
 
     def size_of_hot(self) -> EnsembleSize | None:
         """The size of hot as its snapshots have it, without the log; they are read once more for that."""

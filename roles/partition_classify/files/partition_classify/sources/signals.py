@@ -2,35 +2,31 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What ClickHouse servers know of partitions, as a Spark data source, ``clickhouse_usage``.
+"""What ClickHouse servers know of partitions.
 
-The option ``clickhouse_secret`` is how to connect, as JSON with the keys that `clients_of` knows; the source
-``zookeeper`` says why it has that name. The option ``windows`` has those to count reads in, as a JSON list of
-pairs: length in milliseconds, and beginning in seconds since 1970. There is one input partition for each
-server, and each asks its server a handful of questions, whatever the number of tables.
+Each server is asked by a task of its own, a handful of questions, whatever the number of tables.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import BooleanType, LongType, MapType, StringType, StructField, StructType
 
 from olap_partmove._clickhouse.client import ClickHouseClient
 from olap_partmove._clickhouse.settings import clients_of
 from olap_partmove._clickhouse.usage import PartitionUsage, read_usage
 
+from .reading import Reading
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Not clickhouse, which is the name that the Spark connector of ClickHouse has.
-FORMAT = "clickhouse_usage"
 _BATCH_ROWS = 5000
 
 SIGNAL_SCHEMA = StructType(
@@ -60,31 +56,13 @@ class Server(InputPartition):
     client: ClickHouseClient
 
 
-class ClickHouseSource(DataSource):
-    """The data source ``clickhouse_usage``, which gives rows of PartitionUsage."""
-
-    @classmethod
-    def name(cls) -> str:
-        """The name that ``spark.read.format`` takes."""
-        return FORMAT
-
-    def schema(self) -> StructType:
-        """The schema of the rows, which is SIGNAL_SCHEMA."""
-        return SIGNAL_SCHEMA
-
-    def reader(self, schema: StructType) -> SignalReader:
-        """The reader; raises PartMoveError for connection settings that are not understood."""
-        clients = tuple(clients_of(json.loads(self.options["clickhouse_secret"])))
-        return SignalReader(clients, dict(json.loads(self.options.get("windows", "[]"))))
-
-
 @dataclass(frozen=True)
 class SignalReader(DataSourceReader):
     """Asks each server in a task of its own."""
 
     clients: tuple[ClickHouseClient, ...]
     windows: Mapping[int, int]
-    """When each of the windows to count reads in begins; see `read_usage`."""
+    """Length of each window to count reads in, in milliseconds → when it begins; see `read_usage`."""
 
     def partitions(self) -> Sequence[Server]:
         """One input partition for each server."""
@@ -114,12 +92,12 @@ def read_signal(
 ) -> DataFrame:
     """What all servers know, with the columns of SIGNAL_SCHEMA.
 
-    ``windows`` are the lengths of those to count reads in, in milliseconds, and ``until`` is the moment that
-    they are before. What has read a partition since that moment counts too.
+    ``settings`` is how to connect, as `clients_of` takes it. ``windows`` are the lengths of those to count
+    reads in, in milliseconds, and ``until`` is the moment that they are before. What has read a partition
+    since that moment counts too. Raises PartMoveError for settings that are not understood.
     """
-    spark.dataSource.register(ClickHouseSource)
-    reader = spark.read.format(FORMAT).option("clickhouse_secret", json.dumps(settings))
-    return reader.option("windows", json.dumps(begins(windows, until))).load()
+    reader = SignalReader(tuple(clients_of(settings)), dict(begins(windows, until)))
+    return Reading(reader, SIGNAL_SCHEMA).rows(spark)
 
 
 def begins(windows: Iterable[int], until: int) -> list[tuple[int, int]]:

@@ -18,6 +18,7 @@ from olap_partmove._partmove.errors import PartMoveError
 from partition_classify.sources.choice import LiveSource, SnapshotFiles, servers_of, source_of
 from partition_classify.sources.ensemble_size import size_of_files
 from partition_classify.sources.part_groups import GROUP_SCHEMA
+from partition_classify.sources.reading import Reading
 from support.classify.members import TOP, TREE, generated
 
 HOT = {"hosts": ["zk1:2181", "zk2"], "chroot": "/ch"}
@@ -73,7 +74,7 @@ def test_files_are_read_by_as_many_tasks_as_there_is_work_for(
     arguments.source = "zookeeper_snapshot"
     folder = generated(tmp_path / "hot")
     source = source_of(write(arguments, hot={"data_dir": folder.data_dir}, cold=None))
-    rows = source.inventory(spark)
+    rows = Reading(source.reader(2), GROUP_SCHEMA).rows(spark)
     assert rows.schema == GROUP_SCHEMA
     # There are three shard paths, and two tasks could run at once.
     assert spark.sparkContext.defaultParallelism == 2
@@ -91,7 +92,7 @@ def test_older_snapshots_are_read_when_they_are_asked_for(
     (tmp_path / "hot" / "version-2" / "snapshot.fff").write_bytes(b"no snapshot")
     arguments.older_snapshot = True
     source = source_of(write(arguments, hot={"data_dir": folder.data_dir}))
-    assert parts_in(source.inventory(spark)) == TREE.parts
+    assert parts_in(Reading(source.reader(2), GROUP_SCHEMA).rows(spark)) == TREE.parts
     assert source.size_of_hot() == size
 
 

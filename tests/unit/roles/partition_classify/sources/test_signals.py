@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The data source ``clickhouse_usage``, as far as no server has to answer; tests/clickhouse has the rest."""
+"""How servers are asked, as far as none has to answer; tests/clickhouse has the rest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from olap_partmove._clickhouse.usage import PartitionUsage
 from olap_partmove._partmove.errors import PartMoveError
-from partition_classify.sources.signals import SIGNAL_SCHEMA, ClickHouseSource, begins, read_signal
+from partition_classify.sources.signals import SIGNAL_SCHEMA, begins, read_signal
 from partition_classify.spark_errors import sentence_of
 
 
@@ -30,11 +30,6 @@ def test_windows_begin_before_the_moment_and_not_before_1970() -> None:
     assert begins([20_000, 2000], 9500) == [(2000, 7), (20_000, 0)]
 
 
-def test_windows_are_those_of_the_option() -> None:
-    options = {"clickhouse_secret": '{"hosts": ["ch1"]}', "windows": "[[2000, 7], [20000, 0]]"}
-    assert ClickHouseSource(options).reader(SIGNAL_SCHEMA).windows == {2000: 7, 20_000: 0}
-
-
 def test_server_that_cannot_be_reached_is_told_in_one_sentence(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as error:
         read_signal(spark, {"hosts": ["127.0.0.1:1"]}).collect()
@@ -43,8 +38,7 @@ def test_server_that_cannot_be_reached_is_told_in_one_sentence(spark: SparkSessi
     )
 
 
-def test_settings_that_are_not_understood_are_refused() -> None:
-    source = ClickHouseSource({"clickhouse_secret": '{"hosts": ["ch1"], "pasword": "hunter2"}'})
+def test_settings_that_are_not_understood_are_refused(spark: SparkSession) -> None:
     with pytest.raises(PartMoveError, match="ClickHouse: pasword is not a known key") as error:
-        source.reader(SIGNAL_SCHEMA)
+        read_signal(spark, {"hosts": ["ch1"], "pasword": "hunter2"})
     assert "hunter2" not in str(error.value)

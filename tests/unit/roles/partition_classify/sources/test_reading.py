@@ -1,0 +1,89 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How Spark deals out what a reader reads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from olap_partmove._partmove.errors import EnsembleError
+from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
+from partition_classify.sources.reading import Reading
+from partition_classify.sources.snapshot import SnapshotReader
+from support.classify.members import TOP, TREE, generated, rows_of
+
+
+def reader_of(folder: Path, tasks: int) -> SnapshotReader:
+    return SnapshotReader(TOP, (generated(folder),), tasks=tasks, bytes_of_a_task=1000)
+
+
+@pytest.mark.parametrize("tasks", [1, 3])
+def test_each_share_is_read_once_by_a_task_of_its_own(
+    spark: SparkSession, tmp_path: Path, tasks: int
+) -> None:
+    reader = reader_of(tmp_path, tasks)
+    rows = Reading(reader, INVENTORY_SCHEMA).rows(spark)
+    assert rows.schema == INVENTORY_SCHEMA
+    assert rows.rdd.getNumPartitions() == tasks
+    assert sorted(map(tuple, rows.collect())) == sorted(map(tuple, rows_of(reader)))
+    assert rows.count() == TREE.parts
+
+
+def test_workers_start_before_there_is_a_query(spark: SparkSession, tmp_path: Path) -> None:
+    tracker = spark.sparkContext.statusTracker()
+    before = set(tracker.getJobIdsForGroup())
+    Reading(reader_of(tmp_path, 3), INVENTORY_SCHEMA).rows(spark)
+    deadline = time.monotonic() + 60
+    while set(tracker.getJobIdsForGroup()) == before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    (job,) = set(tracker.getJobIdsForGroup()) - before
+    info = tracker.getJobInfo(job)
+    assert info is not None
+    (stage,) = info.stageIds
+    told = tracker.getStageInfo(stage)
+    assert told is not None
+    # Two run at once, of three that there will be.
+    assert told.numTasks == 2
+
+
+def test_what_is_wrong_with_the_files_is_raised_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
+    reader = SnapshotReader("/elsewhere", (generated(tmp_path),))
+    reading = Reading(reader, INVENTORY_SCHEMA)
+    with pytest.raises(EnsembleError, match="There is no znode /elsewhere in the hot ensemble"):
+        reading.rows(spark)
+
+
+class Waiting(DataSourceReader):
+    """Divides its work when it may."""
+
+    def __init__(self) -> None:
+        self.may = threading.Event()
+        self.began = threading.Event()
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Wait, and refuse."""
+        self.began.set()
+        assert self.may.wait(60)
+        raise EnsembleError("it was asked", remedy="none")
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[str, ...]]:
+        """Nothing is read of a reader that refuses."""
+        raise NotImplementedError
+
+
+def test_work_is_divided_before_there_is_a_session(spark: SparkSession) -> None:
+    reader = Waiting()
+    reading = Reading(reader, INVENTORY_SCHEMA)
+    assert reader.began.wait(60)
+    reader.may.set()
+    with pytest.raises(EnsembleError, match="it was asked"):
+        reading.rows(spark)
