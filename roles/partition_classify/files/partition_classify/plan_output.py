@@ -18,6 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, functions as F  # noqa: N812 - what everyone calls it
+from pyspark.sql.types import ArrayType, BinaryType, StringType, StructField, StructType
 
 from olap_partmove._partmove.errors import PartMoveError
 from olap_partmove._partmove.formats.state import State
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 # Of the lines of so many rows the driver has one copy in Java and one in Python, some 15 MB each.
 _ROWS_AT_ONCE = 50_000
+# The columns of Chunk, in its order.
+_CHUNKS = StructType([StructField("lines", BinaryType()), StructField("tops", ArrayType(StringType()))])
 
 
 @contextmanager
@@ -53,7 +56,7 @@ def staged_plan_file(
     ordered = planned.repartitionByRange(stretches, "shard_path", "partition").sortWithinPartitions(
         "shard_path", "partition"
     )
-    encoded = ordered.mapInArrow(_encoded, "lines binary, tops array<string>").persist(StorageLevel.DISK_ONLY)
+    encoded = ordered.mapInArrow(_encoded, _CHUNKS).persist(StorageLevel.DISK_ONLY)
     try:
         # Partitions are fetched one by one: without this each would be made only when its turn has come.
         encoded.count()

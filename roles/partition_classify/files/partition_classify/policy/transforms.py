@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pyspark.sql import Column, DataFrame, Window, functions as F  # noqa: N812 - what everyone calls it
+from pyspark.sql.types import BooleanType, IntegerType, LongType, MapType, StringType
 
 from olap_partmove._partmove.formats.names import PATCH_PREFIX
 
@@ -35,16 +36,17 @@ _CHILD_NAME_BYTES = 9
 # What a shard is called in a shard path: 01, 01-02, shard3.
 _SHARD = "/(?:shard[-_]?)?[0-9]+(?:[-_][0-9]+)*(?=/|$)"
 
+# Types as objects here and below: of the first one that is a text Java has to load its parser of SQL.
 _SIGNS = {
-    "sql_table": "string",
-    "active_parts": "bigint",
-    "rows": "bigint",
-    "bytes_on_disk": "bigint",
-    "reads": "bigint",
-    "is_queued": "boolean",
-    "is_mutated": "boolean",
-    "asked": "bigint",
-    "reads_within": "map<bigint,bigint>",
+    "sql_table": StringType(),
+    "active_parts": LongType(),
+    "rows": LongType(),
+    "bytes_on_disk": LongType(),
+    "reads": LongType(),
+    "is_queued": BooleanType(),
+    "is_mutated": BooleanType(),
+    "asked": LongType(),
+    "reads_within": MapType(LongType(), LongType()),
 }
 _UNIT_TEXTS = (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000))
 
@@ -224,10 +226,10 @@ def with_rank(partitions: DataFrame) -> DataFrame:
 
 def with_age(partitions: DataFrame, as_of: int) -> DataFrame:
     """Adds ``age``: for how long the partition has not changed, and its words ``age_text``."""
-    age = F.lit(as_of).cast("bigint") - F.col("last_modified")
-    seconds = F.concat(F.floor(age / 1000).cast("string"), F.lit(" seconds"))
+    age = F.lit(as_of).cast(LongType()) - F.col("last_modified")
+    seconds = F.concat(F.floor(age / 1000).cast(StringType()), F.lit(" seconds"))
     texts = [
-        F.when(age >= 2 * unit, F.concat(F.floor(age / unit).cast("string"), F.lit(f" {name}")))
+        F.when(age >= 2 * unit, F.concat(F.floor(age / unit).cast(StringType()), F.lit(f" {name}")))
         for name, unit in _UNIT_TEXTS
     ]
     return partitions.withColumn("age", age).withColumn("age_text", F.coalesce(*texts, seconds))
@@ -251,7 +253,7 @@ def _reads_by_window(windows: Collection[int]) -> Column:
     has_parts = F.col("active_parts").isNotNull()
     columns = []
     for window in sorted(windows):
-        key = F.lit(window).cast("bigint")
+        key = F.lit(window).cast(LongType())
         reads = F.col("reads_within")[key]
         is_known = F.bool_and(F.when(has_parts, reads.isNotNull()))
         columns += [key, F.when(is_known, F.sum(reads))]
@@ -261,13 +263,13 @@ def _reads_by_window(windows: Collection[int]) -> Column:
 def _settings(settings: Settings, rule: int) -> Column:
     return F.struct(
         F.lit(rule).alias("rule"),
-        F.lit(settings.cold_after_ms).cast("bigint").alias("cold_after"),
+        F.lit(settings.cold_after_ms).cast(LongType()).alias("cold_after"),
         F.lit(duration_text(settings.cold_after_ms)).alias("cold_after_text"),
         F.lit(settings.keep_newest).alias("keep_newest"),
         F.col("partition_id").isin(list(settings.pin_hot)).alias("is_pinned_hot"),
         F.col("partition_id").isin(list(settings.pin_cold)).alias("is_pinned_cold"),
         F.lit(settings.never).alias("never"),
-        F.lit(settings.max_reads).cast("int").alias("max_reads"),
-        F.lit(settings.reads_within_ms).cast("bigint").alias("window"),
+        F.lit(settings.max_reads).cast(IntegerType()).alias("max_reads"),
+        F.lit(settings.reads_within_ms).cast(LongType()).alias("window"),
         F.lit(duration_text(settings.reads_within_ms)).alias("window_text"),
     )
