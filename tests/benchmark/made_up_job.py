@@ -10,17 +10,18 @@ Started by spark-submit, with the shape of the rows and their number in front of
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import pairwise
 from unittest.mock import patch
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from olap_partmove._partmove.plan.origin import OriginZnode
 from olap_partmove._partmove.shard.inventory import InventoryRow
 from partition_classify import job
+from partition_classify.sources.choice import Source
 from partition_classify.sources.ensemble_size import EnsembleSize
 from partition_classify.sources.inventory_rows import record_batches
 from partition_classify.sources.part_groups import GROUP_SCHEMA, part_groups
@@ -58,11 +59,9 @@ class MadeUp:
         """What the header of the plan says was read."""
         return f"made up: {self.rows} rows"
 
-    def inventory(self, spark: SparkSession) -> DataFrame:
-        """The inventory, with the columns of GROUP_SCHEMA; tasks make the rows of parts, and add them up."""
-        of_a_number, make = (ROWS_OF_A_PARTITION, _made_up) if self.shape == MANY else (_ENSEMBLES, _of_one)
-        numbers = spark.range(0, -(-self.rows // of_a_number), 1, 1 + self.rows // _ROWS_OF_A_TASK)
-        return numbers.mapInArrow(partial(make, self.rows), GROUP_SCHEMA)
+    def reader(self, tasks_at_once: int) -> MadeUpReader:
+        """What makes the inventory, with the columns of GROUP_SCHEMA."""
+        return MadeUpReader(self.rows, self.shape)
 
     def origin(self, paths: Sequence[str]) -> list[OriginZnode]:
         """As if all had been created by the first transaction."""
@@ -73,16 +72,33 @@ class MadeUp:
         return None
 
 
-def _made_up(rows: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+@dataclass(frozen=True)
+class MadeUpReader(DataSourceReader):
+    """Tasks make the rows of parts, and add them up."""
+
+    rows: int
+    shape: str
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Numbers, of partitions or of parts, about as many for each task."""
+        numbers = -(-self.rows // (ROWS_OF_A_PARTITION if self.shape == MANY else _ENSEMBLES))
+        tasks = 1 + self.rows // _ROWS_OF_A_TASK
+        ends = [task * numbers // tasks for task in range(tasks + 1)]
+        return [InputPartition(range(*each)) for each in pairwise(ends)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The groups of the parts of these numbers."""
+        return _made_up(self.rows, partition.value) if self.shape == MANY else _of_one(partition.value)
+
+
+def _made_up(rows: int, numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
     """The parts of the partitions of these numbers, of so many parts in all."""
-    numbers = (number for batch in batches for number in batch.column(0).to_pylist())
     parts = (row for number in numbers for row in _parts_of(number, rows))
     return record_batches(part_groups(parts), GROUP_SCHEMA)
 
 
-def _of_one(_rows: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _of_one(numbers: Iterable[int]) -> Iterator[pa.RecordBatch]:
     """The parts of these numbers, each in both ensembles."""
-    numbers = (number for batch in batches for number in batch.column(0).to_pylist())
     rows = (
         InventoryRow(
             "/clickhouse/tables/01/hits", "clickhouse-01.example.org", f"202501_{number}_{number}_0",
@@ -112,7 +128,8 @@ def _parts_of(partition: int, rows: int) -> Iterator[InventoryRow]:
 def main() -> int:
     """Run the job; the exit status is that of the job."""
     shape, rows, *arguments = sys.argv[1:]
-    with patch.object(job, "source_of", lambda _arguments: MadeUp(int(rows), shape)):
+    source: Source = MadeUp(int(rows), shape)
+    with patch.object(job, "source_of", lambda _arguments: source):
         return job.main(arguments)
 
 
