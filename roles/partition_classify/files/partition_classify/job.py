@@ -245,7 +245,7 @@ def _check_places(arguments: argparse.Namespace) -> None:
 
 
 def _check_cluster(spark: SparkSession, parquet: str | None) -> None:
-    """Refuse, before anything is read, executors and storage that the job would fail with at last."""
+    """Refuse, before any row is read, executors and storage that the job would fail with at last."""
     if not str(spark.sparkContext.master).startswith("local"):
         check_executors(spark)
     if parquet:

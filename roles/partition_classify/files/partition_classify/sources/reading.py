@@ -66,6 +66,7 @@ class Reading:
         reader, columns = self._reader, self._columns
 
         def load(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            # To name the reader here is what makes a worker load its modules.
             assert isinstance(reader, DataSourceReader)
             for _batch in numbers:
                 yield from record_batches(iter(()), columns)

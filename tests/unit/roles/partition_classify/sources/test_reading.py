@@ -43,16 +43,14 @@ def test_workers_start_before_there_is_a_query(spark: SparkSession, tmp_path: Pa
     before = set(tracker.getJobIdsForGroup())
     Reading(reader_of(tmp_path, 3), INVENTORY_SCHEMA).rows(spark)
     deadline = time.monotonic() + 60
-    while set(tracker.getJobIdsForGroup()) == before and time.monotonic() < deadline:
+    found: set[int] = set()
+    # Two run at once, of three that there will be. Another test may have left a job of one task under way.
+    while 2 not in found and time.monotonic() < deadline:
         time.sleep(0.05)
-    (job,) = set(tracker.getJobIdsForGroup()) - before
-    info = tracker.getJobInfo(job)
-    assert info is not None
-    (stage,) = info.stageIds
-    told = tracker.getStageInfo(stage)
-    assert told is not None
-    # Two run at once, of three that there will be.
-    assert told.numTasks == 2
+        jobs = [tracker.getJobInfo(each) for each in set(tracker.getJobIdsForGroup()) - before]
+        stages = [tracker.getStageInfo(each) for job in jobs if job for each in job.stageIds]
+        found = {stage.numTasks for stage in stages if stage}
+    assert 2 in found
 
 
 def test_what_is_wrong_with_the_files_is_raised_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
