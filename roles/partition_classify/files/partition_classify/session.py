@@ -39,17 +39,16 @@ _PIECES_ON_ONE_MACHINE = 64
 # For a Spark that is told not to do that. Its default of 200 is meant for a cluster: on one machine most of
 # the time would go into starting tasks.
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+# A local cluster, which tests of Spark itself make, has executors and is none of these.
+_ONE_MACHINE = re.compile(r"local(?:\[(\d+|\*)(?:\s*,\s*\d+)?\])?")
 
 
 def make_session() -> SparkSession:
     """The session, with the settings of spark-submit; the caller stops it."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("partition_classify")
-    SparkContext._ensure_initialized()
-    given = SparkConf()
-    alone = _ALONE if _is_of_one_machine(given) else {}
-    if alone and not given.contains(_PAGES):
-        alone = alone | {_PAGES: "false"}
+    given = given_settings()
+    alone = {_PAGES: given.get(_PAGES, "false"), **_ALONE} if tasks_at_once(given) else {}
     for key, value in (_SETTINGS | alone).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
@@ -69,16 +68,17 @@ def given_settings() -> dict[str, str]:
 
 
 def tasks_at_once(settings: Mapping[str, str]) -> int:
-    """How many tasks run at once on this host, 0 where none does.
+    """How many tasks run at once in the process of the driver, 0 where executors run them.
 
-    >>> tasks_at_once({"spark.master": "local[3]"}), tasks_at_once({"spark.master": "spark://a:7077"})
-    (3, 0)
+    >>> masters = ("local", "local[3]", "local[2, 4]", "local-cluster[2,1,1024]", "spark://a:7077")
+    >>> [tasks_at_once({"spark.master": each}) for each in masters]
+    [1, 3, 2, 0, 0]
     """
-    master = settings.get("spark.master", "")
-    if not master.startswith("local"):
+    master = _ONE_MACHINE.fullmatch(settings.get("spark.master", ""))
+    if master is None:
         return 0
-    number = re.match(r"local\[(\d+)", master)
-    return int(number[1]) if number else (os.cpu_count() or 1) if "[" in master else 1
+    cores = master[1] or "1"
+    return (os.cpu_count() or 1) if cores == "*" else int(cores)
 
 
 def stop_session(spark: SparkSession) -> None:
@@ -92,9 +92,4 @@ def stop_session(spark: SparkSession) -> None:
 
 def is_on_one_machine(spark: SparkSession) -> bool:
     """Whether all tasks run in the process of the driver; it is known then how many run at once."""
-    return _is_of_one_machine(spark.sparkContext.getConf())
-
-
-def _is_of_one_machine(settings: SparkConf) -> bool:
-    # A local cluster is one that tests of Spark itself make: it has executors.
-    return re.match(r"local(?!-cluster)", settings.get("spark.master", "")) is not None
+    return tasks_at_once(dict(spark.sparkContext.getConf().getAll())) > 0
