@@ -21,16 +21,26 @@ MUTANTS = (
     Mutant(
         "writes do not carry the lease",
         _LEASED_SHARD,
-        "batches = pack((*self._lease_checks, *checks), groups)",
-        "batches = pack(tuple(checks), groups)",
+        "_Sending(pack((*self._lease_checks, *checks), groups))",
+        "_Sending(pack(tuple(checks), groups))",
         ("move/test_leased_shard.py::test_a_run_that_was_paused_writes_nothing",),
     ),
     Mutant(
         "writes do not carry the checks",
         _LEASED_SHARD,
-        "batches = pack((*self._lease_checks, *checks), groups)",
-        "batches = pack(self._lease_checks, groups)",
+        "_Sending(pack((*self._lease_checks, *checks), groups))",
+        "_Sending(pack(self._lease_checks, groups))",
         ("move/test_leased_shard.py::test_a_check_that_fails_rejects_all_groups_of_the_multi",),
+    ),
+    Mutant(
+        "groups that cannot be made are left out without a word",
+        _LEASED_SHARD,
+        "            self.problem = error\n",
+        "            del error\n",
+        (
+            "move/test_leased_shard.py::test_groups_that_cannot_be_made_end_it_and_what_was_sent_is_known",
+            "move/test_run.py::test_what_cannot_be_told_before_is_not_switched",
+        ),
     ),
     Mutant(
         "a lost answer is taken for applied",

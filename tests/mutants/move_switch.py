@@ -14,11 +14,20 @@ MUTANTS = (
     Mutant(
         "the journal is told after the switch",
         _SWITCH,
-        "        self._announce([look.partitions[each] for each, _ops in groups])\n"
-        "        return collided + self._commit(checks, groups, result)\n",
-        "        collided += self._commit(checks, groups, result)\n"
-        "        self._announce([look.partitions[each] for each, _ops in groups])\n"
-        "        return collided\n",
+        "            self._announce(announced)\n"
+        "            # A signal may end the run between the request and its answer.\n"
+        "            result.unclear.update([each for each, _ops in groups])\n"
+        "            yield from groups\n",
+        "            result.unclear.update([each for each, _ops in groups])\n"
+        "            yield from groups\n"
+        "            self._announce(announced)\n",
+        ("move/test_switch.py::test_partitions_are_announced_while_others_are_switched",),
+    ),
+    Mutant(
+        "the journal is not told before the switch",
+        _SWITCH,
+        "            self._announce(announced)\n",
+        "",
         (
             "move/test_run.py::test_what_is_about_to_be_switched_is_in_the_journal_before_it_is",
             "move/test_run.py::test_what_cannot_be_told_before_is_not_switched",
@@ -84,7 +93,7 @@ MUTANTS = (
     Mutant(
         "a switch whose answer was lost for good is forgotten",
         _SWITCH,
-        "        result.unclear.update(each for each, _ops in groups)\n",
+        "            result.unclear.update([each for each, _ops in groups])\n",
         "",
         ("move/test_run.py::test_what_became_of_a_switch_is_not_known",),
     ),

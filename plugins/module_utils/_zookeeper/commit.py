@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from .._partmove.tree.znodes import Outcome, Unknown
@@ -36,9 +36,10 @@ class Commit:
         self._waiting: deque[tuple[MultiWrite, Any]] = deque()
         self._bytes = 0
 
-    def run(self, payloads: Sequence[bytes]) -> list[Outcome]:
-        """One outcome for each payload, in order."""
+    def run(self, payloads: Iterable[bytes]) -> list[Outcome]:
+        """One outcome for each payload, in order; each is asked for when there is room for it."""
         outcomes: list[Outcome] = []
+        unsent: list[Outcome] = []
         self._deadline = time.monotonic() + self._timeout
         self._stopped = not self._session.wait_connected(self._deadline)
         self._breaks = self._session.breaks
@@ -46,14 +47,14 @@ class Commit:
             while self._waiting and self._full(len(payload)):
                 outcomes.append(self._next_outcome())
             if not self._may_send():
-                break
+                unsent.append(Unknown(NOT_SENT))
+                continue
             request = MultiWrite(payload, self._may_send)
             self._waiting.append((request, self._session.send(request)))
             self._bytes += len(payload)
         while self._waiting:
             outcomes.append(self._next_outcome())
-        unsent = len(payloads) - len(outcomes)
-        return outcomes + [Unknown(NOT_SENT)] * unsent
+        return outcomes + unsent
 
     def _full(self, size: int) -> bool:
         return len(self._waiting) == MULTIS_IN_FLIGHT or self._bytes + size > BYTES_IN_FLIGHT

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from .._partmove.errors import EnsembleError
 from .._partmove.tree.znodes import Multi, Outcome
@@ -71,17 +71,16 @@ class ZooKeeperStore(Reader):
                 remedy="Correct the chroot, or create its znode if this ensemble is meant to be new",
             )
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Send the multis, several in flight, in order; one outcome each, in order.
 
         All go over one connection: once it is lost, or an answer stays out, nothing more is sent.
 
         Raises:
-            PartMoveError: a multi is above the limits of wire.py; nothing was sent.
+            PartMoveError: a multi is above the limits of wire.py; those before it may have been applied.
         """
-        return Commit(self._session, self._options.operation_timeout).run(
-            [*map(self._encoder.encode, multis)]
-        )
+        commit = Commit(self._session, self._options.operation_timeout)
+        return commit.run(map(self._encoder.encode, multis))
 
     def members(self) -> tuple[Reader, ...]:
         """A direct connection to each member of the ensemble, made at the first call.

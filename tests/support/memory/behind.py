@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Committed,
@@ -46,7 +46,7 @@ class Behind(HookedStore):
         found = super().children(paths)
         return found if self._then is None else [self._names(path, self._then) for path in paths]
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Apply the multis in order; what is applied is seen from then on, and all that came before it."""
         outcomes = super().commit(multis)
         if any(isinstance(outcome, Committed) for outcome in outcomes):
@@ -75,7 +75,7 @@ class Chrooted(MemoryStore):
         """As a ZnodeReader does."""
         return super().children([f"{self.chroot}{path}" for path in paths])
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Apply the multis in order."""
         return super().commit(
             [tuple(op._replace(path=f"{self.chroot}{op.path}") for op in multi) for multi in multis]

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 
@@ -69,7 +69,7 @@ class HookedStore(MemoryStore):
         self.listing(paths)
         return super().children(paths)
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Apply the multis in order."""
         outcomes: list[Outcome] = []
         for multi in multis:

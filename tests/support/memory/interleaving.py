@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
@@ -165,20 +165,19 @@ class WatchedStore:
         """A session with each member."""
         return [WatchedStore(each, self._script, self._watch) for each in self._store.members()]
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """One step a multi; after a lost answer nothing more is sent."""
         outcomes: list[Outcome] = []
+        is_lost = False
         for multi in multis:
-            number = self._step("commit", [op.path for op in multi[-1:]])
-            lost = self._script.lost_at(number)
-            if lost is Lost.NOT_APPLIED:
-                break
-            answered = lost is not Lost.APPLIED
-            outcome = self._watch.commit(self._script, self._store, multi, answered=answered)
-            if not answered:
-                break
-            outcomes.append(outcome)
-        return outcomes + [Unknown("the answer was lost")] * (len(multis) - len(outcomes))
+            if not is_lost:
+                number = self._step("commit", [op.path for op in multi[-1:]])
+                lost = self._script.lost_at(number)
+                is_lost = lost is not None
+                if lost is not Lost.NOT_APPLIED:
+                    outcome = self._watch.commit(self._script, self._store, multi, answered=not is_lost)
+            outcomes.append(Unknown("the answer was lost") if is_lost else outcome)
+        return outcomes
 
     def _step(self, kind: str, paths: Sequence[str]) -> int:
         return self._script.step(f"{self.name} {kind} {paths[0] if paths else ''}")

@@ -12,7 +12,7 @@ a real ensemble does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import (
     ask_one_by_one,
@@ -196,7 +196,7 @@ class MemoryStore:
         self.ensemble.catch_up(self.member)
         self._see()
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Apply the multis in order."""
         return [self.commit_one(multi) for multi in multis]
 

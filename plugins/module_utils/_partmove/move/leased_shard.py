@@ -11,7 +11,7 @@ lost, refuse what cannot be written.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..aligned import aligned
@@ -22,7 +22,7 @@ from ..lease.lease import Lease, confirm_lease, raise_if_lease_lost
 from ..shard.facts import ShardFacts
 from ..shard.listed import PartLists
 from ..shard.reader import Look, ShardReader, Survey
-from ..tree.batches import Room, pack
+from ..tree.batches import Batch, Room, pack
 from ..tree.paths import does_not_stay, missing_on_the_way, refuse_unwritable
 from ..tree.ports import ZnodeStore
 from ..tree.znodes import Committed, Multi, Op, Outcome, Rejected
@@ -51,6 +51,26 @@ class Written(NamedTuple):
         """Raise LeaseLost, AccessDenied or EnsembleError where that is what went wrong."""
         if self.problem is not None:
             raise self.problem
+
+
+class _Sending:
+    """The multis of groups, each made when it is to be sent."""
+
+    def __init__(self, batches: Iterator[Batch]) -> None:
+        self._waiting = batches
+        self.batches: list[Batch] = []
+        """Those that were asked for."""
+        self.problem: PartMoveError | None = None
+        """Why there are no more of them."""
+
+    def multis(self) -> Iterator[Multi]:
+        """What a store takes."""
+        try:
+            for batch in self._waiting:
+                self.batches.append(batch)
+                yield batch.multi
+        except PartMoveError as error:
+            self.problem = error
 
 
 class LeasedEnsemble:
@@ -95,13 +115,14 @@ class LeasedEnsemble:
     def commit(self, groups: Iterable[tuple[str, Sequence[Op]]], checks: Sequence[Op] = ()) -> Written:
         """Send groups of operations, each of which is applied whole or not at all, several in a multi.
 
-        Every multi carries the lease and the checks. Raises nothing but GroupTooLarge, so that what was
-        applied is known in any case; ask the answer for its problem.
+        Every multi carries the lease and the checks. Groups are taken while multis are on their way; where
+        that raises PartMoveError, nothing more is sent. Raises nothing itself, so that what was applied is
+        known in any case; ask the answer for its problem.
         """
-        written = Written([], [], [], None, {})
-        batches = pack((*self._lease_checks, *checks), groups)
-        outcomes = self._sent([batch.multi for batch in batches])
-        for batch, outcome in aligned(batches, outcomes):
+        sending = _Sending(pack((*self._lease_checks, *checks), groups))
+        outcomes = self._sent(sending)
+        written = Written([], [], [], sending.problem, {})
+        for batch, outcome in aligned(sending.batches, outcomes):
             keys = [str(key) for key in batch.keys]
             if isinstance(outcome, Committed):
                 written.committed.extend(keys)
@@ -114,13 +135,17 @@ class LeasedEnsemble:
                 written.unknown.extend(keys)
         return written
 
-    def _sent(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def _sent(self, sending: _Sending) -> list[Outcome]:
         """Send the multis; a look may count on what is known to have been applied, and on nothing else."""
         applied: list[Multi] = []
         self.lists.begin_write()
         try:
-            outcomes = self.store.commit(multis)
-            applied += [multi for multi, each in aligned(multis, outcomes) if isinstance(each, Committed)]
+            outcomes = self.store.commit(sending.multis())
+            applied += [
+                batch.multi
+                for batch, each in aligned(sending.batches, outcomes)
+                if isinstance(each, Committed)
+            ]
         finally:
             self.lists.end_write(applied)
         return outcomes

@@ -26,13 +26,16 @@ from ..formats.state import State
 from ..gates.gate import Refusal
 from ..gates.names import GateName
 from ..shard.facts import PartitionFacts, ShardFacts
+from ..tree.batches import Room
 from ..tree.ports import Clock
-from ..tree.znodes import Create, Op
+from ..tree.znodes import Create, Op, Znode
 from .direction import Direction
 from .leased_shard import LeasedShard
 
 MAX_GROUP = 4096
 """Partitions between one look at the shard path and the multis that rely on it."""
+ANNOUNCED_AT_ONCE = 1024
+"""Partitions of a group whose operations are made while the servers apply those before them."""
 _SHRINK = 8
 _ATTEMPTS = 12
 _FIRST_PAUSE_SECONDS = 0.01
@@ -57,7 +60,8 @@ class SwitchResult:
 class Switch:
     """Switches prepared partitions of one shard path under one lease, in one direction.
 
-    ``announce`` is told what is about to be switched, as it is right before, and may raise: then nothing is.
+    ``announce`` is told what is about to be switched, as it is right before, and may raise: then none of that
+    is, and nothing after it.
     """
 
     def __init__(
@@ -126,8 +130,7 @@ class Switch:
         judgement = direction.judge(look, ids, self._leased.taken_at)
         result.refused.update(judgement.refused)
         checks = (*look.shard.fence, *judgement.checks)
-        room = self._hot.room(checks)
-        groups: list[tuple[str, list[Op]]] = []
+        marked: list[tuple[PartitionFacts, Znode]] = []
         unmarked: list[PartitionFacts] = []
         for each, partition in look.partitions.items():
             if each in judgement.refused:
@@ -137,22 +140,37 @@ class Switch:
             elif partition.state is None:
                 unmarked.append(partition)
             else:
-                ops = direction.ops(partition, partition.state)
-                # To undo the switch takes as many operations, and the bytes of the parts besides.
-                if room.holds(ops, sum([part.data_bytes for part in partition.hot_parts])):
-                    groups.append((each, ops))
-                else:
-                    result.refused[each] = _too_large(ops, direction.refusals.too_large)
+                marked.append((partition, partition.state))
         self._create_markers(unmarked)
         collided = [partition.partition_id for partition in unmarked]
-        self._announce([look.partitions[each] for each, _ops in groups])
+        groups = self._announced(marked, self._hot.room(checks), result)
         return collided + self._commit(checks, groups, result)
 
+    def _announced(
+        self, marked: Sequence[tuple[PartitionFacts, Znode]], room: Room, result: SwitchResult
+    ) -> Iterator[tuple[str, list[Op]]]:
+        """The operations of each partition that a multi has room for, which were announced before."""
+        direction = self._direction
+        for begin in range(0, len(marked), ANNOUNCED_AT_ONCE):
+            announced: list[PartitionFacts] = []
+            groups: list[tuple[str, list[Op]]] = []
+            for partition, state in marked[begin : begin + ANNOUNCED_AT_ONCE]:
+                ops = direction.ops(partition, state)
+                # To undo the switch takes as many operations, and the bytes of the parts besides.
+                if room.holds(ops, sum([part.data_bytes for part in partition.hot_parts])):
+                    announced.append(partition)
+                    groups.append((partition.partition_id, ops))
+                else:
+                    refusal = _too_large(ops, direction.refusals.too_large)
+                    result.refused[partition.partition_id] = refusal
+            self._announce(announced)
+            # A signal may end the run between the request and its answer.
+            result.unclear.update([each for each, _ops in groups])
+            yield from groups
+
     def _commit(
-        self, checks: Sequence[Op], groups: Sequence[tuple[str, Sequence[Op]]], result: SwitchResult
+        self, checks: Sequence[Op], groups: Iterable[tuple[str, Sequence[Op]]], result: SwitchResult
     ) -> list[str]:
-        # A signal may end the run between the request and its answer.
-        result.unclear.update(each for each, _ops in groups)
         written = self._hot.commit(groups, checks)
         result.switched.update(written.committed)
         result.zxids.update(written.zxids)

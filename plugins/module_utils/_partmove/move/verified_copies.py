@@ -17,7 +17,7 @@ from .compare import Comparison, CopyComparison
 from .copies import ColdCopies
 from .leased_shard import LeasedShard
 
-PARTS_AT_ONCE = 8192
+PARTS_AT_ONCE = 4096
 """That are written while those before them are compared."""
 
 

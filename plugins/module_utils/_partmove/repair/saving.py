@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ..aligned import aligned
 from ..tree.delegating import DelegatingStore
@@ -35,14 +35,15 @@ class SavingStore(DelegatingStore):
         self._announce = announce
         self._done = done
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Keep what the multis delete or change, then send them.
 
         Each operation names the version that it is for, and what is kept has that version, so what is kept
         is what goes. Raises what ``save`` and ``announce`` raise, with nothing sent.
         """
+        made = [*multis]
         versions = {
-            op.path: op.version for multi in multis for op in multi if isinstance(op, (Delete, SetData))
+            op.path: op.version for multi in made for op in multi if isinstance(op, (Delete, SetData))
         }
         paths = sorted(versions)
         found = self.below.read(paths) if paths else []
@@ -53,9 +54,9 @@ class SavingStore(DelegatingStore):
         ]
         if kept:
             self._save(self._ensemble, kept)
-        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in multis]
+        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in made]
         self._announce([words for words in told if words])
-        outcomes = self.below.commit(multis)
+        outcomes = self.below.commit(made)
         for words, outcome in aligned(told, outcomes):
             if isinstance(outcome, Committed):
                 self._done.extend(words)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from ..errors import PartMoveError
@@ -60,20 +60,21 @@ class Room(NamedTuple):
         return len(ops) <= self.ops and size_of(ops) + more_bytes <= self.bytes
 
 
-def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> list[Batch]:
+def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> Iterator[Batch]:
     """Fill multis with whole groups, in order; each multi starts with the checks.
+
+    Of the groups those are taken that a multi is made of, and the one after them.
 
     Raises GroupTooLarge for a group that does not fit even alone; sort those out with `Room` first.
     """
     checks_bytes = size_of(checks)
-    batches: list[Batch] = []
     keys: list[Key] = []
     ops: list[Op] = []
     used = checks_bytes
     for key, group in groups:
         group_bytes = size_of(group)
         if ops and (len(checks) + len(ops) + len(group) > MAX_OPS or used + group_bytes > MAX_BYTES):
-            batches.append(Batch(tuple(keys), (*checks, *ops)))
+            yield Batch(tuple(keys), (*checks, *ops))
             keys, ops, used = [], [], checks_bytes
         if len(checks) + len(group) > MAX_OPS or checks_bytes + group_bytes > MAX_BYTES:
             raise GroupTooLarge(
@@ -85,5 +86,4 @@ def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> li
         ops.extend(group)
         used += group_bytes
     if ops:
-        batches.append(Batch(tuple(keys), (*checks, *ops)))
-    return batches
+        yield Batch(tuple(keys), (*checks, *ops))

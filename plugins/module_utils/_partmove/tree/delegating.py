@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .ports import ZnodeReader, ZnodeStore
 from .znodes import Found, Multi, Outcome, Query, Znode
@@ -63,6 +63,6 @@ class DelegatingStore:
         """The answers to each query, in order."""
         return self.below.ask(queries)
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Send the multis; one outcome each."""
         return self.below.commit(multis)

@@ -10,7 +10,7 @@ what the run itself would do up to the point where the world would answer differ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..aligned import aligned
@@ -218,10 +218,11 @@ class OverlayStore(OverlayReader):
         """Another overlay over the same ensemble, which knows nothing of what this one remembers."""
         return OverlayStore(self._store, self._clock)
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Remember the multis that an ensemble would apply now; one outcome each, in order."""
-        self._load([op for multi in multis for op in multi])
-        return [self._apply(multi) for multi in multis]
+        made = [*multis]
+        self._load([op for multi in made for op in multi])
+        return [self._apply(multi) for multi in made]
 
     def _load(self, ops: Sequence[Op]) -> None:
         """Read all that the operations depend on in one go."""

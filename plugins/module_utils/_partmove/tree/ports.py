@@ -66,10 +66,11 @@ class ZnodeStore(ZnodeReader, Protocol):
     def session_id(self) -> int:
         """The session in use now; a new one after an expiry."""
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Send the multis, several in flight, in order; one outcome each, in order.
 
-        Never retries: an Unknown outcome is for the caller to find out about.
+        All of them are taken, each when it is to be sent, so that they may be made meanwhile; also those that
+        are not sent any more. Never retries: an Unknown outcome is for the caller to find out about.
         """
 
     def members(self) -> Sequence[ZnodeReader]:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from kazoo.client import KazooClient
 from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
@@ -22,7 +24,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Reason,
     Rejected,
     SetData,
+    Znode,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.commit import MULTIS_IN_FLIGHT
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import ZooKeeperStore
 from support.servers.zookeeper import Ensemble
 
@@ -130,12 +134,28 @@ def test_a_multi_at_the_limits_is_applied(store: ZooKeeperStore) -> None:
         (Create("/large", b"x" * MAX_BYTES),),
     ],
 )
-def test_a_multi_above_the_limits_is_refused_before_anything_is_sent(
+def test_a_multi_above_the_limits_is_refused_and_nothing_after_it_is_sent(
     store: ZooKeeperStore, multi: Multi
 ) -> None:
     with pytest.raises(PartMoveError, match="above the limit"):
-        store.commit([(Create("/first", b""),), multi])
-    assert store.read(["/first"]) == [None]
+        store.commit([(Create("/first", b""),), multi, (Create("/last", b""),)])
+    first, last = store.read(["/first", "/last"])
+    assert first is not None
+    assert last is None
+
+
+def test_multis_are_made_while_others_are_on_their_way(store: ZooKeeperStore) -> None:
+    """Also more of them than are on their way at once."""
+    seen: list[Znode | None] = []
+
+    def made() -> Iterator[Multi]:
+        yield (Create("/0", b"sent"),)
+        seen.extend(store.read(["/0"]))
+        for number in range(1, 3 * MULTIS_IN_FLIGHT):
+            yield (Create(f"/{number}", b""),)
+
+    assert store.commit(made()) == [Committed()] * 3 * MULTIS_IN_FLIGHT
+    assert [each.data for each in seen if each] == [b"sent"]
 
 
 def test_an_identity_keeps_what_it_creates(

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import pytest
 
@@ -54,11 +54,12 @@ class Answering(HookedStore):
         self.answers: list[Outcome] = []
         self.lose: dict[str, bool] = {}
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         if self.answers:
             return [self.answers.pop(0)]
-        applied = self.lose.pop(multis[0][0].path, None)
-        outcomes = super().commit(multis) if applied in (None, True) else []
+        made = [*multis]
+        applied = self.lose.pop(made[0][0].path, None)
+        outcomes = super().commit(made) if applied in (None, True) else []
         return outcomes if applied is None else [Unknown("lost")]
 
 

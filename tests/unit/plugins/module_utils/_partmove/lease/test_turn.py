@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -49,9 +49,10 @@ class Losing(HookedStore):
         super().__init__(ensemble)
         self.lose: set[str] = set()
 
-    def commit(self, multis: Any) -> list[Outcome]:
-        outcomes = super().commit(multis)
-        path = multis[0][0].path
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
+        made = [*multis]
+        outcomes = super().commit(made)
+        path = made[0][0].path
         if path not in self.lose:
             return outcomes
         self.lose.discard(path)

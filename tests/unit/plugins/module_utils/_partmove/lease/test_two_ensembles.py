@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 
@@ -42,11 +42,12 @@ class Answering(MemoryStore):
         super().__init__(ensemble)
         self.answers = list(answers)
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
-        first = multis[0][0]
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
+        made = [*multis]
+        first = made[0][0]
         if self.answers and isinstance(first, Create) and first.ephemeral:
             return [self.answers.pop(0)]
-        return super().commit(multis)
+        return super().commit(made)
 
 
 class Denying(MemoryStore):

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -204,12 +204,13 @@ class LosingStore(HookedStore):
 
     lost = 0
 
-    def commit(self, multis: list[Multi]) -> list[Outcome]:  # type: ignore[override]
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         """Apply the multis in order."""
-        outcomes = super().commit(multis)
-        if self.lost == 0 and any(multi[-1].path == ENTRY for multi in multis):
+        made = [*multis]
+        outcomes = super().commit(made)
+        if self.lost == 0 and any(multi[-1].path == ENTRY for multi in made):
             self.lost += 1
-            return [Unknown("lost")] * len(multis)
+            return [Unknown("lost")] * len(made)
         return outcomes
 
 

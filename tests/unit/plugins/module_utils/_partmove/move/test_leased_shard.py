@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -14,6 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     AccessDenied,
     EnsembleError,
     LeaseLost,
+    PartMoveError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
@@ -21,10 +22,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.lease
     LeasedShard,
     Written,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree import batches
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.batches import GroupTooLarge
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Check,
     Create,
     Multi,
+    Op,
     Reason,
     Rejected,
     SetData,
@@ -34,7 +38,9 @@ from support.memory.bench import DAY, PART, PATH, Bench
 from support.memory.memory import ManualClock
 
 LAYOUT = ShardLayout(PATH)
-ONE, TWO = (f"{PATH}/temp/{name}" for name in ("one", "two"))
+ONE, TWO, THREE = (f"{PATH}/temp/{name}" for name in ("one", "two", "three"))
+# Lock and epoch.
+_CHECKS = 2
 
 
 @pytest.fixture
@@ -126,6 +132,49 @@ def test_a_check_that_fails_rejects_all_groups_of_the_multi(leased: LeasedShard)
     groups = [("one", [Create(ONE, b"")]), ("two", [Create(TWO, b"")])]
     assert leased.hot.commit(groups, [Check(f"{PATH}/log", 77)]).rejected == ["one", "two"]
     assert leased.hot.commit(groups, [Check(f"{PATH}/log", 0)]).committed == ["one", "two"]
+
+
+def test_groups_are_taken_while_multis_are_on_their_way(
+    bench: Bench, leased: LeasedShard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "MAX_OPS", _CHECKS + 1)
+    happened: list[str] = []
+    bench.hot_store.before = lambda multi: happened.append(multi[-1].path)
+
+    def groups() -> Iterator[tuple[str, list[Op]]]:
+        for path in (ONE, TWO, THREE):
+            happened.append(f"take {path}")
+            yield path, [Create(path, b"")]
+
+    assert leased.hot.commit(groups()).committed == [ONE, TWO, THREE]
+    # A multi is full when the next group does not fit.
+    assert happened == [f"take {ONE}", f"take {TWO}", ONE, f"take {THREE}", TWO, THREE]
+
+
+def test_groups_that_cannot_be_made_end_it_and_what_was_sent_is_known(
+    leased: LeasedShard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "MAX_OPS", _CHECKS + 1)
+
+    def groups() -> Iterator[tuple[str, list[Op]]]:
+        yield "one", [Create(ONE, b"")]
+        yield "two", [Create(TWO, b"")]
+        raise PartMoveError("no space left")
+
+    written = leased.hot.commit(groups())
+
+    assert written.committed == ["one"]
+    with pytest.raises(PartMoveError, match="no space left"):
+        written.is_whole()
+
+
+def test_a_group_that_fits_no_multi_ends_it(leased: LeasedShard) -> None:
+    most = [Create(f"{ONE}{number}", b"") for number in range(1000)]
+
+    written = leased.hot.commit([("one", [Create(ONE, b"")]), ("many", most), ("two", [Create(TWO, b"")])])
+
+    assert (written.committed, written.rejected, written.unknown) == (["one"], [], [])
+    assert isinstance(written.problem, GroupTooLarge)
 
 
 def test_an_answer_that_is_lost_is_unknown(bench: Bench, leased: LeasedShard) -> None:

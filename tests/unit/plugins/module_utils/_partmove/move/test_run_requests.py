@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pytest
 
@@ -58,9 +58,10 @@ class Counting(MemoryStore):
         self.requests += 1
         super().sync(path)
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
-        self.requests += len(multis)
-        return super().commit(multis)
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
+        made = [*multis]
+        self.requests += len(made)
+        return super().commit(made)
 
     def members(self) -> Sequence[MemoryStore]:
         """The one that the session is with: an ensemble of one member."""

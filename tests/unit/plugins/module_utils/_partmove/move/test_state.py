@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -82,14 +82,15 @@ class Interrupted(MemoryStore):
         self._act = act
         self._times = times
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
-        if not multis[-1][-1].path.endswith("/State") or not self._times:
-            return super().commit(multis)
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
+        made = [*multis]
+        if not made[-1][-1].path.endswith("/State") or not self._times:
+            return super().commit(made)
         self._times -= 1
         self._act()
         if self.lost is Lost.NOT_APPLIED:
             return [Unknown("the answer was lost")]
-        outcomes = super().commit(multis)
+        outcomes = super().commit(made)
         return [Unknown("the answer was lost")] if self.lost else outcomes
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
@@ -16,9 +16,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     AccessDenied,
     EnsembleError,
     LeaseLost,
+    PartMoveError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.move import switch
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import LeasedShard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.switch import Switch, SwitchResult
@@ -48,13 +50,15 @@ class Switching:
         self.bench = bench
         self.multis: list[Multi] = []
         self.announced: list[PartitionFacts] = []
+        self.announced_at_most = 1000
+        self.before_switch: Callable[[list[str]], object] = len
         bench.hot_store.before = self._note
         self.lease = bench.world.leases.acquire(PATH)
         layout = ShardLayout(PATH)
         self._reader = bench.reader()
         leased = LeasedShard(bench.hot_store, bench.cold_store, self._reader, layout, self.lease)
         direction = ToCold(bench.world, OPTIONS, ShardReport(PATH))
-        self._switch = Switch(leased, bench.clock, direction, self.announced.extend)
+        self._switch = Switch(leased, bench.clock, direction, self._announce)
         self.prepared = self._read()
         self.multis.clear()
 
@@ -79,8 +83,15 @@ class Switching:
         """The partitions that each multi was to switch."""
         return [names for names in map(switched_by, self.multis) if names]
 
+    def _announce(self, partitions: Sequence[PartitionFacts]) -> None:
+        if len(self.announced) + len(partitions) > self.announced_at_most:
+            raise PartMoveError("no space left")
+        self.announced.extend(partitions)
+
     def _note(self, multi: Multi) -> None:
         self.multis.append(multi)
+        if names := switched_by(multi):
+            self.before_switch(names)
 
     def _read(self) -> dict[str, PartitionFacts]:
         partitions = self.bench.servers.table.options.partitions
@@ -150,6 +161,11 @@ def small_multis(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "MAX_OPS", 34)
 
 
+@pytest.fixture
+def announced_by_twos(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(switch, "ANNOUNCED_AT_ONCE", 2)
+
+
 @pytest.mark.usefixtures("small_multis")
 def test_many_partitions_share_a_multi() -> None:
     switching = Switching(Bench(TableOptions(partitions=WEEK)))
@@ -157,6 +173,33 @@ def test_many_partitions_share_a_multi() -> None:
     assert switching.run().switched == set(WEEK)
 
     assert switching.switches() == [list(WEEK[:7]), list(WEEK[7:])]
+
+
+@pytest.mark.usefixtures("small_multis", "announced_by_twos")
+def test_partitions_are_announced_while_others_are_switched() -> None:
+    switching = Switching(Bench(TableOptions(partitions=WEEK)))
+    told: list[tuple[list[str], int]] = []
+    switching.before_switch = lambda names: told.append((names, len(switching.announced)))
+
+    assert switching.run().switched == set(WEEK)
+
+    # Those of a multi, and the one of which it was seen that it does not fit.
+    assert told == [([*WEEK[:7]], 8), ([*WEEK[7:]], 9)]
+    assert [each.partition_id for each in switching.announced] == [*WEEK]
+
+
+@pytest.mark.usefixtures("small_multis", "announced_by_twos")
+def test_what_cannot_be_announced_is_not_switched_and_what_was_is_known() -> None:
+    switching = Switching(Bench(TableOptions(partitions=WEEK)))
+    switching.announced_at_most = 8
+    result = SwitchResult()
+
+    with pytest.raises(PartMoveError, match="no space left"):
+        switching.run(result)
+
+    # The eighth was announced, and would have shared a multi with the ninth.
+    assert result == SwitchResult(switched=set(WEEK[:7]))
+    assert switching.switches() == [[*WEEK[:7]]]
 
 
 def test_a_collision_is_tried_again_in_smaller_groups() -> None:
@@ -232,7 +275,7 @@ class Denying(HookedStore):
 
     reason = Reason.NO_AUTH
 
-    def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+    def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
         return [outcome for multi in multis for outcome in self._one(multi)]
 
     def _one(self, multi: Multi) -> list[Outcome]:

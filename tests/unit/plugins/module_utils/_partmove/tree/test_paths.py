@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -111,7 +111,7 @@ def test_a_path_that_somebody_else_writes_to(
 
 def test_a_path_that_may_not_be_made_is_told_at_once(ensemble: MemoryEnsemble) -> None:
     class Denying(MemoryStore):
-        def commit(self, multis: Sequence[Multi]) -> list[Outcome]:
+        def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
             return [Rejected(len(multi) - 1, Reason.NO_AUTH, -102) for multi in multis]
 
     MemoryClient(ensemble.open()).create("/a")
