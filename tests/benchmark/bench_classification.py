@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
-from itertools import product
 from typing import Any, TypeVar
 
 from benchmark.classification import HEAP, LIVE, SNAPSHOT, Classification, running_server, snapshot_of
@@ -45,21 +45,19 @@ def measure_classification() -> dict[str, Any]:
     with snapshot_of(_tree(MANY_PARTS)) as scene:
         readings = {f"Snapshot of {MANY_PARTS:,} part znodes, one process": repeat(scene.read, SNAPSHOT)}
         whole_many = [scene.classify(SNAPSHOT, CORES[-1]) for _run in range(RUNS)]
-    with snapshot_of(_tree(PARTS)) as scene, running_server(scene) as running:
-        # Else the first would be of a server that has compiled nothing.
-        running.read(LIVE)
-        readings |= {TITLES[source]: repeat(running.read, source) for source in TITLES}
-        censuses = {source: repeat(running.census, source) for source in TITLES}
-        whole = [
-            running.classify(source, cores)
-            for source, cores in product(TITLES, CORES)
-            for _run in range(RUNS)
-        ]
+    censuses: dict[str, list[CensusMeasurement]] = {}
+    with snapshot_of(_tree(PARTS)) as scene:
         archives = [scene.folder / f"{number}.jsa" for number in range(RUNS)]
-        whole += [running.classify(SNAPSHOT, CORES[-1], archive) for archive in archives]
-        whole += [
-            running.classify(source, CORES[-1], archives[0]) for source in TITLES for _run in range(RUNS)
-        ]
+        whole = [scene.classify(SNAPSHOT, CORES[-1], archive) for archive in archives]
+        # Of files with no server beside, which none needs.
+        for source, running in (SNAPSHOT, nullcontext(scene)), (LIVE, running_server(scene)):
+            with running as place:
+                # Else the first would be of a server that has compiled nothing.
+                place.read(source)
+                readings[TITLES[source]] = repeat(place.read, source)
+                censuses[source] = repeat(place.census, source)
+                whole += [place.classify(source, cores) for cores in CORES for _run in range(RUNS)]
+                whole += [place.classify(source, CORES[-1], archives[0]) for _run in range(RUNS)]
     require_one_plan(whole)
     require_one_plan(whole_many)
     for title, runs in readings.items():

@@ -28,7 +28,7 @@ from support.servers.zookeeper import Ensemble, EnsembleOptions
 HEAP = "2g"
 SNAPSHOT = "zookeeper_snapshot"
 LIVE = "zookeeper"
-OPTIONS_OF_THE_ROLE = "-XX:TieredStopAtLevel=1"
+OPTIONS_OF_THE_ROLE = "-XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
 """With which the role starts Java."""
 
 _JOB = Path(__file__).resolve().parents[2] / "roles" / "partition_classify" / "files" / "classify.py"

@@ -17,8 +17,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 LOG_SETTINGS = Path(__file__).resolve().with_name("log4j2.properties")
-# Most of what Java does is done once: to compile it a second time, better, takes longer than that gains.
-_QUICK = "-XX:TieredStopAtLevel=1"
+# Most of what Java does is done once: to compile it a second time, better, takes longer than that gains. It
+# loads so many classes that it would look for garbage among them several times if it did not know.
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
 
 
 def main() -> int:
