@@ -95,7 +95,8 @@ class CopyComparison:
     ) -> None:
         """Read the others in one go with the parts, none of it older than the call."""
         member.sync(self._layout.path)
-        read = Reading(part_steps([(part.znode.path, part.name) for part in originals]))
+        parts = [(part.znode.path, part.name) for part in originals]
+        read = Reading(part_steps(parts, {part.znode.path for part in originals if part.children}))
         read_together(member, [read, *others])
         copies = {part.znode.path: part for part in read.result}
         tally = self._tally

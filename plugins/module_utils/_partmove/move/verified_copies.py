@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from ..formats.names import PartName
 from ..shard.facts import PartitionFacts, RegisteredPart, ShardFacts
-from ..side_by_side import side_by_side
 from ..tree.portions import portions_of
 from .compare import Comparison, CopyComparison
 from .copies import ColdCopies
@@ -40,18 +40,19 @@ def make_verified_copies(
         leased.cold.lists,
     )
     sizes = {each: len(facts.hot_parts) for each, facts in partitions.items()}
-    compare: list[Callable[[], None]] = []
-    portion: Sequence[str] = ()
-    for portion, _parts in portions_of(sorted(partitions), sizes, PARTS_AT_ONCE):
-        make = partial(copies.make, shard, [partitions[each] for each in portion])
-        steps: list[Callable[[], None]] = [make, *compare]
-        side_by_side(_call, steps, 2)
-        compare = [partial(comparison.add, _parts_of(partitions, portion))]
-    return comparison.finish(_parts_of(partitions, portion))
-
-
-def _call(what: Callable[[], None]) -> None:
-    what()
+    compared: deque[Future[None]] = deque()
+    made: list[RegisteredPart] = []
+    with ThreadPoolExecutor(1) as pool:
+        for portion, _parts in portions_of(sorted(partitions), sizes, PARTS_AT_ONCE):
+            if made:
+                compared.append(pool.submit(comparison.add, made))
+            while len(compared) > 1:
+                compared.popleft().result()
+            copies.make(shard, [partitions[each] for each in portion])
+            made = _parts_of(partitions, portion)
+        for each in compared:
+            each.result()
+    return comparison.finish(made)
 
 
 def _parts_of(partitions: Mapping[str, PartitionFacts], partition_ids: Sequence[str]) -> list[RegisteredPart]:

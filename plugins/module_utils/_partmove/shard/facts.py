@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from ..aligned import aligned
 from ..binding.binding import Binding
 from ..formats.layout import ShardLayout
 from ..formats.log_entry import LogEntry
@@ -63,7 +62,8 @@ class RegisteredPart(NamedTuple):
 
     def _has_children_of(self, other: RegisteredPart) -> bool:
         here, there = len(self.znode.path), len(other.znode.path)
-        for child, another in aligned(self.children, other.children):
+        # They were seen to be as many.
+        for child, another in zip(self.children, other.children):
             if child.data != another.data or child.path[here:] != another.path[there:]:
                 return False
         return True

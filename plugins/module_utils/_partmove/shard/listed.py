@@ -71,10 +71,16 @@ class PartLists:
     def end_write(self, applied: Sequence[Multi]) -> None:
         """Say which of the multis are known to have been applied. Others make the folders be listed again."""
         self._ended += 1
+        known = self._known
         for multi in applied:
             for op in multi:
                 if isinstance(op, (Create, Delete)):
-                    self._note(op)
+                    folder, _slash, text = op.path.rpartition("/")
+                    # Otherwise it is a child of a part; or the folder is to be listed again, and its parts
+                    # to be read.
+                    if folder in known:
+                        known[folder].note(text, self._names, folder, there=isinstance(op, Create))
+                        self._read.drop(folder, text)
 
     def steps(self, replicas: Sequence[str], partition_ids: Collection[str]) -> Steps[Listed]:
         """The parts of these partitions as they are at the moment that is asked, or later.
@@ -203,11 +209,3 @@ class PartLists:
             known.pick(now, wanted, self._names, folder)
         names = known.names
         return [names[text] for text in sorted(names) if names[text].partition_id in wanted]
-
-    def _note(self, op: Create | Delete) -> None:
-        folder, _slash, text = op.path.rpartition("/")
-        known = self._known.get(folder)
-        # Otherwise it is a child of a part; or the folder is to be listed again, and its parts to be read.
-        if known is not None:
-            known.note(text, self._names, folder, there=isinstance(op, Create))
-            self._read.drop(folder, text)

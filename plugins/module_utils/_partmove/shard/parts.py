@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -110,13 +110,17 @@ def read_parts(reader: ZnodeReader, parts: Sequence[tuple[str, PartName]]) -> li
     return read_alone(reader, part_steps(parts))
 
 
-def part_steps(parts: Sequence[tuple[str, PartName]]) -> Steps[list[RegisteredPart]]:
-    """As `read_parts`."""
+def part_steps(
+    parts: Sequence[tuple[str, PartName]], legacy: Collection[str] = ()
+) -> Steps[list[RegisteredPart]]:
+    """As `read_parts`; ``legacy`` are paths of parts that are expected to have the children of that form."""
     if not parts:
         return []
-    znodes = (yield Query([path for path, _name in parts])).znodes
+    expected = {path: _LEGACY_CHILDREN for path, _name in parts if path in legacy}
+    found = (yield Query([*(path for path, _name in parts), *_paths_of(expected)])).znodes
+    znodes, early = found[: len(parts)], _children_of(expected, found[len(parts) :])
     children = yield from _children_steps(
-        [each for each in znodes if each is not None and each.stat.num_children]
+        [each for each in znodes if each is not None and each.stat.num_children], early
     )
     if not children:
         return [
@@ -131,13 +135,18 @@ def part_steps(parts: Sequence[tuple[str, PartName]]) -> Steps[list[RegisteredPa
     ]
 
 
-def _children_steps(parents: Sequence[Znode]) -> Steps[dict[str, tuple[Znode, ...]]]:
-    """Path of the part → its children, by name.
+def _children_steps(
+    parents: Sequence[Znode], early: Mapping[str, tuple[Znode, ...]]
+) -> Steps[dict[str, tuple[Znode, ...]]]:
+    """Path of the part → its children, by name. Some of the legacy form were read ``early``.
 
-    Servers give a part the two children of the legacy form. Names are asked for only where a part has
-    others, which saves reading as many lists as there are parts.
+    Servers give a part the two children of that form. Names are asked for only where a part has others, which
+    saves reading as many lists as there are parts.
     """
-    usual = yield from _named_steps({each.path: _LEGACY_CHILDREN for each in parents})
+    usual = {each.path: early[each.path] for each in parents if each.path in early}
+    usual |= yield from _named_steps(
+        {each.path: _LEGACY_CHILDREN for each in parents if each.path not in early}
+    )
     other = [each.path for each in parents if len(usual[each.path]) != each.stat.num_children]
     if not other:
         return usual
@@ -147,9 +156,20 @@ def _children_steps(parents: Sequence[Znode]) -> Steps[dict[str, tuple[Znode, ..
 
 def _named_steps(names: Mapping[str, Sequence[str]]) -> Steps[dict[str, tuple[Znode, ...]]]:
     """Path → those of the children with these names that are there."""
-    paths = [f"{path}/{name}" for path, children in names.items() for name in children]
-    found = iter((yield Query(paths)).znodes if paths else ())
+    paths = _paths_of(names)
+    return _children_of(names, (yield Query(paths)).znodes if paths else [])
+
+
+def _paths_of(names: Mapping[str, Sequence[str]]) -> list[str]:
+    return [f"{path}/{name}" for path, children in names.items() for name in children]
+
+
+def _children_of(
+    names: Mapping[str, Sequence[str]], found: Sequence[Znode | None]
+) -> dict[str, tuple[Znode, ...]]:
+    """What was found at the paths of these names, by parent."""
+    children = iter(found)
     return {
-        path: tuple(child for child in islice(found, len(children)) if child is not None)
-        for path, children in names.items()
+        path: tuple(child for child in islice(children, len(texts)) if child is not None)
+        for path, texts in names.items()
     }

@@ -35,13 +35,9 @@ class Batch(NamedTuple):
 
 def size_of(ops: Sequence[Op]) -> int:
     """An upper bound of the bytes that the operations take on the wire."""
-    total = _OP_OVERHEAD * len(ops)
-    for op in ops:
-        path = op.path
-        total += len(path) if path.isascii() else len(path.encode())
-        if isinstance(op, (Create, SetData)):
-            total += len(op.data)
-    return total
+    paths = [len(op.path) if op.path.isascii() else len(op.path.encode()) for op in ops]
+    data = [len(op.data) for op in ops if isinstance(op, (Create, SetData))]
+    return _OP_OVERHEAD * len(ops) + sum(paths) + sum(data)
 
 
 class Room(NamedTuple):
