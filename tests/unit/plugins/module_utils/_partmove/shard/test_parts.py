@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import pytest
 
@@ -20,8 +20,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import (
     PartNames,
     parse_name_in,
+    part_steps,
     read_parts,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import read_alone
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.memory.bench import PATH, HookedStore
 from support.memory.client import MemoryClient
@@ -66,6 +68,11 @@ class Scene:
     def read(self, *names: str) -> list[RegisteredPart]:
         return read_parts(self.reader, [self.named(name) for name in names])
 
+    def read_expecting(self, legacy: Collection[str], *names: str) -> list[RegisteredPart]:
+        """Of the first ones the usual children are expected."""
+        expected = [self.named(name)[0] for name in legacy]
+        return read_alone(self.reader, part_steps([self.named(name) for name in names], expected))
+
     @staticmethod
     def named(name: str) -> tuple[str, PartName]:
         path = f"{PATH}/replicas/r1/parts/{name}"
@@ -77,11 +84,12 @@ def scene() -> Scene:
     return Scene()
 
 
-def test_parts_of_both_forms_come_in_the_order_asked_for(scene: Scene) -> None:
+@pytest.mark.parametrize("legacy", [(), (OLD,), (NEW,), (NEW, OLD)], ids=" ".join)
+def test_parts_of_both_forms_come_in_the_order_asked_for(scene: Scene, legacy: Collection[str]) -> None:
     scene.table.add_part("r1", NEW)
     scene.table.add_legacy_part("r1", OLD)
 
-    old, new = scene.read(OLD, NEW)
+    old, new = scene.read_expecting(legacy, OLD, NEW)
 
     assert (old.name.text, old.payload) == (OLD, (b"", tuple(sorted(LEGACY.items()))))
     assert (new.name.text, new.payload) == (NEW, (MINIMALISTIC, ()))
@@ -100,6 +108,14 @@ def test_the_usual_children_are_not_listed_first(scene: Scene) -> None:
     assert scene.reader.requests == ["read", "read"]
 
 
+def test_children_that_are_expected_are_read_with_their_parts(scene: Scene) -> None:
+    for name in (NEW, OLD, THIRD):
+        scene.table.add_legacy_part("r1", name)
+    assert scene.read_expecting((NEW, OLD, THIRD), NEW, OLD, THIRD) == scene.read(NEW, OLD, THIRD)
+    assert scene.reader.requests == ["read", "read", "read"]
+
+
+@pytest.mark.parametrize("legacy", [(), (NEW, OLD)], ids=["unexpected", "expected"])
 @pytest.mark.parametrize(
     "children",
     [
@@ -110,11 +126,13 @@ def test_the_usual_children_are_not_listed_first(scene: Scene) -> None:
     ],
     ids=" ".join,
 )
-def test_children_of_other_names_are_read_too(scene: Scene, children: dict[str, bytes]) -> None:
+def test_children_of_other_names_are_read_too(
+    scene: Scene, children: dict[str, bytes], legacy: Collection[str]
+) -> None:
     scene.table.add_part("r1", NEW, data=b"", children=children)
     scene.table.add_legacy_part("r1", OLD)
 
-    odd, usual = scene.read(NEW, OLD)
+    odd, usual = scene.read_expecting(legacy, NEW, OLD)
 
     assert odd.payload == (b"", tuple(sorted(children.items())))
     assert usual.payload == (b"", tuple(sorted(LEGACY.items())))
@@ -123,6 +141,7 @@ def test_children_of_other_names_are_read_too(scene: Scene, children: dict[str, 
 def test_a_part_that_is_gone_is_left_out(scene: Scene) -> None:
     scene.table.add_part("r1", NEW)
     assert [part.name.text for part in scene.read(OLD, NEW, THIRD)] == [NEW]
+    assert [part.name.text for part in scene.read_expecting((OLD, NEW), OLD, NEW, THIRD)] == [NEW]
     assert scene.read() == []
 
 
