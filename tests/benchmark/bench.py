@@ -21,7 +21,7 @@ from benchmark.machine import this_machine
 from benchmark.measured_audit import AuditMeasurement
 from benchmark.measured_move import Measurement
 from benchmark.measured_requests import Requests
-from benchmark.pair import HEAP, REPLICAS, Baseline, Pair, RequestsAlone, running_pair
+from benchmark.pair import IN_SERVICE, REPLICAS, Baseline, Pair, RequestsAlone, running_pair
 from benchmark.spread import RUNS, Spread
 from support.memory.tables import Table
 
@@ -40,14 +40,14 @@ def main() -> None:
         f"Move of one shard path: {len(REPLICAS)} replicas x {PARTITIONS:,} partitions of one part. Each\n"
         "part is read, judged by every gate, copied, compared on every cold member and switched.\n"
         f"Each figure is the median of {RUNS} runs, followed by the lowest and the highest.\n\n"
-        f"{machine} Members have -Xmx{HEAP}.",
+        f"{machine} Members have {' '.join(IN_SERVICE)}.",
         flush=True,
     )
-    with running_pair(cold_members=1) as pair:
+    with running_pair(cold_members=1, jvm=IN_SERVICE) as pair:
         result = measure_one_member(pair)
-    with running_pair(cold_members=1) as pair:
+    with running_pair(cold_members=1, jvm=IN_SERVICE) as pair:
         result |= measure_legacy_parts(pair)
-    with running_pair(cold_members=3) as pair:
+    with running_pair(cold_members=3, jvm=IN_SERVICE) as pair:
         result |= measure_three_members(pair)
     result |= {"classification": measure_classification(), "machine": machine}
     OUTPUT.parent.mkdir(exist_ok=True)
@@ -81,7 +81,7 @@ def measure_one_member(pair: Pair) -> dict[str, Any]:
             "zookeeper": pair.zookeeper_version,
             "hot_members": len(pair.hot.members),
             "cold_members": len(pair.cold.members),
-            "heap_of_a_member": HEAP,
+            "java_of_a_member": " ".join(IN_SERVICE),
         },
     }
 

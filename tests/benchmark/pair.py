@@ -39,6 +39,8 @@ from support.servers.zookeeper import Ensemble, EnsembleOptions
 
 REPLICAS = ("r1", "r2", "r3")
 HEAP = "4g"
+IN_SERVICE = (f"-Xmx{HEAP}", f"-Xms{HEAP}", "-XX:+AlwaysPreTouch")
+"""For servers that have all their memory from the start, as those of an ensemble in service have by and by."""
 _WARM_UP_MOVES, _WARM_UP_PARTITIONS = 4, 10_000
 
 
@@ -241,9 +243,8 @@ class Pair:
 
 
 @contextmanager
-def running_pair(cold_members: int) -> Iterator[Pair]:
+def running_pair(cold_members: int, jvm: tuple[str, ...] = (f"-Xmx{HEAP}",)) -> Iterator[Pair]:
     """Start two ensembles, and stop them at the end."""
-    jvm = (f"-Xmx{HEAP}",)
     with (
         tempfile.TemporaryDirectory(prefix="partmove-bench-") as folder,
         Ensemble(Path(folder, "hot"), EnsembleOptions(jvm=jvm)) as hot,

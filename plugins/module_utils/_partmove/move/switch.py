@@ -34,7 +34,7 @@ from .leased_shard import LeasedShard
 
 MAX_GROUP = 4096
 """Partitions between one look at the shard path and the multis that rely on it."""
-ANNOUNCED_AT_ONCE = 1024
+ANNOUNCED_AT_ONCE = 512
 """Partitions of a group whose operations are made while the servers apply those before them."""
 _SHRINK = 8
 _ATTEMPTS = 12
