@@ -40,7 +40,7 @@ from support.servers.zookeeper import Ensemble, EnsembleOptions
 REPLICAS = ("r1", "r2", "r3")
 HEAP = "4g"
 IN_SERVICE = (f"-Xmx{HEAP}", f"-Xms{HEAP}", "-XX:+AlwaysPreTouch")
-"""For servers that have all their memory from the start, as those of an ensemble in service have by and by."""
+"""For servers that have all of their memory from the start, as those in service have by and by."""
 _WARM_UP_MOVES, _WARM_UP_PARTITIONS = 4, 10_000
 
 
