@@ -335,10 +335,15 @@ def test_outdated_parts_vanish_quickly(servers: ClickHouseCluster) -> None:
     first = servers.servers[0]
     for number in range(2):
         first.execute(f"INSERT INTO visits VALUES ('2019-12-01', {number})")
-    first.execute("OPTIMIZE TABLE visits PARTITION 20191201 FINAL")
     names = "SELECT name FROM system.parts WHERE table = 'visits'"
-    # Servers may have merged them before they were told to.
-    wait_for(lambda: len(first.query(names)) == 1)
+
+    def is_one() -> bool:
+        # Servers may have merged them before they are told to, and 18.16 may do nothing when it is told.
+        if len(first.query(f"{names} AND active")) > 1:
+            first.execute("OPTIMIZE TABLE visits PARTITION 20191201 FINAL")
+        return len(first.query(names)) == 1
+
+    wait_for(is_one)
 
 
 @pytest.mark.clickhouse

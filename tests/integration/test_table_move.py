@@ -83,7 +83,6 @@ class Place(ModernTables):
             "max_listed": 1000,
             "stop_merges": stop_merges,
             "progress_file": None,
-            "journal": "/tmp/flaky/journal-" + self.database,
         }
         task = MoveTables(params)
         with ExitStack() as stack:

@@ -71,15 +71,15 @@ class PartLists:
     def end_write(self, applied: Sequence[Multi]) -> None:
         """Say which of the multis are known to have been applied. Others make the folders be listed again."""
         self._ended += 1
-        known = self._known
         for multi in applied:
             for op in multi:
                 if isinstance(op, (Create, Delete)):
                     folder, _slash, text = op.path.rpartition("/")
+                    known = self._known.get(folder)
                     # Otherwise it is a child of a part; or the folder is to be listed again, and its parts
                     # to be read.
-                    if folder in known:
-                        known[folder].note(text, self._names, folder, there=isinstance(op, Create))
+                    if known is not None:
+                        known.note(text, self._names, folder, there=isinstance(op, Create))
                         self._read.drop(folder, text)
 
     def steps(self, replicas: Sequence[str], partition_ids: Collection[str]) -> Steps[Listed]:
