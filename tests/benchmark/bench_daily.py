@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmark.machine import this_machine
 from benchmark.measured_daily import DailyRun
-from benchmark.pair import IN_SERVICE, REPLICAS, Pair, running_pair
+from benchmark.pair import REPLICAS, Pair, running_pair
 from benchmark.spread import RUNS, Spread
 from support.memory.tables import Table, days
 
@@ -36,7 +36,7 @@ def main() -> None:
         flush=True,
     )
     first, *rest = days(2 + 3 * RUNS)
-    with running_pair(cold_members=1, jvm=IN_SERVICE) as pair:
+    with running_pair(cold_members=1) as pair:
         tables = [pair.build(f"t{number:05}", len(rest) + 1) for number in range(shard_paths)]
         pair.measure_daily(tables, first)
         found = {

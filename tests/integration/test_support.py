@@ -33,6 +33,7 @@ from support.servers.kazoo_client import connected
 from support.servers.ports import ReservedPorts
 from support.servers.process import ServerError, ServerProcess
 from support.servers.proxy import Action, ZooKeeperProxy, writes
+from support.servers.replicated import wait_for
 from support.servers.tls import TlsFiles
 from support.servers.zookeeper import Ensemble, EnsembleOptions
 
@@ -43,13 +44,6 @@ CREATE TABLE visits (day Date, id UInt32)
 ENGINE = ReplicatedMergeTree('{base}/{{shard}}/visits', '{{replica}}')
 PARTITION BY toYYYYMMDD(day) ORDER BY id
 """
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not so within {seconds:g} s"
-        time.sleep(0.05)
 
 
 def exists(pid: int) -> bool:

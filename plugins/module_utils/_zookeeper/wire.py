@@ -139,9 +139,6 @@ class ReadKind(Generic[Found]):
 
     type: int
     take: Callable[[str, bytes, int], tuple[Found, int]]
-    """What an answer has for a path from an offset on, and where that ends."""
-    take_all: Callable[[Sequence[str], bytes, int, Refuse], tuple[list[Found | None], int]] | None = None
-    """The same for all paths of a multiRead, where that is faster than one by one."""
 
 
 class Section(NamedTuple):
@@ -198,10 +195,7 @@ class MultiRead(ReadRequest):
             refuse(self.sections[0].paths[0], error)
         sections: list[SectionRead] = []
         for kind, paths in self.sections:
-            if kind.take_all is None:
-                found, end = _take_each(kind, paths, packet, offset, refuse)
-            else:
-                found, end = kind.take_all(paths, packet, offset, refuse)
+            found, end = _take_all(kind, paths, packet, offset, refuse)
             sections.append(SectionRead(kind, found, end - offset))
             offset = end
         return sections
@@ -330,12 +324,13 @@ def _string(text: bytes) -> bytes:
     return _INT.pack(len(text)) + text
 
 
-def _take_each(
+def _take_all(
     kind: ReadKind[Any], paths: Sequence[str], packet: bytes, offset: int, refuse: Refuse
 ) -> tuple[list[Any], int]:
     """What a multiRead found at each path from the offset on, and where it ends."""
     take = kind.take
     results: list[Any] = []
+    # A run reads hundreds of thousands of znodes: what the loop needs is looked up once.
     unpack, header, with_code = _HEADER_INT.unpack_from, _HEADER.size, _HEADER_INT.size
     for path in paths:
         result, _done, _error, code = unpack(packet, offset)
@@ -357,30 +352,6 @@ def _take_data(path: str, packet: bytes, offset: int) -> tuple[Znode, int]:
     end = begin + size if size > 0 else begin
     stat = _tuple(Stat, _unpack_stat(packet, end))
     return _tuple(Znode, (path, packet[begin:end], stat)), end + _STAT_SIZE
-
-
-def _take_all_data(
-    paths: Sequence[str], packet: bytes, offset: int, refuse: Refuse
-) -> tuple[list[Znode | None], int]:
-    """As `_take_each` does with `_take_data`."""
-    results: list[Znode | None] = []
-    # A run reads hundreds of thousands of znodes: what the loop needs is looked up once.
-    unpack, width = _HEADER_INT.unpack_from, _HEADER_INT.size
-    for path in paths:
-        # The int behind the header is a code or a size.
-        result, _done, _error, number = unpack(packet, offset)
-        begin = offset + width
-        if result == _ERROR:
-            offset = begin
-            if number != NO_NODE:
-                refuse(path, number)
-            results.append(None)
-        else:
-            end = begin + number if number > 0 else begin
-            stat = _tuple(Stat, _unpack_stat(packet, end))
-            results.append(_tuple(Znode, (path, packet[begin:end], stat)))
-            offset = end + _STAT_SIZE
-    return results, offset
 
 
 def _zxid_of(packet: bytes, offset: int) -> int:
@@ -419,5 +390,5 @@ def _whole_outcome(code: int) -> Outcome:
     return Rejected(0, _REASONS.get(code, Reason.OTHER), code)
 
 
-DATA: ReadKind[Znode] = ReadKind(_GET_DATA, _take_data, _take_all_data)
+DATA: ReadKind[Znode] = ReadKind(_GET_DATA, _take_data)
 CHILDREN: ReadKind[tuple[str, ...]] = ReadKind(_GET_CHILDREN, _take_children)

@@ -116,8 +116,8 @@ class LeasedEnsemble:
         """Send groups of operations, each of which is applied whole or not at all, several in a multi.
 
         Every multi carries the lease and the checks. Groups are taken while multis are on their way; where
-        that raises PartMoveError, nothing more is sent. Raises nothing itself, so that what was applied is
-        known in any case; ask the answer for its problem.
+        that raises PartMoveError, nothing more is sent, and what was applied is known in any case. Ask the
+        answer for its problem; raises nothing but what the store does.
         """
         sending = _Sending(pack((*self._lease_checks, *checks), groups))
         outcomes = self._sent(sending)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
+from ..aligned import aligned
 from ..binding.binding import Binding
 from ..formats.layout import ShardLayout
 from ..formats.log_entry import LogEntry
@@ -62,8 +63,7 @@ class RegisteredPart(NamedTuple):
 
     def _has_children_of(self, other: RegisteredPart) -> bool:
         here, there = len(self.znode.path), len(other.znode.path)
-        # They were seen to be as many.
-        for child, another in zip(self.children, other.children):
+        for child, another in aligned(self.children, other.children):
             if child.data != another.data or child.path[here:] != another.path[there:]:
                 return False
         return True

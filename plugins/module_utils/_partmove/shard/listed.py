@@ -74,13 +74,7 @@ class PartLists:
         for multi in applied:
             for op in multi:
                 if isinstance(op, (Create, Delete)):
-                    folder, _slash, text = op.path.rpartition("/")
-                    known = self._known.get(folder)
-                    # Otherwise it is a child of a part; or the folder is to be listed again, and its parts
-                    # to be read.
-                    if known is not None:
-                        known.note(text, self._names, folder, there=isinstance(op, Create))
-                        self._read.drop(folder, text)
+                    self._note(op)
 
     def steps(self, replicas: Sequence[str], partition_ids: Collection[str]) -> Steps[Listed]:
         """The parts of these partitions as they are at the moment that is asked, or later.
@@ -209,3 +203,11 @@ class PartLists:
             known.pick(now, wanted, self._names, folder)
         names = known.names
         return [names[text] for text in sorted(names) if names[text].partition_id in wanted]
+
+    def _note(self, op: Create | Delete) -> None:
+        folder, _slash, text = op.path.rpartition("/")
+        known = self._known.get(folder)
+        # Otherwise it is a child of a part; or the folder is to be listed again, and its parts to be read.
+        if known is not None:
+            known.note(text, self._names, folder, there=isinstance(op, Create))
+            self._read.drop(folder, text)

@@ -69,7 +69,7 @@ class Scene:
         return read_parts(self.reader, [self.named(name) for name in names])
 
     def read_expecting(self, legacy: Collection[str], *names: str) -> list[RegisteredPart]:
-        """Of the first ones the usual children are expected."""
+        """As `read`; the usual children are expected of the names in ``legacy``."""
         expected = [self.named(name)[0] for name in legacy]
         return read_alone(self.reader, part_steps([self.named(name) for name in names], expected))
 
