@@ -177,7 +177,7 @@ def modern_engine() -> None:
     try:
         engine_library()
     except NoModernEngine as error:
-        pytest.skip(f"NOT RUN: {error}. See docs/modern-server.md.")
+        pytest.skip(f"NOT RUN: {error}. See docs/internals/modern-server.md.")
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ missing_packages() {
     have shellcheck || echo shellcheck
     have chromium || echo chromium
     [ -e /usr/share/java/zookeeper.jar ] || echo libzookeeper-java
-    # For the hosts that the scenarios of extensions/molecule boot, see docs/staging.md.
+    # For the hosts that the scenarios of extensions/molecule boot, see docs/internals/staging.md.
     have debootstrap || echo debootstrap
     have systemd-nspawn || echo systemd-container
     have ip || echo iproute2

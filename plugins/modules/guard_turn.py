@@ -18,7 +18,7 @@ description:
   - A turn keeps runs from doing the same work twice. What is written to tables is protected by the locks that
     the other modules take themselves.
 notes:
-  - The playbook C(olap.partmove.guard) uses this module; see C(docs/guard.md).
+  - The playbook C(olap.partmove.guard) uses this module; see C(docs/operate/guard.md).
   - That the turn is another one's is no failure. Look at RV(taken).
 author:
   - olap.partmove contributors (@olap-partmove)

@@ -85,7 +85,7 @@ path:
   sample: /root/.local/state/olap.partmove/journal.jsonl
 events:
   description: The events that were asked for, by time. Beside the keys here each has those of its event, see
-    C(docs/journal.md).
+    C(docs/reference/journal.md).
   returned: when the options could be used
   type: list
   elements: dict
@@ -139,7 +139,7 @@ runs:
       description: The counts that it ended with.
       type: dict
     started:
-      description: What it began with, such as C(module), C(user) and C(host), see C(docs/journal.md); none
+      description: What it began with, such as C(module), C(user) and C(host), see C(docs/reference/journal.md); none
         where the file does not have its begin any more.
       type: dict
 incomplete:

@@ -51,7 +51,7 @@ options:
     required: true
   kind:
     description:
-      - The kind of drift to repair. C(docs/repair.md) says of each what is done.
+      - The kind of drift to repair. C(docs/operate/repair.md) says of each what is done.
     type: str
     required: true
     choices:

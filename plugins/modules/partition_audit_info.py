@@ -18,7 +18,7 @@ description:
     does a znode that may not be read, which is listed in RV(unjudged).
   - Drift is reported only where two looks see it, as servers go on inserting, merging and dropping meanwhile.
 notes:
-  - The kinds are listed in C(docs/audit.md). The playbook C(olap.partmove.audit) runs this module for people
+  - The kinds are listed in C(docs/operate/audit.md). The playbook C(olap.partmove.audit) runs this module for people
     and for monitoring.
 author:
   - olap.partmove contributors (@olap-partmove)

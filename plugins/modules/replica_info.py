@@ -250,7 +250,7 @@ detached:
       type: list
       elements: str
 findings:
-  description: What is not well, errors first. The symptoms are listed in C(docs/replica-health.md).
+  description: What is not well, errors first. The symptoms are listed in C(docs/operate/replica-health.md).
   returned: success
   type: list
   elements: dict

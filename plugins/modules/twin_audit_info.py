@@ -21,7 +21,7 @@ description:
   - What is not sound is reported only where two looks see it, as servers and runs go on meanwhile. While a
     run holds the lock of a table, what it is in the middle of is V(not_judged).
 notes:
-  - The kinds are listed in C(docs/audit-twins.md).
+  - The kinds are listed in C(docs/twin/audit.md).
   - An insert into a twin is told by servers that have C(zookeeperName) in C(system.zookeeper), as long as
     they remember it.
 author:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whatever configuration a real server loads, the module does, and the server then finds what is wanted.
 
-What comes of each shape is in docs/configurations.md, which has to say the same; a failure shows the row.
+What comes of each shape is in docs/reference/configurations.md, which has to say the same; a failure shows the row.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from support.files.config_shapes import FOLDER_MARK, SHAPES, Shape
 from support.servers.config_reader import Reading, read_by_server
 
-PAGE = Path(__file__).parents[2] / "docs" / "configurations.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "configurations.md"
 COLD, HOT = "cold_zookeeper", "zookeeper"
 SUBSTITUTIONS = {COLD: "cold-zookeeper-servers", HOT: "zookeeper-servers"}
 COLD_HOSTS, NEW_HOSTS = ["c1", "c2"], ["zk1", "new"]

@@ -67,7 +67,7 @@ def perform(screen: Screen, logs: Path) -> None:
     screen.step("The end")
     screen.say(
         f"All of that held. The servers are stopped and their files removed; what they and Ansible wrote is"
-        f" in {logs}. docs/any-clickhouse.md tells how to do it on a cluster."
+        f" in {logs}. docs/twin/overview.md tells how to do it on a cluster."
     )
 
 

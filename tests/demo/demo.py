@@ -79,7 +79,7 @@ def perform(screen: Screen, logs: Path, *, recorded: bool) -> None:
     screen.step("The end")
     screen.say(
         f"All of that held. The servers are stopped and their files removed; what they and Ansible wrote "
-        f"is in {logs}. docs/move.md tells how to do it on a cluster."
+        f"is in {logs}. docs/patched/move.md tells how to do it on a cluster."
     )
 
 

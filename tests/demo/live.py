@@ -26,7 +26,7 @@ _SESSION = "SELECT value FROM system.build_options WHERE name = 'COLD_ZOOKEEPER_
 _WARNING = """\
 These servers are Debian's ClickHouse with the cold-ZooKeeper patch, which knows the cold ensemble. Their \
 patch is made for tests, not for service. A server without one would not start any more after a \
-move. See docs/patched-server.md."""
+move. See docs/patched/server.md."""
 
 
 class LiveStage:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Boot and end hosts from the command line; see docs/staging.md."""
+"""Boot and end hosts from the command line; see docs/internals/staging.md."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audi
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.report import AuditReport
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operate" / "audit.md").read_text(encoding="utf-8")
 
 
 def test_the_page_has_every_kind_as_the_code_has_it_and_no_other() -> None:

@@ -14,7 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.report import TwinAuditReport
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "audit-twins.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "twin" / "audit.md").read_text(encoding="utf-8")
 PASSES = {TwinKind.UNEVEN, TwinKind.NOT_JUDGED}
 
 

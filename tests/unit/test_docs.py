@@ -23,7 +23,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shar
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ROOT / "plugins" / "module_utils"
-PAGE = (ROOT / "docs" / "gates.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "gates.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", PAGE, flags=re.MULTILINE))
 
 

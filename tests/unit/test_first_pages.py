@@ -167,7 +167,7 @@ def test_the_variables_of_readme_are_enough(variables: dict[str, Any], name: str
 
 
 def test_the_variables_for_cold_twins_are_those_of_roles_and_enough() -> None:
-    page = (ROOT / "docs" / "move-twins.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "twin" / "move.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"^```yaml\n(separation: .*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
     given: dict[str, Any] = yaml.safe_load(text)
     known = {name for role in ("partition_classify", "partition_move") for name in specs(role)["options"]}
@@ -185,7 +185,7 @@ def test_the_variables_for_cold_twins_are_those_of_roles_and_enough() -> None:
 def test_the_sign_of_the_patch_is_a_query(variables: dict[str, Any]) -> None:
     sign = variables["clickhouse_node_patched_sign"]
     assert re.fullmatch(r"SELECT [ -~]+", sign)
-    assert f"`{sign}`" in (ROOT / "docs" / "patched-server.md").read_text(encoding="utf-8")
+    assert f"`{sign}`" in (ROOT / "docs" / "patched" / "server.md").read_text(encoding="utf-8")
 
 
 def test_the_archive_is_built_without_what_tests_need() -> None:

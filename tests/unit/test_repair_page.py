@@ -18,7 +18,7 @@ from support.servers.leftovers import original, ours, servers
 from support.servers.leftovers.ground import Scene
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "repair.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "operate" / "repair.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `(\w+)` \| (repaired|by a person|sound) \| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
 
 

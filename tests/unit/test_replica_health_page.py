@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.health.diagnosis import SYMPTOMS
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "replica-health.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "operate" / "replica-health.md"
 
 
 def test_the_page_has_every_symptom_as_the_code_has_it_and_no_other() -> None:

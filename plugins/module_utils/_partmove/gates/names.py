@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class GateName(str, Enum):
-    """Each gate that there is, by its name; docs/gates.md says of each why it is there and what to do."""
+    """Each gate that there is, by its name; docs/reference/gates.md says of each why it is there and what to do."""
 
     # Where the partition is.
     PARTITION_EXISTS = "partition_exists"

@@ -5,7 +5,7 @@
 """The events of a journal of runs: which there are, and which fields the line of each has.
 
 A line is a JSON object with `HEAD`, then the fields of its event. Every line says by itself what it is, as
-runs that go on at the same time append to the same file. docs/journal.md has the words of this file.
+runs that go on at the same time append to the same file. docs/reference/journal.md has the words of this file.
 """
 
 from __future__ import annotations

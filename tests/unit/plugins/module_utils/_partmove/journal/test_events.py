@@ -18,7 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.ev
     Field,
 )
 
-PAGE = (Path(__file__).parents[6] / "docs" / "journal.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[6] / "docs" / "reference" / "journal.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("event", Event)
