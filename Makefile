@@ -106,9 +106,9 @@ docs-check: setup ## Show that ansible-doc can read every plugin and role
 mutants: setup ## Make the protocol unsafe in many ways, and see that tests notice each
 	@PYTHONPATH=build/collections:tests $(BIN)/python -m mutants $(ARGS)
 
-.PHONY: demo-auxiliary
-demo-auxiliary: setup ## Classify and move partitions of a modern ClickHouse without a patch
-	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.auxiliary
+.PHONY: demo-twin
+demo-twin: setup ## Classify and move partitions of a modern ClickHouse without a patch
+	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.twin
 
 .PHONY: demo
 demo: setup ## Classify and move partitions of real servers on this machine
@@ -133,8 +133,8 @@ faults: setup ## Break real servers at every step of a move, or FAULTS=300 SEED=
 	    $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
 # The limit of a test is one for those that every run has.
-.PHONY: faults-auxiliary
-faults-auxiliary: setup ## Kill runs and servers while twins are moved: PARTITIONS=1000
+.PHONY: faults-twin
+faults-twin: setup ## Kill runs and servers while twins are moved: PARTITIONS=1000
 	@PARTITIONS="$(or $(PARTITIONS),1000)" $(BIN)/pytest tests/integration/test_twin_shards.py --timeout 0 \
 	    $(PYTEST_ARGS)
 
@@ -144,9 +144,9 @@ explore: export STEPS ?=
 explore: setup ## Explore faults while partitions move: STEPS=1000000, or play SEED=7 again
 	@PYTHONPATH=build/collections:tests $(BIN)/python -m explore
 
-.PHONY: explore-twins
-explore-twins: export RUNS ?= 60000
-explore-twins: setup ## Explore what may happen between a table and its cold twin: RUNS=60000
+.PHONY: explore-twin
+explore-twin: export RUNS ?= 60000
+explore-twin: setup ## Explore what may happen between a table and its cold twin: RUNS=60000
 	PYTHONPATH=build/collections:tests $(BIN)/pytest -q -n auto \
 	    tests/unit/plugins/module_utils/_partmove/twin/test_motion_many_acts.py
 
@@ -154,9 +154,9 @@ explore-twins: setup ## Explore what may happen between a table and its cold twi
 bench: setup ## Measure the move, the audit and the classification on this machine
 	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
 
-.PHONY: bench-auxiliary
-bench-auxiliary: setup ## Measure moves between a table and its cold twin: PARTITIONS=200
-	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_auxiliary.py
+.PHONY: bench-twin
+bench-twin: setup ## Measure moves between a table and its cold twin: PARTITIONS=200
+	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_twin.py
 
 .PHONY: bench-daily
 bench-daily: setup ## Measure the daily run: SHARD_PATHS=1000 LATENCY_MS=5

@@ -58,7 +58,7 @@ EXAMPLES = r"""
     needed: [part_move_hot, part_move_cold]
     one_of: [[part_move_clickhouse, part_move_assume_active]]
     choices:
-      separation: [patched, auxiliary]
+      separation: [patched, twin]
     roles: [part_move]
 """
 

@@ -14,7 +14,7 @@ description:
     M(olap.partmove.part_restore) write, on the host that the module runs on, and answers with events and with
     the runs that they belong to.
   - It tells what runs wrote down. To see how things are now, use M(olap.partmove.part_info) and
-    M(olap.partmove.partition_audit_info).
+    M(olap.partmove.part_audit_info).
   - A file with an event or a version that is not known is refused, with the line.
 notes:
   - A file of any size is read line by line. What is kept are its runs and the newest O(max_listed) events.

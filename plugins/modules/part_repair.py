@@ -10,7 +10,7 @@ module: part_repair
 short_description: Repair one kind of drift in the registration of a table's parts
 version_added: 0.1.0
 description:
-  - Repairs the partitions of a shard path that M(olap.partmove.partition_audit_info) says to be of one kind.
+  - Repairs the partitions of a shard path that M(olap.partmove.part_audit_info) says to be of one kind.
     Repair one kind after the other, the worst first, and try each in check mode before.
   - It works under the lock of the shard path, asks the servers of all replicas, and leaves a partition as it
     is, with the reason, while one of them is silent.
@@ -111,7 +111,7 @@ options:
   clickhouse:
     required: true
 seealso:
-  - module: olap.partmove.partition_audit_info
+  - module: olap.partmove.part_audit_info
   - module: olap.partmove.part_restore
   - module: olap.partmove.part_move
   - module: olap.partmove.journal_info

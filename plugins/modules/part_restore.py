@@ -38,7 +38,7 @@ options:
     required: true
 seealso:
   - module: olap.partmove.part_repair
-  - module: olap.partmove.partition_audit_info
+  - module: olap.partmove.part_audit_info
   - module: olap.partmove.journal_info
 """
 

@@ -13,8 +13,8 @@ description:
   - For any ClickHouse with C(<auxiliary_zookeepers>), without a patch. In the end the name of the table is
     that of a table in the wanted ensemble, on every replica, and all rows are there. The other table is left,
     without rows, under the name of the twin.
-  - Each replica is given a twin where it has none, as by M(olap.partmove.cold_twin). Partitions that are old
-    enough are moved to it as by M(olap.partmove.partition_move). Then the names of the two are exchanged,
+  - Each replica is given a twin where it has none, as by M(olap.partmove.twin_table). Partitions that are old
+    enough are moved to it as by M(olap.partmove.twin_move). Then the names of the two are exchanged,
     with C(EXCHANGE TABLES), on one replica after the other. Whatever came to the old table meanwhile is moved
     after that. Each step is done for all O(shard_paths) before the next one.
   - Tables are found by their places, so the module knows what was done, whatever ended a run. Running it
@@ -80,13 +80,13 @@ options:
   stop_merges:
     description:
       - Whether to stop merges and mutations of both tables while a partition is in both of them, as
-        M(olap.partmove.partition_move) does.
+        M(olap.partmove.twin_move) does.
       - It is for tables that get inserts all the time.
     type: bool
     default: false
 seealso:
-  - module: olap.partmove.cold_twin
-  - module: olap.partmove.partition_move
+  - module: olap.partmove.twin_table
+  - module: olap.partmove.twin_move
 """
 
 EXAMPLES = r"""
@@ -121,7 +121,7 @@ msg:
   type: str
   sample: "db.hits: 4 replicas exchanged; 31 moved, 0 deferred, 0 failed, 0 unchanged"
 twins:
-  description: The twins that were created, or would be in check mode, as M(olap.partmove.cold_twin) returns
+  description: The twins that were created, or would be in check mode, as M(olap.partmove.twin_table) returns
     them.
   returned: when the options could be used
   type: list
@@ -194,7 +194,7 @@ differing:
   type: list
   elements: str
 counts:
-  description: How many partitions there are of each kind, as M(olap.partmove.partition_move) returns them.
+  description: How many partitions there are of each kind, as M(olap.partmove.twin_move) returns them.
   returned: when the options could be used
   type: dict
 gates:

@@ -11,9 +11,9 @@ short_description: Tell what tables and their cold twins have that does not fit
 version_added: 0.1.0
 description:
   - Compares, of every partition of tables that have a cold twin, what both tables have on every replica with
-    the record that M(olap.partmove.partition_move) keeps of partitions that are between them. Each partition
+    the record that M(olap.partmove.twin_move) keeps of partitions that are between them. Each partition
     is of exactly one kind, and the kinds that are not sound come with the way out.
-  - Most of them end with another run of M(olap.partmove.partition_move). Where a person has to act,
+  - Most of them end with another run of M(olap.partmove.twin_move). Where a person has to act,
     RV(findings[].statements) has the SQL.
   - Nothing is written and no statement is given that changes anything. The module succeeds whatever it finds,
     and fails when the ensemble does not answer. Where a server does not answer, the table is V(not_judged),
@@ -55,9 +55,9 @@ options:
     choices: [findings, all]
     default: findings
 seealso:
-  - module: olap.partmove.partition_move
-  - module: olap.partmove.cold_twin
-  - module: olap.partmove.partition_audit_info
+  - module: olap.partmove.twin_move
+  - module: olap.partmove.twin_table
+  - module: olap.partmove.part_audit_info
 """
 
 EXAMPLES = r"""

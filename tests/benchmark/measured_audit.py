@@ -4,7 +4,7 @@
 
 """Audits a table in a process of its own, and tells what that took besides the answers of ClickHouse.
 
-Takes the options of partition_audit_info, and as ``on_disk`` the names of the parts that every server has, as
+Takes the options of part_audit_info, and as ``on_disk`` the names of the parts that every server has, as
 JSON on standard input, and writes an `AuditMeasurement` as JSON.
 """
 
@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.evidence import DiskParts
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_audit_info import (
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import (
     AuditPartitions,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources

@@ -38,7 +38,7 @@ def test_look_check_move_and_look_again(
     }
     look = Call("part_info", {**ensembles, "shard_paths": [table.path]})
     audit = Call(
-        "partition_audit_info",
+        "part_audit_info",
         {
             **ensembles,
             "shard_paths": [table.path],

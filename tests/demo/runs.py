@@ -123,22 +123,22 @@ class Runs:
             **self._between_twins(clickhouse),
             **self._classification(name, root, policy),
             "partition_classify_hot": self._connections["hot"],
-            "partition_move_create_twins": True,
-            "partition_move_min_age": "0",
+            "twin_move_create_twins": True,
+            "twin_move_min_age": "0",
         }
-        results = "{'classified': partition_classify_result, 'moved': partition_move_result}"
+        results = "{'classified': partition_classify_result, 'moved': twin_move_result}"
         answer = self._play(name, PLAYBOOK, variables, results, check=False)
         return Separation(answer["classified"], answer["moved"])
 
     def reheat_twins(self, name: str, shard_path: str, clickhouse: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Run the playbook that brings all partitions of a table back; return what partition_move told."""
-        variables = {**self._between_twins(clickhouse), "partition_move_shard_paths": [shard_path]}
-        answer: Mapping[str, Any] = self._play(name, BACK, variables, "partition_move_result", check=False)
+        """Run the playbook that brings all partitions of a table back; return what twin_move told."""
+        variables = {**self._between_twins(clickhouse), "twin_move_shard_paths": [shard_path]}
+        answer: Mapping[str, Any] = self._play(name, BACK, variables, "twin_move_result", check=False)
         return answer
 
     def _between_twins(self, clickhouse: Mapping[str, Any]) -> Mapping[str, Any]:
         hot = self._connections["hot"]
-        return {"separation": "auxiliary", "partition_move_hot": hot, "partition_move_clickhouse": clickhouse}
+        return {"separation": "twin", "twin_move_hot": hot, "twin_move_clickhouse": clickhouse}
 
     def _classification(self, name: str, root: str, policy: Mapping[str, Any]) -> Mapping[str, Any]:
         """The variables of the role that are the same for all runs."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmark import bench_auxiliary, bench_modern
+from benchmark import bench_modern, bench_twin
 from benchmark.bench_classification import print_classifications, require_one_plan
 from benchmark.bench_effect import measure, picture, print_effects, tables_for
 from benchmark.bench_growth import measure as measure_growth, picture as growth_picture
@@ -202,15 +202,15 @@ def test_moves_between_twins_are_measured(
 ) -> None:
     sources = [ZooKeeperSource(each.connect_string) for each in (hot, cold)]
     shard = start_modern(sources[0], {"cold": sources[1]})
-    size = bench_auxiliary.Size(partitions=3, parts=2, rows=4)
+    size = bench_twin.Size(partitions=3, parts=2, rows=4)
 
-    measured = bench_auxiliary.measure_on(hot, shard, size, {"checksums": True}, runs=2)
+    measured = bench_twin.measure_on(hot, shard, size, {"checksums": True}, runs=2)
 
     for ways in (measured.there, measured.back):
         assert len(ways) == 2
         assert all(way.seconds > 0 and len(way.twice) == 3 and min(way.twice) > 0 for way in ways)
     assert measured.before.znodes > measured.after.znodes > 0
-    bench_auxiliary.report(measured)
+    bench_twin.report(measured)
     told = capsys.readouterr().out
     assert f"{measured.after.znodes:,}" in told
     assert f"{max(seconds for way in measured.there for seconds in way.twice):.3f} s (worst)" in told

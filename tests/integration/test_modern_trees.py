@@ -207,7 +207,7 @@ def test_audit_finds_nothing_where_nothing_is_moved(
 ) -> None:
     clickhouse = {"endpoints": modern.endpoints}
     args = {**ensembles(hot, cold), "root": ground.base, "clickhouse": clickhouse}
-    (result,) = run_modules(Call("partition_audit_info", args))
+    (result,) = run_modules(Call("part_audit_info", args))
     assert (result["findings"], result["unjudged"], result["shard_paths"]) == ([], [], 3)
 
 

@@ -168,15 +168,15 @@ def test_the_playbooks_move_a_table_and_let_readers_have_both(place: Place, tmp_
     place.insert(2, day=DAYS[1])
     given = place.all_of_it
     variables = {
-        "partition_move_hot": given["hot"],
-        "partition_move_clickhouse": given["clickhouse"],
-        "partition_move_coordination_root": given["coordination_root"],
+        "twin_move_hot": given["hot"],
+        "twin_move_clickhouse": given["clickhouse"],
+        "twin_move_coordination_root": given["coordination_root"],
         "move_table_shard_paths": given["shard_paths"],
-        "read_both_shard_paths": given["shard_paths"],
+        "twin_view_shard_paths": given["shard_paths"],
         "move_table_stop_merges": True,
     }
     playbook = tmp_path / "site.yml"
-    names = ("move_table", "read_both")
+    names = ("move_table", "twin_view")
     playbook.write_text(
         json.dumps([{"ansible.builtin.import_playbook": f"olap.partmove.{each}"} for each in names])
     )

@@ -391,7 +391,7 @@ def test_playbook_tells_people_and_monitoring(ground: Ground, tmp_path: Path) ->
     given = {**ground.given, "root": ground.base, **{name: str(path) for name, path in files.items()}}
     variables = {f"partmove_audit_{name}": value for name, value in given.items()}
     extra, playbook = tmp_path / "vars.json", tmp_path / "site.yml"
-    extra.write_text(json.dumps({"separation": "auxiliary", **variables}))
+    extra.write_text(json.dumps({"separation": "twin", **variables}))
     playbook.write_text(json.dumps([{"ansible.builtin.import_playbook": "olap.partmove.audit"}]))
     run = run_playbook(playbook, "-e", f"@{extra}")
     assert run.status == 2, run.told

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from demo import auxiliary, demo
+from demo import demo, twin
 from demo.runs import Runs, Separation
 from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT as TABLES_ROOT
 from partition_classify.job import main as classify
@@ -50,19 +50,17 @@ class RunsHere(Runs):
         plan = self._scratch / "plan.jsonl"
         hot = {"hot": self._connections["hot"]}
         # Without Ansible an insert is not a second ago yet.
-        later = ["--separation=auxiliary", "--as-of=2100-01-01T00:00:00Z", "--future"]
+        later = ["--separation=twin", "--as-of=2100-01-01T00:00:00Z", "--future"]
         classified = self._classify(name, root, json.dumps(policy), hot, plan, *later)
         asked = {**hot, "clickhouse": clickhouse, "plan": str(plan)}
-        for answer in run_modules(
-            Call("cold_twin", asked), Call("partition_move", {**asked, "min_age": "0"})
-        ):
+        for answer in run_modules(Call("twin_table", asked), Call("twin_move", {**asked, "min_age": "0"})):
             assert not answer["failed"], answer
         return Separation(classified, answer)
 
     def reheat_twins(self, name: str, shard_path: str, clickhouse: Mapping[str, Any]) -> Mapping[str, Any]:
         """Bring all partitions of a table back."""
         options = {"state": "hot", "shard_paths": [shard_path], "clickhouse": clickhouse}
-        (answer,) = run_modules(Call("partition_move", {"hot": self._connections["hot"], **options}))
+        (answer,) = run_modules(Call("twin_move", {"hot": self._connections["hot"], **options}))
         assert not answer["failed"], (name, answer)
         return answer
 
@@ -104,18 +102,18 @@ def play_here(folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     return shown.out
 
 
-def play_auxiliary_here(folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+def play_twin_here(folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
     """Run the demo without a patch in this process, and return all that it has shown.
 
     It raises what is not as it claims. That the playbooks do the same has tests of its own.
     """
     logs, scratch = folder / "logs", folder / "scratch"
     scratch.mkdir()
-    patch.setattr(auxiliary, "Runs", RunsHere)
-    patch.setattr(auxiliary, "LOGS", logs)
+    patch.setattr(twin, "Runs", RunsHere)
+    patch.setattr(twin, "LOGS", logs)
     patch.setattr(tempfile, "tempdir", str(scratch))
 
-    status = auxiliary.main()
+    status = twin.main()
 
     shown = capsys.readouterr()
     assert (status, shown.err) == (0, ""), shown.out + shown.err

@@ -27,7 +27,9 @@ def bootable() -> None:
     """Skip the test, with the reason, where no host can be booted and there are none of one's own."""
     reason = None if os.environ.get("STAGING_INVENTORY") else obstacle()
     if reason is not None:
-        pytest.skip(f"NOT RUN: no host can be booted on this machine: {reason}. See docs/internals/staging.md.")
+        pytest.skip(
+            f"NOT RUN: no host can be booted on this machine: {reason}. See docs/internals/staging.md."
+        )
 
 
 def check_scenario(name: str) -> None:

@@ -170,7 +170,7 @@ def test_the_variables_for_cold_twins_are_those_of_roles_and_enough() -> None:
     page = (ROOT / "docs" / "twin" / "move.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"^```yaml\n(separation: .*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
     given: dict[str, Any] = yaml.safe_load(text)
-    known = {name for role in ("partition_classify", "partition_move") for name in specs(role)["options"]}
+    known = {name for role in ("partition_classify", "twin_move") for name in specs(role)["options"]}
     assert given.keys() - known == {"separation", "hot"}
     separation = given["separation"]
     for name in ("separate", "reheat"):

@@ -41,7 +41,7 @@ def test_playbooks_of_a_page_are_there_and_know_its_variables(page: str) -> None
     assert all((ROOT / "playbooks" / f"{each}.yml").is_file() for each in playbooks)
     known = {name for role in (ROOT / "roles").glob("*/meta/argument_specs.yml") for name in options_of(role)}
     head = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "playbooks").rglob("*.yml")))
-    prefixes = "part_move|partition_classify|partition_move|partmove_repair|while_hot|drop"
+    prefixes = "part_move|partition_classify|twin_move|partmove_repair|while_hot|drop"
     used = set(re.findall(rf"\b((?:{prefixes})_[a-z_]+)\b", text)) - {"while_hot"}
     assert {name for name in used if name not in known and name not in head} == set()
 

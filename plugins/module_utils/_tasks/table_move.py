@@ -20,11 +20,11 @@ from .._partmove.twin.report import MovedTwin, TwinReport
 from .._partmove.twin.run import TwinWorld, read_replicas
 from .._partmove.twin.servers import Side
 from .._partmove.twin.whole import Kept, WholeReport, WholeTable, Wish
-from .cold_twin import told_twin
 from .journal_file import told_run
-from .partition_move_result import TwinTally
 from .progress import Progress
 from .resources import LockOptions, Resources
+from .twin_move_result import TwinTally
+from .twin_table import told_twin
 
 
 class MoveTables:

@@ -133,7 +133,7 @@ def test_replicas_that_differ_in_cold_are_refused(pair: Pair, table: Table) -> N
     pair.cold.delete(f"{table.parts_path('r2')}/{table.part_names(FIRST)[0]}")
     sentence = (
         r".* cannot be COLD: the replicas have different parts of it in cold\."
-        r" See with partition_audit_info what each of them has, and repair it with part_repair\."
+        r" See with part_audit_info what each of them has, and repair it with part_repair\."
     )
     refused(pair, (state_task(pair, table, "COLD"), sentence))
 

@@ -232,5 +232,5 @@ def variables(guard: Guard) -> dict[str, Any]:
 
 def _ask_for_turn(guard: Guard, **options: Any) -> None:
     common = {name: guard.pair.options[name] for name in ("hot", "coordination_root")}
-    (result,) = guard.pair.call_all(Call("guard_turn", {**common, **options}))
+    (result,) = guard.pair.call_all(Call("guard_lease", {**common, **options}))
     assert result["changed"], result

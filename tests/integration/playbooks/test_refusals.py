@@ -105,13 +105,11 @@ def test_all_variables_that_are_missing_are_told_at_once(tmp_path: Path) -> None
     assert done.output.count("TASK [") == 1
 
 
-@pytest.mark.parametrize("name", ["move_table", "read_both"])
+@pytest.mark.parametrize("name", ["move_table", "twin_view"])
 def test_a_whole_table_needs_its_paths(tmp_path: Path, name: str) -> None:
     done = run(tmp_path, name, ENSEMBLES)
     assert done.status != 0
-    assert (
-        f"partition_move_hot, partition_move_clickhouse and {name}_shard_paths are not given" in done.output
-    )
+    assert f"twin_move_hot, twin_move_clickhouse and {name}_shard_paths are not given" in done.output
     assert done.output.count("TASK [") == 1
 
 
@@ -126,25 +124,25 @@ def test_nothing_is_missing_that_has_a_default(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["separate", "reheat"])
 def test_the_way_of_separation_is_known_and_has_its_own_variables(tmp_path: Path, name: str) -> None:
     unknown = run(tmp_path, name, {"separation": "modern"})
-    assert "separation is 'modern' and has to be patched or auxiliary; " in unknown.output
-    auxiliary = run(tmp_path, name, {"separation": "auxiliary", **ENSEMBLES})
+    assert "separation is 'modern' and has to be patched or twin; " in unknown.output
+    auxiliary = run(tmp_path, name, {"separation": "twin", **ENSEMBLES})
     for done in (unknown, auxiliary):
         assert done.status != 0
         assert done.output.count("TASK [") == 1
-    assert "partition_move_hot and partition_move_clickhouse are not given" in auxiliary.output
-    assert "--type role olap.partmove.partition_move` tell" in auxiliary.output
+    assert "twin_move_hot and twin_move_clickhouse are not given" in auxiliary.output
+    assert "--type role olap.partmove.twin_move` tell" in auxiliary.output
     assert "part_move_clickhouse, part_move_assume_active" not in auxiliary.output
 
 
 def test_an_audit_of_twins_needs_no_cold_ensemble(tmp_path: Path) -> None:
-    done = run(tmp_path, "audit", {"separation": "auxiliary"})
+    done = run(tmp_path, "audit", {"separation": "twin"})
     assert done.status != 0
     assert "partmove_audit_hot and partmove_audit_clickhouse are not given. " in done.output
 
 
 def test_a_guard_looks_after_patched_servers_alone(tmp_path: Path) -> None:
-    done = run(tmp_path, "guard", {"separation": "auxiliary"})
-    assert "separation is 'auxiliary' and has to be patched; " in done.output
+    done = run(tmp_path, "guard", {"separation": "twin"})
+    assert "separation is 'twin' and has to be patched; " in done.output
 
 
 def test_the_stock_servers_need_no_sign_of_the_patch(tmp_path: Path) -> None:

@@ -83,16 +83,16 @@ class ModernTables:
         return answer
 
     def give_twins(self, *shard_paths: str, check: bool = False, **options: Any) -> dict[str, Any]:
-        """What cold_twin answers, which keeps no records."""
+        """What twin_table answers, which keeps no records."""
         given = {name: self.given[name] for name in ("hot", "clickhouse")}
-        call = Call("cold_twin", {**given, "shard_paths": list(shard_paths), **options}, check)
+        call = Call("twin_table", {**given, "shard_paths": list(shard_paths), **options}, check)
         (answer,) = run_modules(call)
         return answer
 
     def move(self, *, check: bool = False, **options: Any) -> dict[str, Any]:
-        """What partition_move answers, of partitions however young."""
+        """What twin_move answers, of partitions however young."""
         young = {"min_age": "0", "journal": ""}
-        return self.answer("partition_move", check=check, **{**young, **options})
+        return self.answer("twin_move", check=check, **{**young, **options})
 
     def move_here(
         self, servers: TwinServers, state: str, shard_path: str, day: str, options: TwinOptions
@@ -134,9 +134,9 @@ class TwinGround(ModernTables):
         return [{"shard_path": self.shard_path(name), "partition": day} for day in days]
 
     def variables(self) -> dict[str, Any]:
-        """The variables of the role partition_move, but for what is to be moved."""
+        """The variables of the role twin_move, but for what is to be moved."""
         given = {**self.given, "min_age": "0"}
-        return {f"partition_move_{name}": value for name, value in given.items()}
+        return {f"twin_move_{name}": value for name, value in given.items()}
 
     def has_table(self, name: str) -> list[bool]:
         """Whether each server has such a table."""

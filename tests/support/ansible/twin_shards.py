@@ -238,7 +238,7 @@ class TwinShards:
         seconds = options.pop("timeout", 120.0)
         hot = {"hosts": self._hot.connect_string.split(","), **options.pop("hot", {})}
         return Call(
-            "partition_move",
+            "twin_move",
             {
                 "hot": hot,
                 "coordination_root": f"{self._base}/partmove",

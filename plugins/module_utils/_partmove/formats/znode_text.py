@@ -19,7 +19,7 @@ READ_ZNODE = (
 READ_COLD_ZNODE = (
     "Look at the znode with zkCli.sh against a member of the cold ensemble, as system.zookeeper shows hot"
     " only: if it comes from a ClickHouse newer than this collection knows, use a newer olap.partmove; if it"
-    " is damaged, partition_audit_info tells so, and part_repair with the kind unreadable removes it"
+    " is damaged, part_audit_info tells so, and part_repair with the kind unreadable removes it"
 )
 """The way out for what is not understood in cold."""
 

@@ -46,7 +46,7 @@ def refuse_unregistered(on_disk: Mapping[str, Sequence[str]]) -> Refusal:
         GateName.REGISTERED,
         f"parts of it are active on disk and registered in neither ensemble: {found}",
         "Do not restart the server, which would set them aside: see that cold is the ensemble that the"
-        " servers have as <cold_zookeeper>; partition_audit_info then tells what is so, and part_repair"
+        " servers have as <cold_zookeeper>; part_audit_info then tells what is so, and part_repair"
         " registers them",
     )
 
@@ -59,7 +59,7 @@ def refuse_untold() -> Refusal:
         " has lost it, which only the servers can tell",
         "Give clickhouse, so that they are asked; where that cannot be and system.parts of every replica has"
         " none of it, set State to HOT with partition_state; where one has it, do not restart its server and"
-        " run partition_audit_info",
+        " run part_audit_info",
     )
 
 
@@ -71,4 +71,4 @@ _WAY_OUT = {
     " where the servers do have it, set State to COLD with partition_state",
     Location.STRAY: "Set State with partition_state to COLD if the servers have the parts, or else to HOT",
 }
-_AUDIT = "partition_audit_info tells what each replica has of it, and part_repair repairs what is left"
+_AUDIT = "part_audit_info tells what each replica has of it, and part_repair repairs what is left"

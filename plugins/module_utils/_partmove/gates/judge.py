@@ -39,7 +39,7 @@ _NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)
 _IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, GateName.BLOCK_NUMBERS_PRESENT, GateName.PAYLOAD_READABLE)
 
 _CHECK_NO_COLD_PART = (
-    "Do not CHECK the table, which would detach what is cold: partition_audit_info tells what is registered,"
+    "Do not CHECK the table, which would detach what is cold: part_audit_info tells what is registered,"
     " also in the cold ensemble, which system.zookeeper does not show, and part_repair repairs it"
 )
 

@@ -197,7 +197,7 @@ def _way_out(
     # A restart or CHECK TABLE would set aside what is not registered, so this comes before any other way.
     if not all(is_covered(name, registered) for name in names):
         return (
-            "do not restart the server nor CHECK the table: partition_audit_info tells what of it is not"
+            "do not restart the server nor CHECK the table: part_audit_info tells what of it is not"
             " registered, and part_repair registers it"
         )
     # CHECK TABLE would detach a cold part, and no server can fetch one.

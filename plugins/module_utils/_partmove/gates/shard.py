@@ -118,7 +118,7 @@ SHARD_GATES: tuple[ShardGate, ...] = (
     ShardGate(
         GateName.SAME_TABLE,
         "Names of parts start anew with a new table, so stale copies can pass for parts of it.",
-        "Run partition_audit_info on the shard path, then part_repair with the kind that it tells",
+        "Run part_audit_info on the shard path, then part_repair with the kind that it tells",
         _another_table,
     ),
     ShardGate(

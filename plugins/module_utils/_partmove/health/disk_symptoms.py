@@ -121,16 +121,16 @@ DISK_SYMPTOMS = (
         "A part that the cold ensemble has registered for the replica is not on its disk.",
         "system.parts, the folder detached, olap.partmove.part_info",
         "Do not restart, CHECK or OPTIMIZE the table; look for the part in the folder detached and on the"
-        " other replicas, and let partition_audit_info tell how it is put right",
+        " other replicas, and let part_audit_info tell how it is put right",
         _cold_missing,
     ),
     Symptom(
         "unregistered",
         Severity.ERROR,
         "A part is active on disk and registered in neither ensemble: the next restart sets it aside.",
-        "system.parts, olap.partmove.part_info, olap.partmove.partition_audit_info",
+        "system.parts, olap.partmove.part_info, olap.partmove.part_audit_info",
         "Do not restart the server, nor CHECK or OPTIMIZE the table; see that cold is the ensemble that the"
-        " server has, let partition_audit_info tell what is so, and repair it with part_repair",
+        " server has, let part_audit_info tell what is so, and repair it with part_repair",
         _unregistered,
     ),
     Symptom(

@@ -188,7 +188,7 @@ class Admission:
             raise NotReady(
                 f"{self._probe.label} cannot be entered: the cold ensemble has parts registered for it that"
                 f" are neither in hot nor on its disk, {few(problems)}",
-                remedy="Do not restart it. partition_audit_info tells what they are: part_repair removes what"
+                remedy="Do not restart it. part_audit_info tells what they are: part_repair removes what"
                 " no replica has; where another one has them (lacks_data), drop this replica, which may have"
                 " been added under the name of a former one, part_repair the kind another_replica, bring the"
                 " partitions back with part_move and the state hot, and add it again",

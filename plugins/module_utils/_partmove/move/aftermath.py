@@ -148,7 +148,7 @@ def _copies_gone(paths: Sequence[str]) -> Refusal:
     return Refusal(
         GateName.COPIES_KEPT,
         f"copies that were verified are gone from the cold ensemble: {few(paths)}",
-        "Find out what deleted them; run partition_audit_info and part_repair now, before a server restarts",
+        "Find out what deleted them; run part_audit_info and part_repair now, before a server restarts",
     )
 
 
@@ -164,5 +164,5 @@ def _not_undone(reason: str) -> Refusal:
     return Refusal(
         GateName.LATE_INSERT,
         f"it was switched, but {reason}, and the switch could not be undone",
-        "Run partition_audit_info on the shard path now, and part_repair before anything is merged",
+        "Run part_audit_info on the shard path now, and part_repair before anything is merged",
     )

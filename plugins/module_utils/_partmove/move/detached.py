@@ -58,5 +58,5 @@ def _detached(replica: str, name: str) -> Refusal:
     return Refusal(
         GateName.ACTIVE_ON_DISK,
         f"replica {replica} detached {name} during the run",
-        "Run partition_audit_info on the shard path now, and do what it says before the server restarts",
+        "Run part_audit_info on the shard path now, and do what it says before the server restarts",
     )

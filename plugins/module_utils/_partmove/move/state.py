@@ -153,7 +153,7 @@ class StateSetter:
                 partition_id,
                 State.COLD,
                 "the replicas have different parts of it in cold",
-                "See with partition_audit_info what each of them has, and repair it with part_repair",
+                "See with part_audit_info what each of them has, and repair it with part_repair",
             )
 
     def _refuse_hot(self, look: Look, partition_id: str) -> None:

@@ -70,12 +70,12 @@ class ToCold:
         not_found_out=Refusal(
             GateName.AFTERMATH,
             "the answer to its switch was lost, and the run ended before it was found out",
-            "Run again: it is either cold by now or will be moved then; run partition_audit_info in any case",
+            "Run again: it is either cold by now or will be moved then; run part_audit_info in any case",
         ),
         not_looked_at_again=Refusal(
             GateName.AFTERMATH,
             "it was switched, but the run ended before it was looked at again",
-            "Run partition_audit_info: no part of it may be registered in hot while State is COLD",
+            "Run part_audit_info: no part of it may be registered in hot while State is COLD",
         ),
         too_large="Merge the partition into fewer parts and run again",
     )

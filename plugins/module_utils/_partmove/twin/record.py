@@ -193,5 +193,5 @@ def refuse_records(records: Records, shard_path: str) -> None:
         raise PartMoveError(
             f"The names of {shard_path} and its twin are not exchanged, as partition {partitions[0]} is"
             f" between the two, says {records.path(partitions[0])}",
-            remedy="Run partition_move or table_move as before, which ends its move or tells why not",
+            remedy="Run twin_move or table_move as before, which ends its move or tells why not",
         )

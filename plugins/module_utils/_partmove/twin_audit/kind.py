@@ -63,14 +63,14 @@ class TwinKind(Vocabulary):
         return _TOLD[self].way_out == _AGAIN
 
 
-_AGAIN = "partition_move with the partition, whatever the state: it goes on from there"
+_AGAIN = "twin_move with the partition, whatever the state: it goes on from there"
 
 _TOLD = {
     TwinKind.UNKNOWN: Told(
         "it is between the tables, and what they have of it fits no state that a run leaves",
         "Give the first statement told. Where both lines of its answer are the same, give the others; else"
         " find out which rows are missing where, and drop by name what is there twice. Then delete the znode"
-        " told, and run partition_move again",
+        " told, and run twin_move again",
     ),
     TwinKind.EQUAL: Told(
         "both tables have it, each part of the table equals one of the twin, and no record tells of a clone",
@@ -85,7 +85,7 @@ _TOLD = {
     TwinKind.AS_MANY_ROWS: Told(
         "both tables have it with as many rows, no part equals another, and there is no record",
         "Give the first statement told. Where both lines of its answer are the same, the rows are there"
-        " twice, and the other statements drop them from the table. Else rows came late: partition_move",
+        " twice, and the other statements drop them from the table. Else rows came late: twin_move",
     ),
     TwinKind.RECORD_UNREADABLE: Told(
         "its record is of another version, or something else",
@@ -106,7 +106,7 @@ _TOLD = {
     ),
     TwinKind.TWIN_MISSING: Told(
         "the replica has no twin, though there is one or a record of one",
-        "cold_twin creates it, and the replica fetches what the others have",
+        "twin_table creates it, and the replica fetches what the others have",
     ),
     TwinKind.TWIN_ELSEWHERE: Told(
         "a table of the replica is not at the place where it must be",
@@ -142,7 +142,7 @@ _TOLD = {
     ),
     TwinKind.LATE: Told(
         "both tables have it, with different rows, as after an insert that came late",
-        "partition_move with the state that it shall have; nothing is wrong until then",
+        "twin_move with the state that it shall have; nothing is wrong until then",
     ),
     TwinKind.NOT_JUDGED: Told(
         "it could not be found out, as a server did not answer or a run is at work",

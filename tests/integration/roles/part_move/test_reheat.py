@@ -53,7 +53,7 @@ def test_check_run_and_second_run_of_the_way_back(pair: Pair, table: Table) -> N
     way_out = (
         "Give clickhouse, so that they are asked; where that cannot be and system.parts of every replica has"
         " none of it, set State to HOT with partition_state; where one has it, do not restart its server and"
-        " run partition_audit_info."
+        " run part_audit_info."
     )
     why = (
         "State is COLD and neither ensemble registers a part of it: it was dropped while it was cold, or cold"

@@ -60,7 +60,7 @@ REFUSED = {
     "clickhouse": {"port": 8123},
     "sessions": "many",
     # There is a cold ensemble in the others.
-    "separation": "auxiliary",
+    "separation": "twin",
 }
 """A value that cannot be, by the variable of the role."""
 

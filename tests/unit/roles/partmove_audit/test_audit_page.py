@@ -31,7 +31,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import twin_audit_info
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.partition_audit_info import result_of
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import result_of
 from support.html_page import (
     HOSTILE,
     Page,

@@ -25,7 +25,7 @@ class Separation(StrEnum):
 
     PATCHED = "patched"
     """The registration of parts goes to the cold ensemble, where two parts of a partition must not meet."""
-    AUXILIARY = "auxiliary"
+    TWIN = "twin"
     """The partition goes to the cold twin of its table, with any number of parts."""
 
 
@@ -120,9 +120,7 @@ def _decisions() -> list[Decision]:
         Decision(
             only_in_cold & ~is_marked_cold,
             COLD,
-            F.lit(
-                "registered in the cold ensemble only, but its State is not COLD: see partition_audit_info"
-            ),
+            F.lit("registered in the cold ensemble only, but its State is not COLD: see part_audit_info"),
         ),
         Decision(F.col("is_pinned_hot"), HOT, F.lit("pinned hot")),
         Decision(only_in_cold, COLD, F.lit("cold already")),
@@ -223,7 +221,7 @@ def _action() -> Column:
 
 def _gate(separation: Separation) -> Column:
     gate = F.when(F.col("busy_gate").isNotNull(), F.col("busy_gate"))
-    if separation is Separation.AUXILIARY:
+    if separation is Separation.TWIN:
         return gate
     needs_merge = (F.col("action") == MOVE) & (F.col("parts_per_replica") > 1)
     return F.when(needs_merge, ONE_PART).otherwise(gate)

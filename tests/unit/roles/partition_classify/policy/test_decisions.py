@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 YOUNG = "changed less than 1 day ago"
 
-UNMARKED = "registered in the cold ensemble only, but its State is not COLD: see partition_audit_info"
+UNMARKED = "registered in the cold ensemble only, but its State is not COLD: see part_audit_info"
 
 QUEUED = "a merge or a mutation of its parts is queued"
 
@@ -402,7 +402,7 @@ def test_several_parts_are_an_obstacle_for_patched_servers_alone(spark: SparkSes
     signs = spark.createDataFrame([sign("2", is_queued=1)], SIGNAL_SCHEMA)
     known = known_partitions(inventory_of(spark, rows), NOW, (), signs)
     seen = ["partition", "state", "gate", "statement"]
-    for separation, gate in ((Separation.PATCHED, "one_part"), (Separation.AUXILIARY, None)):
+    for separation, gate in ((Separation.PATCHED, "one_part"), (Separation.TWIN, None)):
         planned = decided_by(Policy((), A_DAY, "0" * 64), known, separation)
         merge = "OPTIMIZE TABLE … PARTITION ID '1' FINAL" if gate else None
         assert {tuple(row) for row in planned.select(*seen).collect()} == {

@@ -78,8 +78,7 @@ def test_a_drifted_one_is_told_with_its_state(state: bytes | None, text: str) ->
 def test_each_place_has_a_way_out(state: bytes, hot: str, cold: str, way_out: str) -> None:
     remedy = refuse_location(whereabouts(state, hot, cold)).remedy
     assert remedy == (
-        f"{way_out}; partition_audit_info tells what each replica has of it, and part_repair repairs what is"
-        " left"
+        f"{way_out}; part_audit_info tells what each replica has of it, and part_repair repairs what is left"
     )
 
 
@@ -104,7 +103,7 @@ def test_one_that_is_on_disk_only_is_told_with_its_parts() -> None:
         GateName.REGISTERED,
         "parts of it are active on disk and registered in neither ensemble: r1 has a, r2 has b, c",
         "Do not restart the server, which would set them aside: see that cold is the ensemble that the"
-        " servers have as <cold_zookeeper>; partition_audit_info then tells what is so, and part_repair"
+        " servers have as <cold_zookeeper>; part_audit_info then tells what is so, and part_repair"
         " registers them",
     )
 

@@ -39,7 +39,7 @@ CHECK_TABLE = (
     "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
 )
 AUDIT = (
-    "Run again; if it stays so, do not restart the server nor CHECK the table: partition_audit_info tells"
+    "Run again; if it stays so, do not restart the server nor CHECK the table: part_audit_info tells"
     " what of it is not registered, and part_repair registers it"
 )
 COPY_FOLDER = (

@@ -237,7 +237,7 @@ def test_a_replica_does_not_inherit_what_cold_has_of_its_namesake() -> None:
         "the server cannot be entered: the cold ensemble has parts registered for it that are neither in hot"
         f" nor on its disk, replica r2 of {PATH}: {PART}"
     )
-    assert raised.value.remedy.startswith("Do not restart it. partition_audit_info tells what they are")
+    assert raised.value.remedy.startswith("Do not restart it. part_audit_info tells what they are")
     assert case.entered == []
 
     case.bench.cold.delete(f"{PATH}/replicas/r2/parts", recursive=True)

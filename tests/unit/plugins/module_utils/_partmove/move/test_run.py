@@ -68,7 +68,7 @@ def test_what_was_not_looked_at_again_has_failed() -> None:
         DAY: Refusal(
             GateName.AFTERMATH,
             "it was switched, but the run ended before it was looked at again",
-            "Run partition_audit_info: no part of it may be registered in hot while State is COLD",
+            "Run part_audit_info: no part of it may be registered in hot while State is COLD",
         )
     }
 
@@ -86,7 +86,7 @@ def test_what_became_of_a_switch_is_not_known() -> None:
         DAY: Refusal(
             GateName.AFTERMATH,
             "the answer to its switch was lost, and the run ended before it was found out",
-            "Run again: it is either cold by now or will be moved then; run partition_audit_info in any case",
+            "Run again: it is either cold by now or will be moved then; run part_audit_info in any case",
         )
     }
 

@@ -66,7 +66,7 @@ def test_cold_is_refused_where_the_replicas_have_other_parts_in_cold(bench: Benc
     with pytest.raises(StateRefused, match="the replicas have different parts of it in cold") as raised:
         set_state(bench, State.COLD)
     assert raised.value.remedy == (
-        "See with partition_audit_info what each of them has, and repair it with part_repair"
+        "See with part_audit_info what each of them has, and repair it with part_repair"
     )
     assert bench.hot.get(STATE)[0] == b"HOT"
 

@@ -138,12 +138,12 @@ READ_ZNODE = (
     " collection knows, use a newer olap.partmove; if it is damaged, repair it first"
 )
 LOST = f"{PATH}: the lock or epoch of this run is no longer valid"
-AUDIT = "partition_audit_info tells what each replica has of it, and part_repair repairs what is left"
+AUDIT = "part_audit_info tells what each replica has of it, and part_repair repairs what is left"
 BRING_BACK = f"Bring it back with part_move and the state hot, and give clickhouse; {AUDIT}"
 CHECK = (
     "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
 )
-GONE = "Find out what deleted them; run partition_audit_info and part_repair now, before a server restarts"
+GONE = "Find out what deleted them; run part_audit_info and part_repair now, before a server restarts"
 LATE = "Run again once the partition gets no inserts any more and every replica has its parts"
 
 CASES = [
@@ -162,7 +162,7 @@ CASES = [
         ),
         f"parts of it are active on disk and registered in neither ensemble: r1 has {PART}, r2 has {PART}",
         "Do not restart the server, which would set them aside: see that cold is the ensemble that the"
-        " servers have as <cold_zookeeper>; partition_audit_info then tells what is so, and part_repair"
+        " servers have as <cold_zookeeper>; part_audit_info then tells what is so, and part_repair"
         " registers them",
         "failed",
     ),
@@ -261,7 +261,7 @@ CASES = [
             )
         ),
         f"replica r2 detached unexpected_{PART}_try2 during the run",
-        "Run partition_audit_info on the shard path now, and do what it says before the server restarts",
+        "Run part_audit_info on the shard path now, and do what it says before the server restarts",
         "failed",
     ),
     Case(
@@ -327,7 +327,7 @@ CASES = [
             lambda: create("log/log-0000000000", entry(f"drop\n{DAY}_0_9_999999999\n".encode()))(bench)
         ),
         f"it was switched, but entries for the partition wait: {LOG}, and the switch could not be undone",
-        "Run partition_audit_info on the shard path now, and part_repair before anything is merged",
+        "Run part_audit_info on the shard path now, and part_repair before anything is merged",
         "failed",
     ),
     Case(

@@ -41,7 +41,7 @@ LOG = f"{PATH}/log/log-0000000000"
 READ_COLD_ZNODE = (
     "Look at the znode with zkCli.sh against a member of the cold ensemble, as system.zookeeper shows hot"
     " only: if it comes from a ClickHouse newer than this collection knows, use a newer olap.partmove; if it"
-    " is damaged, partition_audit_info tells so, and part_repair with the kind unreadable removes it"
+    " is damaged, part_audit_info tells so, and part_repair with the kind unreadable removes it"
 )
 START = "Start the server and run again"
 COPY_IT = (
@@ -137,7 +137,7 @@ def by_gate(gate: str, arrange: Arrange, reason: str) -> Case:
 
 
 CHECK_NOTHING = (
-    "Do not CHECK the table, which would detach what is cold: partition_audit_info tells what is registered,"
+    "Do not CHECK the table, which would detach what is cold: part_audit_info tells what is registered,"
     " also in the cold ensemble, which system.zookeeper does not show, and part_repair repairs it"
 )
 
@@ -188,7 +188,7 @@ CASES = [
         "active_on_disk",
         with_probe(detach_during_the_run),
         f"replica r2 detached unexpected_{PART}_try2 during the run",
-        "Run partition_audit_info on the shard path now, and do what it says before the server restarts",
+        "Run part_audit_info on the shard path now, and do what it says before the server restarts",
         "failed",
     ),
     Case(
@@ -224,7 +224,7 @@ CASES = [
         " has lost it, which only the servers can tell",
         "Give clickhouse, so that they are asked; where that cannot be and system.parts of every replica has"
         " none of it, set State to HOT with partition_state; where one has it, do not restart its server and"
-        " run partition_audit_info",
+        " run part_audit_info",
     ),
     Case(
         "partition_exists",
@@ -237,7 +237,7 @@ CASES = [
         write(f"block_numbers/{DAY}/State", b"COLD\n"),
         "State is COLD\n while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 1 in cold",
         "Set State with partition_state to COLD if the servers have the parts, or else to HOT;"
-        " partition_audit_info tells what each replica has of it, and part_repair repairs what is left",
+        " part_audit_info tells what each replica has of it, and part_repair repairs what is left",
     ),
     Case(
         "quiet_table",

@@ -1,0 +1,180 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Tables of the engine Merge over a table and its twin, beside them or in front, on every replica.
+
+*Beside*: ``hits_all`` reads ``hits`` and ``hits_cold``. *In front*: ``hits`` reads ``hits_hot`` and
+``hits_hot_cold``. To get there the reading table is created as ``hits_hot``, as a Merge table never reads
+itself, and exchanges its name with the hot table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .._partmove.errors import PartMoveError
+from .._partmove.twin.pair import EXCHANGEABLE, TABLE, Found, named
+from .._partmove.twin.servers import TwinReplica, TwinTable
+from .client import ClickHouseClient, identifier, literal
+from .options import ClickHouseOptions
+from .pair_servers import HttpPairServers
+from .twin_creation import TwinPlace
+from .twin_sql import one_table, sql_name
+
+BESIDE, IN_FRONT = f"{TABLE}_all", f"{TABLE}_hot"
+"""The names of a reading table beside, and of the table that it was put in front of."""
+
+
+class Names(NamedTuple):
+    """The names of one replica: ``reading`` is to read ``hot`` and ``twin``; in ``database``."""
+
+    database: str
+    reading: str
+    hot: str
+    twin: str
+    free: str
+    """Where the reading table is created: the name that the hot table is to get, or its own."""
+
+
+class TwinViewSteps(NamedTuple):
+    """What gives a replica its reading table; no statements where it has it."""
+
+    replica: str
+    client: ClickHouseClient
+    reading: str
+    statements: tuple[str, ...]
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether names are exchanged, so that no partition may be between the tables."""
+        return any(each.startswith("EXCHANGE ") for each in self.statements)
+
+    def carry_out(self) -> None:
+        """Do it; raises PartMoveError where the server does not."""
+        for each in self.statements:
+            self.client.execute(each)
+
+
+class TwinViews(HttpPairServers):
+    """Finds out what each replica lacks. ``name`` is the template of `BESIDE` or `IN_FRONT`."""
+
+    def __init__(
+        self, options: ClickHouseOptions, place: TwinPlace, twin: str, name: str, *, in_front: bool
+    ) -> None:
+        super().__init__(options, place, twin)
+        if TABLE not in name or name in (TABLE, twin):
+            raise PartMoveError(
+                f"The name of the reading table is {name!r}, without {TABLE}, or no other name",
+                remedy=f"Write it as {BESIDE}, or in front as {IN_FRONT}",
+            )
+        self._name = name
+        self._in_front = in_front
+
+    def steps(self, shard_path: str, replica: TwinReplica) -> TwinViewSteps:
+        """What is to be done; raises PartMoveError where nothing may be."""
+        found = self.find(shard_path, replica)
+        client = self._clients.of(shard_path, replica.name, replica.host)
+        names = self._names_in_front(found) if self._in_front else self._names_beside(found)
+        home = found.home.name
+        is_exchanged = not self._in_front or home == names.hot
+        # Before the exchange the reading table is where the hot table will be.
+        there = names.reading if is_exchanged else names.free
+        database = identifier(names.database)
+        table = found.home._replace(name=there)
+        statements = self._creation(client, found, names, table)
+        if not is_exchanged:
+            pair = f"{database}.{identifier(names.reading)} AND {database}.{identifier(names.free)}"
+            statements += (f"EXCHANGE TABLES {pair}",)
+        return TwinViewSteps(replica.name, client, f"{names.database}.{names.reading}", statements)
+
+    def _names_beside(self, found: Found) -> Names:
+        pair = found.pair
+        if pair is None:
+            raise _lacks_twin(found)
+        name = named(pair, self._twin)
+        reading = self._name.replace(TABLE, name.name)
+        return Names(name.database, reading, name.name, name.twin, reading)
+
+    def _names_in_front(self, found: Found) -> Names:
+        if found.away is None:
+            raise _lacks_twin(found)
+        home, twin = found.home.name, found.away.name
+        in_front = _without(self._name, home)
+        candidates = [(home, self._name.replace(TABLE, home))]
+        candidates += [(in_front, home)] if in_front else []
+        for reading, hot in candidates:
+            if self._twin.replace(TABLE, hot) == twin:
+                if found.database_engine != EXCHANGEABLE:
+                    raise PartMoveError(
+                        f"{found.server}: the database {found.home.database} is of the engine"
+                        f" {found.database_engine}, and names can be exchanged in {EXCHANGEABLE} only",
+                        remedy="Read by a table beside the two, with in_front false",
+                    )
+                return Names(found.home.database, reading, hot, twin, hot)
+        wanted = self._twin.replace(TABLE, candidates[0][1])
+        raise PartMoveError(
+            f"{found.server}: {found.home} would become {candidates[0][1]}, and its twin is {twin} and not"
+            f" {wanted}, by which moves find it then",
+            remedy=f"RENAME TABLE {found.away} TO {found.home.database}.{wanted} on every replica, while no"
+            " partition is being moved, and run again",
+        )
+
+    def _creation(
+        self, client: ClickHouseClient, found: Found, names: Names, table: TwinTable
+    ) -> tuple[str, ...]:
+        """The statement that makes the table the reading one; none where it is."""
+        there = client.rows(
+            f"SELECT engine, engine_full FROM system.tables WHERE database = {literal(table.database)}"
+            f" AND name = {literal(table.name)}"
+        )
+        tables = "|".join(re.escape(each) for each in (names.hot, names.twin))
+        engine = f"Merge({literal(names.database)}, {literal(f'^({tables})$')})"
+        drop: tuple[str, ...] = ()
+        verb = "CREATE TABLE"
+        if there:
+            ((kind, written),) = there
+            if kind != "Merge":
+                raise PartMoveError(
+                    f"{found.server} has a table {table} of the engine {kind}",
+                    remedy="Give another name to the reading table",
+                )
+            if written == engine and _columns(client, one_table(table)) == _columns(
+                client, one_table(found.home)
+            ):
+                return ()
+            # It has no rows of its own. Only some databases replace a table in one step.
+            if found.database_engine == EXCHANGEABLE:
+                verb = "CREATE OR REPLACE TABLE"
+            else:
+                drop = (f"DROP TABLE {sql_name(table)}",)
+        return (*drop, f"{verb} {sql_name(table)} AS {sql_name(found.home)} ENGINE = {engine}")
+
+
+def steps_to_reading(
+    servers: TwinViews, shard_path: str, replicas: Sequence[TwinReplica]
+) -> list[TwinViewSteps]:
+    """What is to be done for each replica, in their order; raises PartMoveError, so that nothing is done."""
+    return [servers.steps(shard_path, each) for each in replicas]
+
+
+def _columns(client: ClickHouseClient, table: str) -> list[list[str]]:
+    return client.rows(
+        "SELECT name, type, default_kind, default_expression FROM system.columns"
+        f" WHERE {table} ORDER BY position"
+    )
+
+
+def _without(template: str, name: str) -> str:
+    """What TABLE stands for in the template, where that makes the name; else empty."""
+    before, after = template.split(TABLE, 1)
+    fits = name.startswith(before) and name.endswith(after) and len(name) > len(before) + len(after)
+    return name[len(before) : len(name) - len(after)] if fits else ""
+
+
+def _lacks_twin(found: Found) -> PartMoveError:
+    return PartMoveError(
+        f"{found.server} has no twin of {found.home} at its place", remedy="Create it with twin_table first"
+    )

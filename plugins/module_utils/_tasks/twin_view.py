@@ -1,0 +1,92 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The task of twin_view: one name for a table and its twin, on each of its replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from .._clickhouse.options import ClickHouseOptions
+from .._clickhouse.twin_creation import TwinPlace
+from .._clickhouse.twin_views import BESIDE, IN_FRONT, TwinViews, TwinViewSteps, steps_to_reading
+from .._partmove.formats.layout import check_shard_path
+from .._partmove.tree.ports import ZnodeStore
+from .._partmove.twin.record import Records, refuse_records
+from .._partmove.twin.run import read_replicas
+from .resources import LockOptions, Resources
+
+
+class CreateTwinViews:
+    """Implements Task for twin_view."""
+
+    failure = ""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        """Take the options of the module; raises PartMoveError for those that cannot be."""
+        in_front: bool = params["in_front"]
+        name = params["name"] or (IN_FRONT if in_front else BESIDE)
+        place = TwinPlace(params["ensemble"], params["path"])
+        self._servers = TwinViews(
+            ClickHouseOptions.of(params["clickhouse"]), place, params["twin"], name, in_front=in_front
+        )
+        self._locks = LockOptions.of(params)
+        self._shard_paths = sorted({check_shard_path(each) for each in params["shard_paths"]})
+        self._done: list[tuple[str, TwinViewSteps]] = []
+        self._is_dry = False
+
+    def result(self) -> dict[str, Any]:
+        """What was done so far, and what was there."""
+        tables = [
+            {
+                "shard_path": shard_path,
+                "replica": steps.replica,
+                "server": steps.client.label,
+                "table": steps.reading,
+                "statements": list(steps.statements),
+            }
+            for shard_path, steps in self._done
+        ]
+        statements = "".join(f"{each}\n" for _path, steps in self._done for each in steps.statements)
+        changed = sum(bool(each["statements"]) for each in tables)
+        return {
+            "changed": bool(changed),
+            "msg": f"{changed} of {len(tables)} replicas {'would be ' if self._is_dry else ''}changed",
+            "tables": tables,
+            "diff": {"before": "", "after": statements},
+        }
+
+    def run(self, resources: Resources) -> None:
+        """Look at all replicas of all tables first, and then do what is missing."""
+        self._is_dry = resources.check_mode
+        hot = resources.open_ensemble("hot")
+        for path, steps in [(path, self._steps(hot, path)) for path in self._shard_paths]:
+            if self._is_dry or not any(each.exchanges for each in steps):
+                self._carry_out(path, steps)
+                continue
+            with self._between_moves(resources, hot, path):
+                # By now it may have been done.
+                self._carry_out(path, self._steps(hot, path))
+
+    def _steps(self, hot: ZnodeStore, path: str) -> list[TwinViewSteps]:
+        return steps_to_reading(self._servers, path, read_replicas(hot, path))
+
+    def _carry_out(self, path: str, steps: list[TwinViewSteps]) -> None:
+        for step in steps:
+            if not self._is_dry:
+                step.carry_out()
+            self._done.append((path, step))
+
+    @contextmanager
+    def _between_moves(self, resources: Resources, hot: ZnodeStore, path: str) -> Iterator[None]:
+        """Keep moves out, whose statements carry names, and refuse where one has not ended."""
+        keeper = self._locks.keeper("twin_view", hot, None, resources.clock)
+        lease = keeper.acquire(path)
+        try:
+            refuse_records(Records(hot, keeper.root, path), path)
+            yield
+        finally:
+            keeper.release(lease)

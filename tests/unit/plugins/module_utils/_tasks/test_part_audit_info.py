@@ -1,0 +1,272 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""part_audit_info over ensembles in memory: what it says, and of which tables; it writes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    EnsembleUnreachable,
+    FormatError,
+    NoSuchTable,
+    PartMoveError,
+    SameEnsemble,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import (
+    AuditPartitions,
+)
+from support.exposition import parsed
+from support.memory.arrange import create
+from support.memory.bench import DAY, OTHER, PART, PATH, Bench
+from support.memory.disks import SimulatedDisks
+from support.memory.resources import MemoryResources
+from support.memory.synthetic import MINIMALISTIC
+from support.memory.tables import TableOptions, build_table
+
+CLICKHOUSE = {name: option.get("default") for name, option in argspec.clickhouse()["options"].items()}
+DEFAULTS: dict[str, Any] = {
+    "hot": {},
+    "cold": {},
+    "coordination_root": "/partmove",
+    "clickhouse": CLICKHOUSE,
+    "shard_paths": [PATH],
+    "root": None,
+    "details": "findings",
+    "compare_content": False,
+    "max_latency": 1.0,
+    "give_up_after": "10m",
+}
+BELOW = {"shard_paths": None, "root": "/"}
+STATE = f"block_numbers/{DAY}/State"
+
+
+def task_of(bench: Bench, **options: Any) -> tuple[AuditPartitions, MemoryResources]:
+    params = DEFAULTS | options
+    resources = MemoryResources(bench, params)
+    resources.clock = bench.clock  # type: ignore[assignment]
+    disks = options.get("disks") or SimulatedDisks(bench.servers)
+    return AuditPartitions(params, disks), resources
+
+
+def audit(bench: Bench, **options: Any) -> dict[str, Any]:
+    task, resources = task_of(bench, **options)
+    before = [each.data() for each in (bench.hot_ensemble, bench.cold_ensemble)]
+    task.run(resources)
+    assert [each.data() for each in (bench.hot_ensemble, bench.cold_ensemble)] == before
+    result = task.result()
+    assert result["changed"] is False
+    assert list(result["kinds"]) == [kind.value for kind in Kind]
+    return result
+
+
+def test_a_table_that_is_sound() -> None:
+    bench = Bench()
+    bench.move()
+    result = audit(bench)
+    assert (result["findings"], result["restart_unsafe"], result["unjudged"]) == ([], [], [])
+    assert (result["drifted"], result["complete"], result["shard_paths"]) == (False, True, 1)
+    assert {kind: count for kind, count in result["kinds"].items() if count} == {"cold": 2, "hot": 2}
+    assert result["summary"] == ["Shard paths: 1; partitions of replicas: 4 sound, 0 drifted, 0 not judged"]
+    now = parsed(result["metrics"])["partmove_audit_timestamp_seconds"]
+    assert now == {(): pytest.approx(bench.clock.now(), abs=1)}
+
+
+def test_a_finding() -> None:
+    bench = Bench()
+    bench.hot.delete(bench.part())
+    bench.hot.delete(bench.part("r2"))
+    result = audit(bench)
+    assert result["findings"] == [
+        {
+            "shard_path": PATH,
+            "partition": DAY,
+            "replica": replica,
+            "kind": "unregistered",
+            "means": Kind.UNREGISTERED.means,
+            "parts": [PART],
+            "reason": "",
+            "way_out": Kind.UNREGISTERED.way_out,
+            "restart_unsafe": True,
+        }
+        for replica in ("r1", "r2")
+    ]
+    assert result["restart_unsafe"] == [{"shard_path": PATH, "replica": each} for each in ("r1", "r2")]
+    assert (result["drifted"], result["complete"]) == (True, True)
+    assert result["summary"][0] == f"DO NOT RESTART r1, r2 ({PATH}): unregistered in partition {DAY}"
+    assert (
+        parsed(result["metrics"])["partmove_audit_drift"][("shard_path", PATH), ("kind", "unregistered")] == 2
+    )
+
+
+def test_what_is_sound_is_told_on_request() -> None:
+    bench = Bench()
+    create(STATE, b"COLD")(bench)
+    rows = audit(bench, details="all")["findings"]
+    assert [(row["kind"], row["partition"], row["replica"]) for row in rows] == [
+        ("hot_marked_cold", DAY, "r1"),
+        ("hot_marked_cold", DAY, "r2"),
+        ("hot", OTHER, "r1"),
+        ("hot", OTHER, "r2"),
+    ]
+    assert all(bool(row["way_out"]) == (row["partition"] == DAY) for row in rows)
+
+
+def test_a_server_that_is_silent_makes_it_incomplete() -> None:
+    bench = Bench()
+    disks = SimulatedDisks(bench.servers)
+    disks.silent.add("r2")
+    result = audit(bench, disks=disks)
+    assert (result["drifted"], result["complete"], result["kinds"]["not_judged"]) == (False, False, 2)
+    assert result["findings"][0]["reason"] == "ClickHouse at h:8123 cannot be reached. Start it."
+    assert parsed(result["metrics"])["partmove_audit_complete"] == {(): 0}
+
+
+def test_content_is_compared_on_request() -> None:
+    bench = Bench()
+    disks = SimulatedDisks(bench.servers)
+    disks.hashes[PART] = "0" * 32
+    assert not audit(bench, disks=disks)["drifted"]
+    assert audit(bench, disks=disks, compare_content=True)["kinds"]["unlike_disk"] == 2
+
+
+def test_tables_below_a_root_and_those_that_only_cold_has() -> None:
+    bench = Bench()
+    build_table(bench.hot, "/partmove/t", TableOptions(partitions=(DAY,)))
+    build_table(bench.hot, "/clickhouse/odd", TableOptions(partitions=(DAY,)))
+    bench.hot.set("/clickhouse/odd/metadata", b"?")
+    for path in ("/clickhouse/gone", "/partmove/gone"):
+        bench.cold.create(f"{path}/replicas/r1/parts/{PART}", MINIMALISTIC, makepath=True)
+    bench.cold.create("/clickhouse/empty/replicas/r1/parts", b"", makepath=True)
+    bench.move()
+    result = audit(bench, **BELOW)
+    assert [(row["shard_path"], row["replica"], row["kind"]) for row in result["findings"]] == [
+        ("/clickhouse/gone", "r1", "another_replica")
+    ]
+    assert [each["shard_path"] for each in result["unjudged"]] == ["/clickhouse/odd"]
+    assert "/clickhouse/odd/metadata" in result["unjudged"][0]["reason"]
+    assert (result["shard_paths"], result["drifted"], result["complete"]) == (3, True, False)
+
+
+def test_what_may_not_be_read_is_named_and_all_else_is_judged() -> None:
+    bench = Bench()
+    bench.move()
+    for name in ("a", "other", "secret", "z"):
+        bench.hot.create(f"/{name}/x", b"", makepath=True)
+    build_table(bench.hot, "/clickhouse/hers", TableOptions(partitions=(DAY,)))
+    bench.cold.create(f"/gone/replicas/r1/parts/{PART}", MINIMALISTIC, makepath=True)
+    bench.cold.create("/theirs/replicas", b"", makepath=True)
+    # The data of the table can be read, and that of a replica of it cannot.
+    bench.hot_store.denied = {"/other", "/secret", "/clickhouse/hers/replicas"}
+    bench.cold_store.denied = {"/secret", "/theirs/replicas"}
+
+    result = audit(bench, **BELOW)
+
+    assert {kind: count for kind, count in result["kinds"].items() if count} == {
+        "another_replica": 1,
+        "cold": 2,
+        "hot": 2,
+    }
+    below = "so nobody knows what tables are below it. Correct it."
+    assert result["unjudged"] == [
+        {
+            "shard_path": "/clickhouse/hers",
+            "reason": "The identity given to hot may not read /clickhouse/hers/replicas. Correct it.",
+        },
+        {"shard_path": "/other", "reason": f"The identity given to hot may not read /other, {below}"},
+        {"shard_path": "/secret", "reason": f"The identity given to hot may not read /secret, {below}"},
+        {
+            "shard_path": "/theirs/replicas",
+            "reason": f"The identity given to cold may not read /theirs/replicas, {below}",
+        },
+    ]
+    assert (result["shard_paths"], result["complete"], result["drifted"]) == (3, False, True)
+    assert "not audited: /secret: The identity given to hot may not read /secret" in "\n".join(
+        result["summary"]
+    )
+    metrics = parsed(result["metrics"])
+    assert len(metrics["partmove_audit_unjudged"]) == 4
+    assert metrics["partmove_audit_complete"] == {(): 0}
+    assert "partmove_audit_last_complete_timestamp_seconds" not in metrics
+
+
+def test_a_root_that_may_not_be_read_is_never_fine() -> None:
+    bench = Bench()
+    bench.move()
+    bench.hot_store.denied = {"/"}
+    result = audit(bench, **BELOW)
+    # What cold has is found all the same.
+    assert (result["kinds"]["cold"], result["shard_paths"], result["complete"]) == (2, 1, False)
+    assert [each["shard_path"] for each in result["unjudged"]] == ["/"]
+    bench.hot_store.denied, bench.cold_store.denied = set(), {"/"}
+    result = audit(bench, **BELOW)
+    assert (result["kinds"]["cold"], result["shard_paths"], result["complete"]) == (2, 1, False)
+
+
+def test_cold_that_may_not_be_read_leaves_nothing_judged() -> None:
+    bench = Bench()
+    bench.move()
+    bench.cold_store.denied = {bench.part("r2").rpartition("/")[0]}
+    result = audit(bench)
+    assert (result["findings"], result["complete"], result["shard_paths"]) == ([], False, 1)
+    assert not any(result["kinds"].values())
+    assert [each["shard_path"] for each in result["unjudged"]] == [PATH]
+
+
+def test_a_table_that_goes_while_it_is_looked_for_is_passed_by() -> None:
+    bench = Bench()
+    bench.hot_store.listing = lambda paths: (
+        bench.servers.drop_table() if f"{PATH}/replicas" in paths else None
+    )
+    assert bench.hot.exists(PATH)
+    task, resources = task_of(bench, **BELOW)
+    task.run(resources)
+    assert task.result()["shard_paths"] == 0
+
+
+def test_a_table_that_was_named_has_to_be_somewhere() -> None:
+    with pytest.raises(NoSuchTable):
+        audit(Bench(), shard_paths=["/none"])
+
+
+def test_an_audit_that_ends_early_tells_what_it_found_and_is_not_complete() -> None:
+    bench = Bench()
+    other = f"{PATH}_2"
+    build_table(bench.hot, other, TableOptions(partitions=(DAY,)))
+
+    def fail(paths: Any) -> None:
+        if f"{other}/replicas" in paths:
+            raise EnsembleUnreachable("The ensemble hot does not answer", remedy="Start it")
+
+    bench.hot_store.listing = fail
+    task, resources = task_of(bench, shard_paths=[other, PATH])
+    with pytest.raises(EnsembleUnreachable):
+        task.run(resources)
+    result = task.result()
+    assert (result["shard_paths"], result["complete"], result["metrics"]) == (1, False, "")
+
+
+def test_one_ensemble_is_not_taken_for_two() -> None:
+    bench = Bench()
+    bench.cold_store = bench.hot_store
+    with pytest.raises(SameEnsemble):
+        audit(bench)
+
+
+@pytest.mark.parametrize(
+    "options", [{"coordination_root": "/"}, {"shard_paths": ["/a//b"]}, {"shard_paths": ["a"]}]
+)
+def test_options_that_cannot_be_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(FormatError):
+        AuditPartitions(DEFAULTS | options)
+
+
+def test_servers_that_cannot_be_asked_are_refused() -> None:
+    with pytest.raises(PartMoveError, match="The HTTP port of ClickHouse is 0"):
+        AuditPartitions(DEFAULTS | {"clickhouse": {**CLICKHOUSE, "port": 0}})

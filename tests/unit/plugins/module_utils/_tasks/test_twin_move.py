@@ -1,0 +1,171 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A plan is carried out in its own cluster only, shard path by shard path; more is tested on real servers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError, PlanError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
+    OriginOf,
+    read_origin,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_move import MovePartitions
+from support.memory.bench import Bench
+from support.memory.interleaving import Script
+from support.memory.resources import MemoryResources
+from support.memory.twins import DAY, PATH, ModelServers, TwinBench, Twins
+from support.plans import made_up
+
+GONE = "/tables/02/gone"
+Params = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def twins() -> TwinBench:
+    return TwinBench(Twins(("a",), ("b",)))
+
+
+@pytest.fixture
+def parameters(tmp_path: Path) -> Params:
+    """What a play gives."""
+
+    def made(**given: Any) -> dict[str, Any]:
+        return {
+            "plan": None,
+            "partitions": None,
+            "shard_paths": None,
+            "state": "cold",
+            "min_age": "0",
+            "twin": "{table}_cold",
+            "clickhouse": {"port": None},
+            "coordination_root": "/partmove",
+            "lock_wait": "0",
+            "workers": 0,
+            "share": "1/1",
+            "stop_merges": False,
+            "checksums": False,
+            "max_parts_per_second": 0,
+            "max_latency": 0.0,
+            "give_up_after": "10m",
+            "journal": str(tmp_path / "journal.jsonl"),
+            "max_listed": 10,
+            "progress_file": None,
+            **given,
+        }
+
+    return made
+
+
+def carry_out(twins: TwinBench, params: dict[str, Any], *, check_mode: bool = False) -> MovePartitions:
+    """Run the task over the tables in memory."""
+    resources = MemoryResources(Bench(), params, check_mode=check_mode)
+    resources.stores = {"hot": twins.hot.open()}
+    task = MovePartitions(params)
+    task._servers = ModelServers(twins.twins, Script())  # type: ignore[assignment]
+    try:
+        task.run(resources)
+    finally:
+        resources.close()
+    return task
+
+
+def plan_of(folder: Path, origin: OriginOf) -> str:
+    rows = [
+        PlanRow(PATH, DAY, State.COLD, "test", 0, 2, 2, 0),
+        PlanRow(PATH, "20191202", State.HOT, "test", 0, 2, 2, 0),
+    ]
+    path = folder / "plan.jsonl"
+    write_plan(path, rows, policy_digest="0" * 64, source="test", origin=origin, as_of=0)
+    return str(path)
+
+
+def test_a_plan_of_another_cluster_is_refused(twins: TwinBench, parameters: Params, tmp_path: Path) -> None:
+    with pytest.raises(PlanError, match="the plan was made of another cluster"):
+        carry_out(twins, parameters(plan=plan_of(tmp_path, made_up)))
+    assert not (tmp_path / "journal.jsonl").exists()
+
+
+def test_the_rows_of_the_state_are_carried_out(twins: TwinBench, parameters: Params, tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, lambda paths: read_origin(twins.hot.open(), paths))
+    result = carry_out(twins, parameters(plan=plan)).result()
+    assert [each["partition"] for each in result["moved"]] == [DAY]
+    assert [each["partition"] for each in result["other_state"]] == ["20191202"]
+    assert result["counts"]["not_reached"] == 0
+    assert twins.twins.rows == twins.twins.inserted
+    started = json.loads((tmp_path / "journal.jsonl").read_text().splitlines()[0])
+    assert (started["state"], started["shard_paths"], started["partitions"]) == ("COLD", 1, 1)
+
+
+def test_whole_shard_paths_go_and_come_back(twins: TwinBench, parameters: Params) -> None:
+    for state in ("cold", "hot"):
+        result = carry_out(twins, parameters(shard_paths=[PATH], state=state)).result()
+        assert [each["partition"] for each in result["moved"]] == [DAY]
+        assert result["counts"]["not_reached"] == 0
+
+
+def test_a_table_that_is_gone_keeps_no_other_from_being_moved(twins: TwinBench, parameters: Params) -> None:
+    rows = [{"shard_path": path, "partition": DAY} for path in (GONE, PATH)]
+    result = carry_out(twins, parameters(partitions=rows)).result()
+    assert [each["shard_path"] for each in result["moved"]] == [PATH]
+    assert [(each["shard_path"], each["gate"]) for each in result["deferred"]] == [(GONE, "partition_exists")]
+
+
+def test_shard_paths_side_by_side_are_told_in_order(twins: TwinBench, parameters: Params) -> None:
+    paths = [f"/tables/{number:02}/gone" for number in range(20)]
+    rows = [{"shard_path": path, "partition": DAY} for path in (*paths, PATH)]
+    result = carry_out(twins, parameters(partitions=rows, workers=8, max_listed=100)).result()
+    assert [each["shard_path"] for each in result["deferred"]] == sorted({*paths, PATH} - {PATH})
+    assert [each["shard_path"] for each in result["moved"]] == [PATH]
+
+
+@pytest.mark.parametrize("workers", [-1, 65])
+def test_a_number_of_workers_that_cannot_be_is_refused(
+    twins: TwinBench, parameters: Params, workers: int
+) -> None:
+    with pytest.raises(PartMoveError, match=f"workers is {workers}"):
+        carry_out(twins, parameters(shard_paths=[PATH], workers=workers))
+
+
+def test_a_pause_is_told_and_nothing_is_in_both_tables_meanwhile(
+    twins: TwinBench, parameters: Params, tmp_path: Path
+) -> None:
+    told = tmp_path / "progress"
+    told.touch()
+    params = parameters(shard_paths=[PATH], max_latency=1.0, progress_file=str(told))
+    resources = MemoryResources(Bench(), params)
+    resources.stores = {"hot": twins.hot.open()}
+    problems = ["hot is slow"]
+
+    def problem() -> str:
+        assert not twins.records
+        return problems.pop() if problems else ""
+
+    resources.watches["hot"].problem = problem  # type: ignore[method-assign]
+    task = MovePartitions(params)
+    task._servers = ModelServers(twins.twins, Script())  # type: ignore[assignment]
+    task.run(resources)
+    resources.close()
+    assert resources.watched == [("hot", True)]
+    assert task.result()["counts"]["moved"] == 1
+    assert told.read_text().splitlines()[:2] == ["paused: hot is slow", "going on after 1 s"]
+
+
+def test_check_mode_writes_nothing(twins: TwinBench, parameters: Params, tmp_path: Path) -> None:
+    before = twins.hot.data()
+    result = carry_out(twins, parameters(shard_paths=[PATH]), check_mode=True).result()
+    assert result["counts"]["moved"] == 1
+    assert "DROP PART" in result["diff"]["after"]
+    assert twins.hot.data() == before
+    assert not (tmp_path / "journal.jsonl").exists()
