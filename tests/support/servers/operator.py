@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Somebody who runs playbooks for one table of real servers, with what the pages for operators say."""
+"""An operator who runs playbooks for one table of real servers, with the variables of pages in docs/patched."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Operator:
         self.folder = folder
 
     def play(self, playbook: str, role: str, variables: Mapping[str, Any], *options: str) -> PlaybookRun:
-        """Run a playbook with what its role needs, and with more variables."""
+        """Run a playbook with the ensembles and servers of the table, and with more variables."""
         given = {**self.ensembles, "clickhouse": self.clickhouse}
         extra = self.folder / "vars.json"
         extra.write_text(json.dumps({f"{role}_{name}": value for name, value in given.items()}))
@@ -46,16 +46,16 @@ class Operator:
 
 
 def url_of(table: ReplicatedTable, number: int) -> str:
-    """Where one server of the table takes statements."""
+    """Return the HTTP address at which one server of the table takes statements."""
     return f"http://127.0.0.1:{table.servers[number].http_port}"
 
 
 def variables_of(page: str, table: ReplicatedTable) -> dict[str, Any]:
-    """The last variables on a page of docs that bring partitions back and do something, for this table.
+    """Return the last variables for `while_hot` on a page of docs/patched, adapted to this table.
 
-    What the page calls the shard path, the table and its servers is put in place of that.
+    The shard path, the table name and the server addresses of the page are replaced by those of the table.
     """
-    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "patched" / f"{page}.md").read_text(encoding="utf-8")
     block = [found for found in _YAML.findall(text) if "while_hot_statements" in found][-1]
     names = {
         "/clickhouse/tables/01/hits": table.path,
