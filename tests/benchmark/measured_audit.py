@@ -18,7 +18,9 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.evidence import DiskParts
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
+    DiskParts,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import (
     AuditPartitions,
 )

@@ -24,11 +24,17 @@ from typing import Any
 
 from ansible.module_utils.testing import patch_module_args
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move import to_cold
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.aftermath import Aftermath
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.compare import CopyComparison
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.copies import ColdCopies
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.switch import Switch
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move import to_cold
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.post_switch_check import (
+    Aftermath,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.switch import Switch
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.compare import (
+    CopyComparison,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.copies import (
+    ColdCopies,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.reader import Reader
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import ZooKeeperStore

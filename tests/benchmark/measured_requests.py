@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.batches import pack
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.multi_batches import pack
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Create,
     Delete,

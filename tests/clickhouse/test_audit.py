@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audit import ShardAudit
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import ShardAudit
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import EnsembleOptions
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.registrations_file import (
     read_registrations,
 )

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import DowngradeGuard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.withdraw import (
+    DowngradeGuard,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.servers.moving import Mover
 from support.servers.registered import Registry

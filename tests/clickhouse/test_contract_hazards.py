@@ -16,15 +16,15 @@ from typing import NamedTuple
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import ColdEnsemble
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.entry import (
+    ColdEnsemble,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
     Ledger,
     LedgerReadiness,
     ReplicaKey,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
-    move_shard,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from support.memory.ledger import enter
 from support.memory.moves import ANY
 from support.servers.clickhouse import QueryError

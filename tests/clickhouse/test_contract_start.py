@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import ColdEnsemble
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.entry import (
+    ColdEnsemble,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
     Ledger,
     LedgerReadiness,
     ReplicaKey,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.withdraw import (
     DowngradeGuard,
     StillCold,
     Withdrawal,
     withdraw_replicas,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.ledger import enter
 from support.memory.moves import ANY

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from support.servers.moving import Mover, log_not_pulled, switches
 from support.servers.proxy import Action, ZooKeeperProxy, writes

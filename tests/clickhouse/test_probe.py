@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     FormatError,
     PartMoveError,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import (
     ActivePart,
     ReplicaProbe,
 )

@@ -11,14 +11,17 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
+    Ledger,
+    ReplicaKey,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.withdraw import (
     DowngradeGuard,
     StillCold,
     Withdrawal,
     withdraw_replicas,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock

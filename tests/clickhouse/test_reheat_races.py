@@ -14,8 +14,10 @@ from http.client import HTTPException
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AssumeActive
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
+    reheat_shard,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from support.servers.clickhouse import ZooKeeperSource
 from support.servers.moving import Mover, log_not_pulled, returns

@@ -21,7 +21,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     SameEnsemble,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.health.cold_presence import ColdPresence
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
+    Ledger,
+    ReplicaKey,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from support.ansible.calls import Call, call_modules
 from support.memory.ledger import enter

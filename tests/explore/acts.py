@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import ReplicaKey
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
+    ReplicaKey,
+)
 from support.memory.ledger import enter
 from support.memory.scene import PATH, Scene
 from support.memory.statements import Statements

@@ -13,7 +13,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
+    reheat_shard,
+)
 from explore.runs import Process, Runs, told
 from explore.schedule import Settings
 from support.memory.interleaving import Script

@@ -12,23 +12,29 @@ from typing import NamedTuple
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import ColdEnsemble
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.entry import (
+    ColdEnsemble,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
     Ledger,
     LedgerReadiness,
     ReplicaKey,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.withdraw import (
     DowngradeGuard,
     StillCold,
     Withdrawal,
     withdraw_replicas,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.state import StateSetter
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.set_state import (
+    StateSetter,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
+    reheat_shard,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, Outcome
 from explore.schedule import Settings

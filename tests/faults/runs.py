@@ -21,9 +21,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
+    reheat_shard,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import EnsembleOptions
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
 from faults.kinds import Phase

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from olap_partmove._partmove.errors import PartMoveError
-from olap_partmove._partmove.repair.backup import BackupHeader, SavedZnode, parse_backup
+from olap_partmove._partmove.patched.repair.backup import BackupHeader, SavedZnode, parse_backup
 from olap_partmove._tasks.merges_file import merges_in
 from partition_classify.census import census_of
 from partition_classify.policy.file import parse_policy

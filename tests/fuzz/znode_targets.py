@@ -52,13 +52,18 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.li
     encoded_lines,
     parse_line,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.turn import Claim, parse_claim
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.timed_lease import (
+    Claim,
+    parse_claim,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.entry import (
     ColdEnsemble,
     LedgerEntry,
     parse_entry,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.live_replica import parse_address
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.live_replica import (
+    parse_address,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import (
     PlanRow,
     read_plan,

@@ -27,7 +27,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.two_
     check_invisible,
     check_unlike,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import (
     EnsembleOptions as ConnectionOptions,

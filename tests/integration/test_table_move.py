@@ -19,7 +19,9 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.pair_servers import HttpPairServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.whole import WholeTable
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.table_switch import (
+    WholeTable,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import MoveTables
 from support.ansible.calls import run_playbook

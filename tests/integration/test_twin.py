@@ -16,9 +16,9 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import TwinReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
     Side,
     TwinServers,
     TwinTables,

@@ -24,16 +24,16 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_ser
     HttpTwinServers,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.record import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import (
     Records,
     TwinRecord,
     contents,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
     Side,
     TwinReplica,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import AuditTwins
 from support.ansible.calls import run_playbook

@@ -13,8 +13,11 @@ from urllib.parse import quote
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side, TwinTables
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+    Side,
+    TwinTables,
+)
 from support.ansible.twin_runs import NEXT, ModernTables
 from support.servers.modern.server import ModernShard
 from support.servers.replicated import wait_for

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_AUDIT = "audit/audit.py"
-_EVIDENCE = "audit/evidence.py"
-_READER = "audit/reader.py"
+_AUDIT = "patched/audit/audit.py"
+_EVIDENCE = "patched/audit/evidence.py"
+_READER = "patched/audit/reader.py"
 
 MUTANTS = (
     Mutant(
@@ -18,62 +18,64 @@ MUTANTS = (
         _AUDIT,
         "return before if before.kind.is_sound and after.kind not in _OF_CONTENT else after",
         "return after",
-        ("audit/test_audit.py::test_drift_that_comes_after_the_first_look_is_not_told",),
+        ("patched/audit/test_audit.py::test_drift_that_comes_after_the_first_look_is_not_told",),
     ),
     Mutant(
         "content that is wrong is told only where names are",
         _AUDIT,
         "return before if before.kind.is_sound and after.kind not in _OF_CONTENT else after",
         "return before if before.kind.is_sound else after",
-        ("audit/test_audit.py::test_content_of_what_is_sound_is_compared_on_request",),
+        ("patched/audit/test_audit.py::test_content_of_what_is_sound_is_compared_on_request",),
     ),
     Mutant(
         "a part that is inserted in a look is missing",
         _EVIDENCE,
         "return [part for part in found if self.before is None or part.text in self.before.missing]",
         "return found",
-        ("audit/test_audit.py::test_an_insert_in_each_look_is_no_drift",),
+        ("patched/audit/test_audit.py::test_an_insert_in_each_look_is_no_drift",),
     ),
     Mutant(
         "a part that is dropped in a look is registered nowhere",
         _EVIDENCE,
         "return [part for part in found if self.before is None or part.text in self.before.unregistered]",
         "return found",
-        ("audit/test_audit.py::test_a_drop_in_each_look_is_no_drift",),
+        ("patched/audit/test_audit.py::test_a_drop_in_each_look_is_no_drift",),
     ),
     Mutant(
         "a run hides what a restart sets aside",
         _AUDIT,
         "if not verdict.kind.is_drift or verdict.restart_unsafe:",
         "if not verdict.kind.is_drift:",
-        ("audit/test_audit.py::test_what_a_restart_sets_aside_is_told_beside_a_run",),
+        ("patched/audit/test_audit.py::test_what_a_restart_sets_aside_is_told_beside_a_run",),
     ),
     Mutant(
         "what another hot ensemble has in cold is a dropped table's",
         _READER,
         "if not (cold.unreadable or any(cold.parts.values())) or self._is_of_another_hot(layout):",
         "if not (cold.unreadable or any(cold.parts.values())):",
-        ("audit/test_reader.py::test_what_another_hot_ensemble_has_there_is_not_ours",),
+        ("patched/audit/test_reader.py::test_what_another_hot_ensemble_has_there_is_not_ours",),
     ),
     Mutant(
         "a table that servers have in cold is a dropped table's",
         _READER,
         "if is_shard_path(self._cold.children([layout.path])[0] or ()):",
         "if False:",
-        ("audit/test_reader.py::test_a_whole_table_in_cold_is_no_leftover",),
+        ("patched/audit/test_reader.py::test_a_whole_table_in_cold_is_no_leftover",),
     ),
     Mutant(
         "what another ensemble has counts as cold",
-        "audit/judge.py",
+        "patched/audit/judge.py",
         "if partition.is_cold and not partition.cold_is_known else []",
         "if False else []",
-        ("repair/test_by_registration.py::test_a_copy_of_the_cold_ensemble_counts_as_another_one",),
+        ("patched/repair/test_by_registration.py::test_a_copy_of_the_cold_ensemble_counts_as_another_one",),
     ),
     Mutant(
         "what a statement detached is put back",
-        "audit/judge.py",
+        "patched/audit/judge.py",
         "    if part.text not in (replica.detached or ()):\n",
         "    if replica.detached is not None:\n",
-        ("audit/test_judge.py::test_what_the_evidence_says[detached by a statement, attached elsewhere]",),
+        (
+            "patched/audit/test_judge.py::test_what_the_evidence_says[detached by a statement, attached elsewhere]",
+        ),
     ),
 )

@@ -11,9 +11,9 @@ from mutants.mutant import Mutant
 _BINDING = "binding/binding.py"
 _KNOWN_COLD = "binding/known_cold.py"
 _MARKER = "binding/marker.py"
-_BIND = "move/bind.py"
-_TO_COLD = "move/to_cold.py"
-_TO_HOT = "move/to_hot.py"
+_BIND = "patched/parts/bind.py"
+_TO_COLD = "patched/move/to_cold.py"
+_TO_HOT = "patched/move/to_hot.py"
 
 MUTANTS = (
     Mutant(
@@ -105,35 +105,35 @@ MUTANTS = (
         _BIND,
         "elif not binding.is_known:",
         "elif binding.known is None and not binding.is_known:",
-        ("move/test_bind.py::test_hot_learns_of_another_cold_ensemble",),
+        ("patched/parts/test_bind.py::test_hot_learns_of_another_cold_ensemble",),
     ),
     Mutant(
         "a marker that names another table stays",
         _BIND,
         "binding.marker != wanted:",
         "binding.marker is None:",
-        ("move/test_bind.py::test_a_marker_of_version_1_is_completed",),
+        ("patched/parts/test_bind.py::test_a_marker_of_version_1_is_completed",),
     ),
     Mutant(
         "a marker that another run wrote since is overwritten",
         _BIND,
         "version = 0 if binding.cold is None else binding.cold.stat.version",
         "version = next(each.stat.version for each in leased.cold.store.read([path]) if each is not None)",
-        ("move/test_bind.py::test_of_two_runs_that_begin_with_other_roots_one_copies",),
+        ("patched/parts/test_bind.py::test_of_two_runs_that_begin_with_other_roots_one_copies",),
     ),
     Mutant(
         "nothing is written of the cold ensemble",
         _BIND,
         "elif not binding.is_known:",
         "elif binding.cold is None:",
-        ("move/test_bind.py::test_binding_twice_writes_once",),
+        ("patched/parts/test_bind.py::test_binding_twice_writes_once",),
     ),
     Mutant(
         "a shard path is not bound before it is copied",
         _TO_COLD,
         "        bind(leased, shard)\n        comparison",
         "        comparison",
-        ("move/test_bind.py::test_a_table_is_bound_before_anything_is_copied",),
+        ("patched/parts/test_bind.py::test_a_table_is_bound_before_anything_is_copied",),
     ),
     Mutant(
         "a shard path is bound after it was copied",
@@ -142,20 +142,20 @@ MUTANTS = (
         "        comparison = make_verified_copies(leased, shard, partitions, self._created)\n",
         "        comparison = make_verified_copies(leased, shard, partitions, self._created)\n"
         "        bind(leased, shard)\n",
-        ("move/test_bind.py::test_a_table_is_bound_before_anything_is_copied",),
+        ("patched/parts/test_bind.py::test_a_table_is_bound_before_anything_is_copied",),
     ),
     Mutant(
         "a shard path is not bound before it is brought back",
         _TO_HOT,
         "        bind(leased, shard)\n        self._asked",
         "        self._asked",
-        ("move/test_bind.py::test_a_marker_of_version_1_is_completed",),
+        ("patched/parts/test_bind.py::test_a_marker_of_version_1_is_completed",),
     ),
     Mutant(
         "a shard path is not bound before copies are removed",
         _TO_HOT,
         "        bind(leased, look.shard)\n",
         "",
-        ("move/test_bind.py::test_a_table_is_bound_before_copies_are_removed",),
+        ("patched/parts/test_bind.py::test_a_table_is_bound_before_copies_are_removed",),
     ),
 )

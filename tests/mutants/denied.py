@@ -14,7 +14,7 @@ _WHOLE = "census/test_judge.py::test_of_what_could_not_be_read_as_a_whole_only_w
 MUTANTS = (
     Mutant(
         "what may not be read is passed by in silence",
-        "tree/permitted.py",
+        "tree/skip_denied.py",
         "self._denied(paths[0], error)",
         "pass",
         ("shard/test_inventory.py::test_znodes_that_may_not_be_read_are_told_and_passed_by",),

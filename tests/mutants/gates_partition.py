@@ -151,14 +151,14 @@ MUTANTS = (
         _JUDGE,
         "GateName.BLOCK_NUMBERS_PRESENT, GateName.PAYLOAD_READABLE)",
         "GateName.BLOCK_NUMBERS_PRESENT)",
-        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+        ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
     ),
     Mutant(
         "a partition without block numbers comes back",
         _JUDGE,
         "_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, GateName.BLOCK_NUMBERS_PRESENT, ",
         "_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, ",
-        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+        ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
     ),
     Mutant(
         "replicas that are not healthy do not stop the way back",
@@ -177,14 +177,14 @@ MUTANTS = (
         _JUDGE,
         "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)",
         "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL, GateName.NO_ALTER_PENDING)",
-        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+        ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
     ),
     Mutant(
         "a former table does not stop the way back",
         _JUDGE,
         "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)",
         "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL, GateName.SAME_TABLE)",
-        ("move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
+        ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
     ),
     Mutant(
         "what stops the shard path does not stop its partitions",

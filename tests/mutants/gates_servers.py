@@ -16,7 +16,7 @@ MUTANTS = (
         _SERVERS,
         "return [part.znode.path for part in expected if part.name.text not in names]",
         "return [part.znode.path for part in expected if not names]",
-        ("move/test_aftermath.py::test_what_was_replaced_since_does_not_come_back",),
+        ("patched/move/test_post_switch_check.py::test_what_was_replaced_since_does_not_come_back",),
     ),
     Mutant(
         "a server has as many parts, which are others",

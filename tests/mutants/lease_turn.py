@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_TURN = "lease/turn.py"
+_TURN = "lease/timed_lease.py"
 
 MUTANTS = (
     Mutant(
@@ -16,62 +16,62 @@ MUTANTS = (
         _TURN,
         "if left > 0:",
         "if left > claim.ttl:",
-        ("lease/test_turn.py::test_a_turn_is_taken_once",),
+        ("lease/test_timed_lease.py::test_a_turn_is_taken_once",),
     ),
     Mutant(
         "the turn of another is never taken over",
         _TURN,
         "if left > 0:",
         "if True:",
-        ("lease/test_turn.py::test_a_turn_whose_time_has_passed_is_taken_over",),
+        ("lease/test_timed_lease.py::test_a_turn_whose_time_has_passed_is_taken_over",),
     ),
     Mutant(
         "who asks says how long the turn of another lasts",
         _TURN,
         "left = self._seconds_left(znode, found)",
         "left = self._seconds_left(znode, claim)",
-        ("lease/test_turn.py::test_how_long_a_turn_lasts_is_for_who_has_it_to_say",),
+        ("lease/test_timed_lease.py::test_how_long_a_turn_lasts_is_for_who_has_it_to_say",),
     ),
     Mutant(
         "the time is that of the last one who asked for it",
         _TURN,
         '            self._is_done(self._parent, SetData(self._parent, b"", parent.stat.version))\n',
         "",
-        ("lease/test_turn.py::test_what_time_it_is_is_asked_for_anew",),
+        ("lease/test_timed_lease.py::test_what_time_it_is_is_asked_for_anew",),
     ),
     Mutant(
         "a turn does not count from when it was prolonged",
         _TURN,
         "return claim.ttl - (now - znode.stat.mtime) / 1000",
         "return claim.ttl - (now - znode.stat.ctime) / 1000",
-        ("lease/test_turn.py::test_a_turn_that_was_prolonged_lasts_longer",),
+        ("lease/test_timed_lease.py::test_a_turn_that_was_prolonged_lasts_longer",),
     ),
     Mutant(
         "a turn is taken over whatever happened since it was read",
         _TURN,
         "else SetData(path, claim.data, znode.stat.version)",
         "else SetData(path, claim.data, self._hot.read([path])[0].stat.version)",
-        ("lease/test_turn.py::test_of_two_that_take_over_a_turn_at_once_one_has_it",),
+        ("lease/test_timed_lease.py::test_of_two_that_take_over_a_turn_at_once_one_has_it",),
     ),
     Mutant(
         "a turn counts as taken when it was refused",
         _TURN,
         "            if self._is_done(path, op):\n                return Turn(claim",
         "            if self._is_done(path, op) or True:\n                return Turn(claim",
-        ("lease/test_turn.py::test_of_two_that_take_a_free_turn_at_once_one_has_it",),
+        ("lease/test_timed_lease.py::test_of_two_that_take_a_free_turn_at_once_one_has_it",),
     ),
     Mutant(
         "the turn of another is given back",
         _TURN,
         "if znode is None or found is None or found.owner != owner:",
         "if znode is None or found is None:",
-        ("lease/test_turn.py::test_the_turn_of_another_is_not_given_back",),
+        ("lease/test_timed_lease.py::test_the_turn_of_another_is_not_given_back",),
     ),
     Mutant(
         "a lost answer hides who had the turn",
         _TURN,
         "former = found if attempt == 0 or found != claim else former",
         "former = found",
-        ("lease/test_turn.py::test_a_lost_answer_is_found_out",),
+        ("lease/test_timed_lease.py::test_a_lost_answer_is_found_out",),
     ),
 )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_AFTERMATH = "move/aftermath.py"
-_LOOKS = "shard/looks.py"
-_DETACHED = "move/detached.py"
+_AFTERMATH = "patched/move/post_switch_check.py"
+_LOOKS = "shard/reads.py"
+_DETACHED = "patched/move/detached.py"
 
 MUTANTS = (
     Mutant(
@@ -18,42 +18,44 @@ MUTANTS = (
         _AFTERMATH,
         "            elif registered:\n",
         "            elif registered and held:\n",
-        ("move/test_aftermath.py::test_what_was_dropped_since_does_not_come_back",),
+        ("patched/move/test_post_switch_check.py::test_what_was_dropped_since_does_not_come_back",),
     ),
     Mutant(
         "entries that wait are not late",
         _AFTERMATH,
         "entries = shard.pending.get(each)",
         "entries = shard.pending.get(shard.layout.path)",
-        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[late_insert1]",),
+        ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[late_insert1]",),
     ),
     Mutant(
         "a replica that was added is not looked for",
         _AFTERMATH,
         "if replica.name not in before.hot]",
         "if replica.name not in before.hot and not before.hot]",
-        ("move/test_aftermath.py::test_a_replica_that_is_added_right_after_the_switch",),
+        ("patched/move/test_post_switch_check.py::test_a_replica_that_is_added_right_after_the_switch",),
     ),
     Mutant(
         "inserts in flight are not late",
         _AFTERMATH,
         "held = survey.block_numbers.in_flight.get(each)",
         "held = survey.block_numbers.in_flight.get(shard.layout.path)",
-        ("move/test_aftermath.py::test_an_insert_that_holds_a_block_number_is_late",),
+        ("patched/move/test_post_switch_check.py::test_an_insert_that_holds_a_block_number_is_late",),
     ),
     Mutant(
         "locks of inserts are read last",
         _LOOKS,
         "self.block_numbers, self.parts, self.pending]",
         "self.parts, self.pending, self.block_numbers]",
-        ("move/test_aftermath_order.py::test_an_insert_that_ends_right_before_its_lock_is_looked_for",),
+        (
+            "patched/move/test_post_switch_check_order.py::test_an_insert_that_ends_right_before_its_lock_is_looked_for",
+        ),
     ),
     Mutant(
         "copies that are gone are not looked for",
         _AFTERMATH,
         "return {each: paths for each, paths in gone.items() if paths}",
         "return {}",
-        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[copies_kept]",),
+        ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[copies_kept]",),
     ),
     Mutant(
         "servers are not asked after the switch",
@@ -62,7 +64,7 @@ MUTANTS = (
         "failures: dict[str, Refusal] = {}",
         (
             (
-                "move/test_aftermath.py::test_a_part_that_is_detached_is_told_although_the_lease_was_"
+                "patched/move/test_post_switch_check.py::test_a_part_that_is_detached_is_told_although_the_lease_was_"
                 "lost_in_between"
             ),
         ),
@@ -74,7 +76,7 @@ MUTANTS = (
         "        survey = self._leased.survey(sorted(switched))\n",
         "        survey = self._leased.survey(sorted(switched))\n"
         "        failures = self._server_failures(asked, moved, detached_before)\n",
-        ("move/test_aftermath_order.py::test_an_insert_while_the_servers_are_asked_is_late",),
+        ("patched/move/test_post_switch_check_order.py::test_an_insert_while_the_servers_are_asked_is_late",),
     ),
     Mutant(
         "a switch is undone without the versions that were read",
@@ -83,7 +85,7 @@ MUTANTS = (
         ".commit([(partition_id, ops)])",
         (
             (
-                "move/test_aftermath_order.py::test_a_switch_is_not_undone_where_a_drop_is_assigned_i"
+                "patched/move/test_post_switch_check_order.py::test_a_switch_is_not_undone_where_a_drop_is_assigned_i"
                 "n_the_last_moment"
             ),
         ),
@@ -93,14 +95,14 @@ MUTANTS = (
         _AFTERMATH,
         "if now.state is None or any(entry.kind is not EntryKind.GET for entry in pending):",
         "if now.state is None:",
-        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[late_insert1]",),
+        ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[late_insert1]",),
     ),
     Mutant(
         "a switch is undone although its copies are gone",
         _AFTERMATH,
         "if gone or not self._leased.hot.room(shard.fence).holds(ops):",
         "if not self._leased.hot.room(shard.fence).holds(ops):",
-        ("move/test_aftermath.py::test_what_was_dropped_since_does_not_come_back",),
+        ("patched/move/test_post_switch_check.py::test_what_was_dropped_since_does_not_come_back",),
     ),
     Mutant(
         "a switch counts as undone when State is HOT",
@@ -110,48 +112,50 @@ MUTANTS = (
         "now.hot[part.replica]]) for part in parts\n"
         "                )\n",
         "                return True\n",
-        ("move/test_aftermath_order.py::test_state_alone_does_not_make_a_switch_undone",),
+        ("patched/move/test_post_switch_check_order.py::test_state_alone_does_not_make_a_switch_undone",),
     ),
     Mutant(
         "a switch that was not undone is told as undone",
         _AFTERMATH,
         "            if undone:\n",
         "            if undone or late:\n",
-        ("move/test_aftermath.py::test_what_was_dropped_since_does_not_come_back",),
+        ("patched/move/test_post_switch_check.py::test_what_was_dropped_since_does_not_come_back",),
     ),
     Mutant(
         "a switch is undone once only, whatever comes in between",
         _AFTERMATH,
         "_ATTEMPTS = 100",
         "_ATTEMPTS = 1",
-        ("move/test_aftermath_order.py::test_a_switch_is_undone_although_the_table_is_busy",),
+        ("patched/move/test_post_switch_check_order.py::test_a_switch_is_undone_although_the_table_is_busy",),
     ),
     Mutant(
         "a server that does not answer has detached nothing",
         _DETACHED,
         "return dict.fromkeys(owners.values(), server_silent(error)) | failures",
         "return failures",
-        ("move/test_detached.py::test_a_server_that_is_silent_leaves_every_partition_open",),
+        ("patched/move/test_detached.py::test_a_server_that_is_silent_leaves_every_partition_open",),
     ),
     Mutant(
         "a detached part is known by its bare name only",
         _DETACHED,
         "partition_id = owners.get(name) or owners.get(part_of(name))",
         "partition_id = owners.get(name)",
-        ("move/test_detached.py::test_a_folder_that_is_new_is_of_its_partition[unexpected_all_0_0_0]",),
+        (
+            "patched/move/test_detached.py::test_a_folder_that_is_new_is_of_its_partition[unexpected_all_0_0_0]",
+        ),
     ),
     Mutant(
         "what is in detached is not compared",
         _DETACHED,
         "for name in sorted(now[replica] - before[replica]):",
         "for name in sorted(now[replica] & before[replica]):",
-        ("move/test_detached.py::test_a_folder_that_was_there_before_is_nobody_s_fault",),
+        ("patched/move/test_detached.py::test_a_folder_that_was_there_before_is_nobody_s_fault",),
     ),
     Mutant(
         "a switch is undone although the servers have other parts by now",
         _AFTERMATH,
         "            if self._servers.lacking(shard, parts):\n                return False\n",
         "",
-        ("move/test_aftermath.py::test_what_was_replaced_since_does_not_come_back",),
+        ("patched/move/test_post_switch_check.py::test_what_was_replaced_since_does_not_come_back",),
     ),
 )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_COPIES = "move/copies.py"
-_NEEDED = "move/needed.py"
-_HOT_MEMBERS = "move/hot_members.py"
-_COMPARE = "move/compare.py"
+_COPIES = "patched/parts/copies.py"
+_RETENTION = "shard/copy_retention.py"
+_UNNEEDED = "patched/parts/unneeded_copies.py"
+_HOT_MEMBERS = "patched/parts/hot_members.py"
+_COMPARE = "patched/parts/compare.py"
 _FACTS = "shard/facts.py"
 
 MUTANTS = (
@@ -20,7 +21,7 @@ MUTANTS = (
         _COPIES,
         "for path in wanted.keys() - existing.keys()})",
         "for path in wanted})",
-        ("move/test_copies.py::test_what_a_run_created_is_removed",),
+        ("patched/parts/test_copies.py::test_what_a_run_created_is_removed",),
     ),
     Mutant(
         "copies whose answer was lost do not count as those of the run",
@@ -33,134 +34,138 @@ MUTANTS = (
         "            if self._cold.commit(_differences(wanted, existing)).is_whole():\n"
         "                self._own.update({path: names[path] for path in wanted.keys() - "
         "existing.keys()})\n",
-        ("move/test_to_cold_copies.py::test_copies_whose_answer_was_lost_are_taken_back",),
+        ("patched/move/test_to_cold_copies.py::test_copies_whose_answer_was_lost_are_taken_back",),
     ),
     Mutant(
         "folders of copies that went are not made again",
         _COPIES,
         "            self._cold.ensure(folders)\n            existing",
         "            existing",
-        ("move/test_copies.py::test_a_folder_that_goes_once_it_was_listed_is_made_again",),
+        ("patched/parts/test_copies.py::test_a_folder_that_goes_once_it_was_listed_is_made_again",),
     ),
     Mutant(
         "copies are removed while a member of hot is behind",
         _COPIES,
         "returned = [each for each in ids if unneeded[each] and was_brought_back(found[each].state)]",
         "returned: list[str] = []",
-        ("move/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags",),
+        (
+            "patched/parts/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags",
+        ),
     ),
     Mutant(
         "copies go by what was read before the members of hot were asked",
         _COPIES,
         "                asked.update(returned)\n                continue\n",
         "                asked.update(returned)\n",
-        ("move/test_to_hot_refusals.py::test_why_copies_stay[copies_needed3]",),
+        ("patched/move/test_to_hot_refusals.py::test_why_copies_stay[copies_needed3]",),
     ),
     Mutant(
         "copies of partitions that are not named are taken back",
         _COPIES,
         "for path, name in self._own.items() if name.partition_id in partition_ids}",
         "for path, name in self._own.items()}",
-        ("move/test_copies.py::test_what_a_run_created_is_removed",),
+        ("patched/parts/test_copies.py::test_what_a_run_created_is_removed",),
     ),
     Mutant(
         "copies are not needed once State is HOT",
-        _NEEDED,
+        _RETENTION,
         "if state is None or never_was_cold(state):",
         'if state is None or state.data != b"COLD":',
-        ("move/test_needed.py::test_copies_of_a_partition_that_was_cold_wait",),
+        ("patched/parts/test_unneeded_copies.py::test_copies_of_a_partition_that_was_cold_wait",),
     ),
     Mutant(
         "copies are not needed by a replica that is not active",
-        _NEEDED,
+        _RETENTION,
         "are_active = all(replica.is_active is not None for replica in shard.replicas)",
         "are_active = any(replica.is_active is not None for replica in shard.replicas)",
-        ("move/test_needed.py::test_while_a_replica_is_not_active_copies_are_needed_for_ever",),
+        ("shard/test_copy_retention.py::test_while_a_replica_is_not_active_copies_are_needed_for_ever",),
     ),
     Mutant(
         "copies are needed for a minute only",
-        _NEEDED,
+        _RETENTION,
         "_STARTING_SECONDS = 600",
         "_STARTING_SECONDS = 60",
-        ("move/test_needed.py::test_copies_of_a_partition_that_was_cold_wait",),
+        ("patched/parts/test_unneeded_copies.py::test_copies_of_a_partition_that_was_cold_wait",),
     ),
     Mutant(
         "copies are needed since State was created",
-        _NEEDED,
+        _RETENTION,
         "state.stat.mtime / 1000",
         "state.stat.ctime / 1000",
-        ("move/test_needed.py::test_copies_wait_from_when_the_partition_was_brought_back",),
+        ("patched/parts/test_unneeded_copies.py::test_copies_wait_from_when_the_partition_was_brought_back",),
     ),
     Mutant(
         "copies of a cold partition are not needed",
-        _NEEDED,
+        _UNNEEDED,
         "    if partition.is_cold:\n        return []\n",
         "",
-        ("move/test_needed.py::test_copies_of_a_cold_partition_are_all_that_there_is",),
+        ("patched/parts/test_unneeded_copies.py::test_copies_of_a_cold_partition_are_all_that_there_is",),
     ),
     Mutant(
         "copies of parts that hot has go at once",
-        _NEEDED,
+        _UNNEEDED,
         "    if seconds_needed(shard, partition.state, now):\n        return []\n",
         "",
-        ("move/test_needed.py::test_copies_of_a_partition_that_was_cold_wait",),
+        ("patched/parts/test_unneeded_copies.py::test_copies_of_a_partition_that_was_cold_wait",),
     ),
     Mutant(
         "copies of parts that hot has not are not needed",
-        _NEEDED,
+        _UNNEEDED,
         "if part.znode.path in own or is_covered("
         "part.name, [each.name for each in partition.hot[replica]])\n",
         "",
-        ("move/test_needed.py::test_copies_of_what_hot_has_not_go_only_if_they_are_our_own",),
+        (
+            "patched/parts/test_unneeded_copies.py::test_copies_of_what_hot_has_not_go_only_if_they_are_our_own",
+        ),
     ),
     Mutant(
         "a part of another replica stands for that of a replica",
-        _NEEDED,
+        _UNNEEDED,
         "[each.name for each in partition.hot[replica]]",
         "[each.name for each in partition.hot_parts]",
-        ("move/test_needed.py::test_what_another_replica_has_in_hot_does_not_matter",),
+        ("patched/parts/test_unneeded_copies.py::test_what_another_replica_has_in_hot_does_not_matter",),
     ),
     Mutant(
         "a member of hot that does not answer is not behind",
         _HOT_MEMBERS,
         "return dict.fromkeys(partition_ids, _behind(error.message))",
         "return behind",
-        ("move/test_hot_members.py::test_a_member_that_does_not_answer_keeps_all",),
+        ("patched/parts/test_hot_members.py::test_a_member_that_does_not_answer_keeps_all",),
     ),
     Mutant(
         "one member of hot stands for all",
         _HOT_MEMBERS,
         "for member in hot.members():",
         "for member in list(hot.members())[:1]:",
-        ("move/test_hot_members.py::test_a_member_that_does_not_know_yet_keeps_them",),
+        ("patched/parts/test_hot_members.py::test_a_member_that_does_not_know_yet_keeps_them",),
     ),
     Mutant(
         "a member of hot that takes a partition for cold is not behind",
         _HOT_MEMBERS,
         "if state is None or is_cold(state.data):",
         "if state is None:",
-        ("move/test_hot_members.py::test_a_member_that_does_not_know_yet_keeps_them",),
+        ("patched/parts/test_hot_members.py::test_a_member_that_does_not_know_yet_keeps_them",),
     ),
     Mutant(
         "the last copies that are made are compared, and no others",
-        "move/verified_copies.py",
+        "patched/parts/verified_copies.py",
         "                compared.append(pool.submit(comparison.add, made))\n",
         "                pass\n",
-        ("move/test_verified_copies.py::test_a_copy_that_differs_is_found_in_each_portion",),
+        ("patched/parts/test_verified_copies.py::test_a_copy_that_differs_is_found_in_each_portion",),
     ),
     Mutant(
         "copies are compared by name only",
         _COMPARE,
         "if copy is not None and copy.registers_as(part):",
         "if copy is not None:",
-        ("move/test_to_cold_copies.py::test_a_member_with_other_bytes_keeps_a_partition_hot",),
+        ("patched/move/test_to_cold_copies.py::test_a_member_with_other_bytes_keeps_a_partition_hot",),
     ),
     Mutant(
         "copies are compared without their children",
         _FACTS,
         "return not self.children or self._has_children_of(other)",
         "return True",
-        ("move/test_compare.py::TestComparison::test_a_copy_that_differs[2-/columns]",),
+        ("patched/parts/test_compare.py::TestComparison::test_a_copy_that_differs[2-/columns]",),
     ),
     Mutant(
         "children are compared by their data alone",
@@ -174,20 +179,20 @@ MUTANTS = (
         _COMPARE,
         "self._members = members",
         "self._members = members[:1]",
-        ("move/test_to_cold_copies.py::test_a_member_with_other_bytes_keeps_a_partition_hot",),
+        ("patched/move/test_to_cold_copies.py::test_a_member_with_other_bytes_keeps_a_partition_hot",),
     ),
     Mutant(
         "a copy that is missing does no harm",
         _COMPARE,
         "if copy is not None and copy.registers_as(part):",
         "if copy is None or copy.registers_as(part):",
-        ("move/test_compare.py::TestComparison::test_a_copy_that_is_missing",),
+        ("patched/parts/test_compare.py::TestComparison::test_a_copy_that_is_missing",),
     ),
     Mutant(
         "a copy without an original does no harm",
         _COMPARE,
         "        self.failed.add(partition_id)\n",
         '        if verdict != "has no original":\n            self.failed.add(partition_id)\n',
-        ("move/test_compare.py::TestComparison::test_a_part_without_an_original",),
+        ("patched/parts/test_compare.py::TestComparison::test_a_part_without_an_original",),
     ),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_LEASED_SHARD = "move/leased_shard.py"
+_LEASED_SHARD = "patched/parts/leased_shard.py"
 
 MUTANTS = (
     Mutant(
@@ -16,21 +16,21 @@ MUTANTS = (
         _LEASED_SHARD,
         "self.write(missing[0].path, missing)",
         "self.store.commit([missing])",
-        ("move/test_leased_shard.py::test_a_run_that_was_paused_creates_no_parents",),
+        ("patched/parts/test_leased_shard.py::test_a_run_that_was_paused_creates_no_parents",),
     ),
     Mutant(
         "writes do not carry the lease",
         _LEASED_SHARD,
         "_Sending(pack((*self._lease_checks, *checks), groups))",
         "_Sending(pack(tuple(checks), groups))",
-        ("move/test_leased_shard.py::test_a_run_that_was_paused_writes_nothing",),
+        ("patched/parts/test_leased_shard.py::test_a_run_that_was_paused_writes_nothing",),
     ),
     Mutant(
         "writes do not carry the checks",
         _LEASED_SHARD,
         "_Sending(pack((*self._lease_checks, *checks), groups))",
         "_Sending(pack(self._lease_checks, groups))",
-        ("move/test_leased_shard.py::test_a_check_that_fails_rejects_all_groups_of_the_multi",),
+        ("patched/parts/test_leased_shard.py::test_a_check_that_fails_rejects_all_groups_of_the_multi",),
     ),
     Mutant(
         "groups that cannot be made are left out without a word",
@@ -38,8 +38,8 @@ MUTANTS = (
         "            self.problem = error\n",
         "            del error\n",
         (
-            "move/test_leased_shard.py::test_groups_that_cannot_be_made_end_it_and_what_was_sent_is_known",
-            "move/test_run.py::test_what_cannot_be_told_before_is_not_switched",
+            "patched/parts/test_leased_shard.py::test_groups_that_cannot_be_made_end_it_and_what_was_sent_is_known",
+            "patched/move/test_run.py::test_what_cannot_be_told_before_is_not_switched",
         ),
     ),
     Mutant(
@@ -47,41 +47,41 @@ MUTANTS = (
         _LEASED_SHARD,
         "                written.unknown.extend(keys)",
         "                written.committed.extend(keys)",
-        ("move/test_leased_shard.py::test_an_answer_that_is_lost_is_unknown",),
+        ("patched/parts/test_leased_shard.py::test_an_answer_that_is_lost_is_unknown",),
     ),
     Mutant(
         "a lost answer is taken for not applied",
         _LEASED_SHARD,
         "                written.unknown.extend(keys)",
         "                written.rejected.extend(keys)",
-        ("move/test_leased_shard.py::test_an_answer_that_is_lost_is_unknown",),
+        ("patched/parts/test_leased_shard.py::test_an_answer_that_is_lost_is_unknown",),
     ),
     Mutant(
         "a write is whole although its answer was lost",
         _LEASED_SHARD,
         "return not self.rejected and not self.unknown",
         "return not self.rejected",
-        ("move/test_leased_shard.py::test_an_answer_that_is_lost_is_unknown",),
+        ("patched/parts/test_leased_shard.py::test_an_answer_that_is_lost_is_unknown",),
     ),
     Mutant(
         "a write is whole although it was rejected",
         _LEASED_SHARD,
         "return not self.rejected and not self.unknown",
         "return not self.unknown",
-        ("move/test_leased_shard.py::test_a_collision_is_no_problem_and_nothing_whole",),
+        ("patched/parts/test_leased_shard.py::test_a_collision_is_no_problem_and_nothing_whole",),
     ),
     Mutant(
         "a look is trusted without the lease",
         _LEASED_SHARD,
         "self._reader.look(partition_ids)\n        self.confirm()\n",
         "self._reader.look(partition_ids)\n",
-        ("move/test_leased_shard.py::test_nothing_is_told_after_another_run_took_over",),
+        ("patched/parts/test_leased_shard.py::test_nothing_is_told_after_another_run_took_over",),
     ),
     Mutant(
         "the aftermath is trusted without the lease",
         _LEASED_SHARD,
         "self._reader.survey(partition_ids)\n        self.confirm()\n",
         "self._reader.survey(partition_ids)\n",
-        ("move/test_aftermath.py::test_another_run_that_takes_over_during_the_aftermath",),
+        ("patched/move/test_post_switch_check.py::test_another_run_that_takes_over_during_the_aftermath",),
     ),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_NOWHERE = "move/nowhere.py"
+_NOWHERE = "patched/move/unregistered.py"
 
 MUTANTS = (
     Mutant(
@@ -17,7 +17,7 @@ MUTANTS = (
         "    if not servers.asks or not partition_ids:\n        return sorted(partition_ids)\n",
         "",
         (
-            "move/test_nowhere.py::test_without_servers_a_lost_one_cannot_be_told_from_a_dropped_one[servers0]",
+            "patched/move/test_unregistered.py::test_without_servers_a_lost_one_cannot_be_told_from_a_dropped_one[servers0]",
         ),
     ),
     Mutant(
@@ -25,14 +25,14 @@ MUTANTS = (
         _NOWHERE,
         "    except PartMoveError:\n        return sorted(partition_ids)\n",
         "    except PartMoveError:\n        return []\n",
-        ("move/test_nowhere.py::test_a_server_that_is_silent_leaves_it_untold[0]",),
+        ("patched/move/test_unregistered.py::test_a_server_that_is_silent_leaves_it_untold[0]",),
     ),
     Mutant(
         "a server that is silent has no part of what neither ensemble registers",
         _NOWHERE,
         "        return Nowhere(set(), dict.fromkeys(ids, server_silent(error)), {})\n",
         "        return Nowhere(set(ids), {}, {})\n",
-        ("move/test_nowhere.py::test_a_server_that_is_silent_leaves_it_untold[0]",),
+        ("patched/move/test_unregistered.py::test_a_server_that_is_silent_leaves_it_untold[0]",),
     ),
     Mutant(
         "what is on disk and registered nowhere was dropped",
@@ -40,8 +40,8 @@ MUTANTS = (
         "            told.failed[each] = refuse_unregistered(on_disk)\n",
         "            told.gone.add(each)\n",
         (
-            "move/test_to_cold.py::test_why_a_partition_was_not_moved[registered]",
-            "move/test_nowhere.py::test_what_one_server_has_is_lost_too",
+            "patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[registered]",
+            "patched/move/test_unregistered.py::test_what_one_server_has_is_lost_too",
         ),
     ),
     Mutant(
@@ -49,20 +49,20 @@ MUTANTS = (
         _NOWHERE,
         "if each not in names or locate(names[each]) is not Location.ABSENT:",
         "if each not in names:",
-        ("move/test_nowhere.py::test_a_part_that_is_registered_meanwhile_is_not_lost",),
+        ("patched/move/test_unregistered.py::test_a_part_that_is_registered_meanwhile_is_not_lost",),
     ),
     Mutant(
         "what is dropped meanwhile is taken for lost",
         _NOWHERE,
         "on_disk = _in_both(before[each], after.get(each, {}))",
         "on_disk = _in_both(before[each], before[each])",
-        ("move/test_nowhere.py::test_a_part_that_is_dropped_meanwhile_is_not_lost",),
+        ("patched/move/test_unregistered.py::test_a_part_that_is_dropped_meanwhile_is_not_lost",),
     ),
     Mutant(
         "parts that something takes from hot while they are copied were dropped",
-        "move/run.py",
+        "patched/move/run.py",
         "        self._tell_nowhere(look.shard, nowhere, prepared)\n",
         "        self._report.deferred.update(dict.fromkeys(prepared, _dropped()))\n",
-        ("move/test_nowhere.py::test_registrations_that_go_while_they_are_copied",),
+        ("patched/move/test_unregistered.py::test_registrations_that_go_while_they_are_copied",),
     ),
 )

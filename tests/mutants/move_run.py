@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_RUN = "move/run.py"
+_RUN = "patched/move/run.py"
 
 MUTANTS = (
     Mutant(
@@ -16,14 +16,14 @@ MUTANTS = (
         _RUN,
         "            refused.update(self._world.servers.refusals(look.shard, expected))\n",
         "",
-        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[active_on_disk0]",),
+        ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[active_on_disk0]",),
     ),
     Mutant(
         "a partition whose copies are not equal is switched",
         _RUN,
         "prepared = {each: passed[each] for each in passed if each not in failed}",
         "prepared = passed",
-        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[copies_equal]",),
+        ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[copies_equal]",),
     ),
     Mutant(
         "the aftermath comes after the last group only",
@@ -36,7 +36,9 @@ MUTANTS = (
         "                self._record(prepared, result)\n"
         "            if result.shard is not None:\n"
         "                self._look_after(leased, result.shard)\n",
-        ("move/test_aftermath.py::test_each_group_is_looked_at_before_the_next_one_is_switched",),
+        (
+            "patched/move/test_post_switch_check.py::test_each_group_is_looked_at_before_the_next_one_is_switched",
+        ),
     ),
     Mutant(
         "what was switched is forgotten where the run ends with an error",
@@ -44,35 +46,35 @@ MUTANTS = (
         "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n"
         "            self._record(prepared, result)\n",
         "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n",
-        ("move/test_switch_lost.py::test_what_was_switched_before_the_lease_was_lost_is_looked_at",),
+        ("patched/move/test_switch_lost.py::test_what_was_switched_before_the_lease_was_lost_is_looked_at",),
     ),
     Mutant(
         "a switch whose answer was lost for good is not told",
         _RUN,
         "            self._report.lose(result.unclear, self._direction.refusals.not_found_out)\n",
         "",
-        ("move/test_run.py::test_what_became_of_a_switch_is_not_known",),
+        ("patched/move/test_run.py::test_what_became_of_a_switch_is_not_known",),
     ),
     Mutant(
         "a switch that nobody looked at again is told as done",
         _RUN,
         "self._report.fail(each, self._direction.refusals.not_looked_at_again)",
         "pass",
-        ("move/test_run.py::test_what_was_not_looked_at_again_has_failed",),
+        ("patched/move/test_run.py::test_what_was_not_looked_at_again_has_failed",),
     ),
     Mutant(
         "what was in detached is not noted",
         _RUN,
         "                self._note_detached(look.shard)\n",
         "                pass\n",
-        ("move/test_to_cold.py::test_why_a_partition_was_not_moved[active_on_disk5]",),
+        ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[active_on_disk5]",),
     ),
     Mutant(
         "what was switched under a lost lease is not looked at",
         _RUN,
         "            self._look_after(leased, leased.shard())\n",
         "            self._switched.clear()\n",
-        ("move/test_aftermath.py::test_a_lease_that_is_lost_while_switches_are_undone",),
+        ("patched/move/test_post_switch_check.py::test_a_lease_that_is_lost_while_switches_are_undone",),
     ),
     Mutant(
         "a run may pause between a copy that was verified and its switch",
@@ -80,7 +82,7 @@ MUTANTS = (
         "        changed = self._switch(leased, prepared) if prepared else []\n",
         "        self._world.pace.wait(0, self._world.clock)\n"
         "        changed = self._switch(leased, prepared) if prepared else []\n",
-        ("move/test_run_pace.py::test_no_copy_waits_for_its_switch",),
+        ("patched/move/test_run_pace.py::test_no_copy_waits_for_its_switch",),
     ),
     Mutant(
         "a run may pause between a switch and the look at what became of it",
@@ -88,7 +90,7 @@ MUTANTS = (
         "                if result.shard is not None:\n",
         "                self._world.pace.wait(0, self._world.clock)\n"
         "                if result.shard is not None:\n",
-        ("move/test_run_pace.py::test_no_switch_waits_to_be_looked_at_again",),
+        ("patched/move/test_run_pace.py::test_no_switch_waits_to_be_looked_at_again",),
     ),
     Mutant(
         "copies stay where the table cannot be read any more",
@@ -97,23 +99,25 @@ MUTANTS = (
         "",
         (
             (
-                "move/test_run.py::test_copies_do_not_outlive_what_cannot_be_read_any_more[drop_the_t"
+                "patched/move/test_run.py::test_copies_do_not_outlive_what_cannot_be_read_any_more[drop_the_t"
                 "able-NoSuchTable]"
             ),
         ),
     ),
     Mutant(
         "a switch that failed afterwards is no change",
-        "move/report.py",
+        "patched/move/report.py",
         "        self.failed[partition_id] = refusal\n        self.touched.add(partition_id)\n",
         "        self.failed[partition_id] = refusal\n",
-        ("move/test_run.py::test_the_run_that_switched_tells_of_a_change_and_the_next_one_does_not",),
+        ("patched/move/test_run.py::test_the_run_that_switched_tells_of_a_change_and_the_next_one_does_not",),
     ),
     Mutant(
         "copies of an earlier run that are removed are no change",
-        "move/to_cold.py",
+        "patched/move/to_cold.py",
         "for each, paths in removed.items() if paths - self._created.keys())",
         "for each, paths in removed.items() if not paths)",
-        ("move/test_run.py::test_copies_that_an_earlier_run_left_are_a_change_when_removed[a killed run]",),
+        (
+            "patched/move/test_run.py::test_copies_that_an_earlier_run_left_are_a_change_when_removed[a killed run]",
+        ),
     ),
 )

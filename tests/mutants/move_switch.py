@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_SWITCH = "move/switch.py"
+_SWITCH = "patched/move/switch.py"
 
 MUTANTS = (
     Mutant(
@@ -21,7 +21,7 @@ MUTANTS = (
         "            result.unclear.update([each for each, _ops in groups])\n"
         "            yield from groups\n"
         "            self._announce(announced)\n",
-        ("move/test_switch.py::test_partitions_are_announced_while_others_are_switched",),
+        ("patched/move/test_switch.py::test_partitions_are_announced_while_others_are_switched",),
     ),
     Mutant(
         "the journal is not told before the switch",
@@ -29,9 +29,9 @@ MUTANTS = (
         "            self._announce(announced)\n",
         "",
         (
-            "move/test_run.py::test_what_is_about_to_be_switched_is_in_the_journal_before_it_is",
-            "move/test_run.py::test_what_cannot_be_told_before_is_not_switched",
-            "move/test_to_hot.py::test_what_is_about_to_be_brought_back_is_in_the_journal_before_it_is",
+            "patched/move/test_run.py::test_what_is_about_to_be_switched_is_in_the_journal_before_it_is",
+            "patched/move/test_run.py::test_what_cannot_be_told_before_is_not_switched",
+            "patched/move/test_to_hot.py::test_what_is_about_to_be_brought_back_is_in_the_journal_before_it_is",
         ),
     ),
     Mutant(
@@ -39,83 +39,87 @@ MUTANTS = (
         _SWITCH,
         "checks = (*look.shard.fence, *judgement.checks)",
         "checks = judgement.checks",
-        ("move/test_switch.py::test_the_multi_that_switches_a_partition",),
+        ("patched/move/test_switch.py::test_the_multi_that_switches_a_partition",),
     ),
     Mutant(
         "the switch does not check what the gates ask for",
         _SWITCH,
         "checks = (*look.shard.fence, *judgement.checks)",
         "checks = look.shard.fence",
-        ("move/test_to_cold_ledger.py::test_a_replica_that_is_withdrawn_right_before_the_switch",),
+        ("patched/move/test_to_cold_ledger.py::test_a_replica_that_is_withdrawn_right_before_the_switch",),
     ),
     Mutant(
         "the gates are judged once only",
         _SWITCH,
         "judgement = direction.judge(look, ids, self._leased.taken_at)",
         "judgement = direction.judge(look, [], self._leased.taken_at)",
-        ("move/test_switch.py::test_a_partition_that_a_gate_stops_by_now",),
+        ("patched/move/test_switch.py::test_a_partition_that_a_gate_stops_by_now",),
     ),
     Mutant(
         "the gates judge at the switch, and nobody listens",
         _SWITCH,
         "            if each in judgement.refused:\n                continue\n",
         "",
-        ("move/test_switch.py::test_a_partition_that_a_gate_stops_by_now",),
+        ("patched/move/test_switch.py::test_a_partition_that_a_gate_stops_by_now",),
     ),
     Mutant(
         "something else than what was prepared is switched",
         _SWITCH,
         "if direction.is_changed(prepared[each], partition):",
         "if not partition.hot:",
-        ("move/test_switch.py::test_a_partition_that_changed_is_handed_back",),
+        ("patched/move/test_switch.py::test_a_partition_that_changed_is_handed_back",),
     ),
     Mutant(
         "State is read before what happened to the switch is known",
         _SWITCH,
         "        store.sync(self._layout.path)\n",
         "",
-        ("move/test_switch_lost.py::test_a_switch_that_was_applied_is_found_out_where_hot_is_behind",),
+        (
+            "patched/move/test_switch_lost.py::test_a_switch_that_was_applied_is_found_out_where_hot_is_behind",
+        ),
     ),
     Mutant(
         "a switch whose answer was lost was applied",
         _SWITCH,
         "            if state is not None and state.data == wanted\n",
         "            if state is not None\n",
-        ("move/test_switch_lost.py::test_a_switch_that_was_not_applied_is_made_again",),
+        ("patched/move/test_switch_lost.py::test_a_switch_that_was_not_applied_is_made_again",),
     ),
     Mutant(
         "a switch whose answer was lost was not applied",
         _SWITCH,
         "            if state is not None and state.data == wanted\n",
         "            if state is not None and not wanted\n",
-        ("move/test_switch_lost.py::test_a_late_insert_is_found_although_the_answer_was_lost",),
+        ("patched/move/test_switch_lost.py::test_a_late_insert_is_found_although_the_answer_was_lost",),
     ),
     Mutant(
         "a switch whose answer was lost for good is forgotten",
         _SWITCH,
         "            result.unclear.update([each for each, _ops in groups])\n",
         "",
-        ("move/test_run.py::test_what_became_of_a_switch_is_not_known",),
+        ("patched/move/test_run.py::test_what_became_of_a_switch_is_not_known",),
     ),
     Mutant(
         "a switch that does not fit one multi back is made",
         _SWITCH,
         "sum([part.data_bytes for part in partition.hot_parts])",
         "0",
-        ("move/test_to_cold.py::test_a_switch_that_could_not_be_undone_is_refused",),
+        ("patched/move/test_to_cold.py::test_a_switch_that_could_not_be_undone_is_refused",),
     ),
     Mutant(
         "what was switched is forgotten when the lease is lost",
         _SWITCH,
         "        result.switched.update(written.committed)\n",
         "        written.raise_problem()\n        result.switched.update(written.committed)\n",
-        ("move/test_switch.py::test_a_refusal_is_told_after_all_outcomes_are_known[no permission]",),
+        ("patched/move/test_switch.py::test_a_refusal_is_told_after_all_outcomes_are_known[no permission]",),
     ),
     Mutant(
         "a group is looked after with the last one only",
         _SWITCH,
         "            yield\n            size",
         "            if not waiting:\n                yield\n            size",
-        ("move/test_aftermath.py::test_each_group_is_looked_at_before_the_next_one_is_switched",),
+        (
+            "patched/move/test_post_switch_check.py::test_each_group_is_looked_at_before_the_next_one_is_switched",
+        ),
     ),
 )

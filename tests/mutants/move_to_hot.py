@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_OPERATIONS = "move/operations.py"
-_TO_HOT = "move/to_hot.py"
+_OPERATIONS = "patched/parts/operations.py"
+_TO_HOT = "patched/move/to_hot.py"
 
 MUTANTS = (
     Mutant(
@@ -17,35 +17,41 @@ MUTANTS = (
         _OPERATIONS,
         "return [*creations, SetData(state.path, State.HOT.data, state.stat.version)]",
         "return creations",
-        ("move/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant",),
+        (
+            "patched/parts/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant",
+        ),
     ),
     Mutant(
         "parts come back to hot, and State stays COLD",
         _OPERATIONS,
         "return [*creations, SetData(state.path, State.HOT.data, state.stat.version)]",
         "return [*creations, SetData(state.path, State.COLD.data, state.stat.version)]",
-        ("move/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant",),
+        (
+            "patched/parts/test_operations.py::test_hot_gets_parts_back_and_marks_their_partition_at_one_instant",
+        ),
     ),
     Mutant(
         "parts are created without their children",
         _OPERATIONS,
         "for znode in (part.znode, *part.children)]\n\n\ndef removal",
         "for znode in (part.znode,)]\n\n\ndef removal",
-        ("move/test_operations.py::test_a_part_is_created_before_its_children_and_deleted_after_them",),
+        (
+            "patched/parts/test_operations.py::test_a_part_is_created_before_its_children_and_deleted_after_them",
+        ),
     ),
     Mutant(
         "other copies than the servers were asked about are not changed",
         _TO_HOT,
         "return not now.is_cold or (now.hot, now.cold) != (prepared.hot, prepared.cold)",
         "return not now.is_cold or now.hot != prepared.hot",
-        ("move/test_to_hot.py::test_a_member_of_cold_that_lags_behind_a_drop",),
+        ("patched/move/test_to_hot.py::test_a_member_of_cold_that_lags_behind_a_drop",),
     ),
     Mutant(
         "other parts in hot than the servers were asked about are not changed",
         _TO_HOT,
         "return not now.is_cold or (now.hot, now.cold) != (prepared.hot, prepared.cold)",
         "return not now.is_cold or now.cold != prepared.cold",
-        ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[quiet_table1]",),
+        ("patched/move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[quiet_table1]",),
     ),
     Mutant(
         "parts that hot has replaced come back",
@@ -53,28 +59,28 @@ MUTANTS = (
         "        return partition.only_in_cold\n",
         "        return [each for each in partition.cold_parts if each.name.text "
         "not in partition.names.hot[each.replica]]\n",
-        ("move/test_to_hot.py::test_a_part_that_hot_has_replaced_does_not_come_back",),
+        ("patched/move/test_to_hot.py::test_a_part_that_hot_has_replaced_does_not_come_back",),
     ),
     Mutant(
         "servers are not asked for the parts that come back",
         _TO_HOT,
         "        return replace(partition, hot=hot)",
         "        return partition",
-        ("move/test_to_hot.py::test_a_member_of_cold_that_lags_behind_a_drop",),
+        ("patched/move/test_to_hot.py::test_a_member_of_cold_that_lags_behind_a_drop",),
     ),
     Mutant(
         "no gate is asked on the way back",
         _TO_HOT,
         "refuse_partitions(look.shard, returned, now, gates=REHEAT_GATES)",
         "refuse_partitions(look.shard, [], now, gates=REHEAT_GATES)",
-        ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[queue_clear]",),
+        ("patched/move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[queue_clear]",),
     ),
     Mutant(
         "copies of dropped parts do not wait",
         _TO_HOT,
         "refused = {each: refusal for each, refusal in waits.items() if refusal is not None}",
         "refused: dict[str, Refusal] = {}",
-        ("move/test_to_hot_dropped.py::test_they_wait_whatever_the_clock_of_the_controller_says",),
+        ("patched/move/test_to_hot_dropped.py::test_they_wait_whatever_the_clock_of_the_controller_says",),
     ),
     Mutant(
         "copies of dropped parts go without a server being asked",
@@ -83,7 +89,7 @@ MUTANTS = (
         "",
         (
             (
-                "move/test_to_hot.py::test_copies_of_parts_that_were_dropped_go_only_when_the_servers"
+                "patched/move/test_to_hot.py::test_copies_of_parts_that_were_dropped_go_only_when_the_servers"
                 "_were_asked[False]"
             ),
         ),
@@ -93,27 +99,29 @@ MUTANTS = (
         _TO_HOT,
         "            refused.update(self._world.servers.refusals(shard, dropped))\n",
         "",
-        ("move/test_to_hot_dropped.py::test_they_stay_where_a_server_has_the_part",),
+        ("patched/move/test_to_hot_dropped.py::test_they_stay_where_a_server_has_the_part",),
     ),
     Mutant(
         "what was detached on the way back is not looked for",
         _TO_HOT,
         "failures = detached_since(self._world.servers, shard, parts, detached_before)",
         "failures = detached_since(self._world.servers, shard, [], detached_before)",
-        ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[active_on_disk4]",),
+        ("patched/move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[active_on_disk4]",),
     ),
     Mutant(
         "what State says to be cold and is registered nowhere is taken for dropped",
         _TO_HOT,
         "return sorted([*found.registered, *not_known_to_be_dropped(world.servers, shard, found.nowhere)])",
         "return sorted(found.registered)",
-        ("move/test_nowhere.py::test_what_cold_has_lost_is_told_of_a_whole_shard_path[lose]",),
+        ("patched/move/test_unregistered.py::test_what_cold_has_lost_is_told_of_a_whole_shard_path[lose]",),
     ),
     Mutant(
         "a replica that was added again is the one that was asked",
         _TO_HOT,
         "        self._asked = {each.name: each.created for each in shard.replicas}\n",
         "",
-        ("move/test_to_hot_added_again.py::test_nothing_comes_back_to_a_replica_that_was_added_again",),
+        (
+            "patched/move/test_to_hot_added_again.py::test_nothing_comes_back_to_a_replica_that_was_added_again",
+        ),
     ),
 )

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_SAVING = "repair/saving.py"
-_RESTORE = "repair/restore.py"
-_CASE = "repair/case.py"
-_RUN = "repair/run.py"
-_REMOVAL = "repair/by_removal.py"
-_REGISTRATION = "repair/by_registration.py"
-_COPIES = "repair/by_copies.py"
-_STATE = "repair/by_state.py"
-_JUDGE = "audit/judge.py"
+_SAVING = "patched/repair/saving.py"
+_RESTORE = "patched/repair/restore.py"
+_CASE = "patched/repair/case.py"
+_RUN = "patched/repair/run.py"
+_REMOVAL = "patched/repair/by_removal.py"
+_REGISTRATION = "patched/repair/by_registration.py"
+_COPIES = "patched/repair/by_copies.py"
+_STATE = "patched/repair/by_state.py"
+_JUDGE = "patched/audit/judge.py"
 
 MUTANTS = (
     Mutant(
@@ -24,14 +24,14 @@ MUTANTS = (
         _SAVING,
         "if isinstance(op, (Delete, SetData))",
         "if isinstance(op, SetData)",
-        ("repair/test_saving.py::test_what_is_deleted_and_changed_is_kept",),
+        ("patched/repair/test_saving.py::test_what_is_deleted_and_changed_is_kept",),
     ),
     Mutant(
         "what is changed is not kept",
         _SAVING,
         "if isinstance(op, (Delete, SetData))",
         "if isinstance(op, Delete)",
-        ("repair/test_saving.py::test_what_is_deleted_and_changed_is_kept",),
+        ("patched/repair/test_saving.py::test_what_is_deleted_and_changed_is_kept",),
     ),
     Mutant(
         "what is deleted is kept afterwards",
@@ -44,7 +44,7 @@ MUTANTS = (
         "        self._announce([words for words in told if words])\n"
         "        outcomes = self.below.commit(made)\n"
         "        if kept:\n            self._save(self._ensemble, kept)\n",
-        ("repair/test_saving.py::test_what_cannot_be_kept_is_not_done",),
+        ("patched/repair/test_saving.py::test_what_cannot_be_kept_is_not_done",),
     ),
     Mutant(
         "what a repair writes is told after it was written",
@@ -53,7 +53,7 @@ MUTANTS = (
         "        outcomes = self.below.commit(made)\n",
         "        outcomes = self.below.commit(made)\n"
         "        self._announce([words for words in told if words])\n",
-        ("repair/test_saving.py::test_what_cannot_be_told_is_not_done",),
+        ("patched/repair/test_saving.py::test_what_cannot_be_told_is_not_done",),
     ),
     Mutant(
         "a repair is told after it was done",
@@ -62,84 +62,86 @@ MUTANTS = (
         "    report.left.update(_remedied(case))\n",
         "    report.left.update(_remedied(case))\n"
         "    world.journal.record(Event.REPAIRING, (_repairing(row, world.backup) for row in rows))\n",
-        ("repair/test_run.py::test_a_repair_is_in_the_journal_before_and_after",),
+        ("patched/repair/test_run.py::test_a_repair_is_in_the_journal_before_and_after",),
     ),
     Mutant(
         "another table at the path gets what the former one had",
         _RESTORE,
         "if shard is not None and shard.stat.czxid != header.czxid:",
         "if False:",
-        ("repair/test_restore.py::test_another_table_at_the_path",),
+        ("patched/repair/test_restore.py::test_another_table_at_the_path",),
     ),
     Mutant(
         "a backup may write anywhere",
         _RESTORE,
         'or each.path.startswith(f"{layout.path}/")',
         'or each.path.startswith("/")',
-        ("repair/test_restore.py::test_paths_of_others_are_refused",),
+        ("patched/repair/test_restore.py::test_paths_of_others_are_refused",),
     ),
     Mutant(
         "the last of several changes is put back",
         _RESTORE,
         "first.setdefault((each.ensemble, each.path), each)",
         "first[(each.ensemble, each.path)] = each",
-        ("repair/test_restore.py::test_the_first_of_several_changes_counts",),
+        ("patched/repair/test_restore.py::test_the_first_of_several_changes_counts",),
     ),
     Mutant(
         "a server that falls silent does not keep what it may have",
         _CASE,
         "            if silent is not None:\n                left[each] = silent\n                continue\n",
         "",
-        ("repair/test_by_removal.py::test_a_server_that_falls_silent_meanwhile_keeps_it",),
+        ("patched/repair/test_by_removal.py::test_a_server_that_falls_silent_meanwhile_keeps_it",),
     ),
     Mutant(
         "a cold ensemble that is not the right one counts as lost",
         _RUN,
         "if kind is Kind.COLD_UNKNOWN and not options.cold_is_lost:",
         "if False:",
-        ("repair/test_by_registration.py::test_a_cold_ensemble_that_is_lost",),
+        ("patched/repair/test_by_registration.py::test_a_cold_ensemble_that_is_lost",),
     ),
     Mutant(
         "what only a replica has that is gone is removed unasked",
         _REMOVAL,
         "elif not (case.options.replica_is_gone or _is_of_another(partition, part)):",
         "elif False:",
-        ("repair/test_by_removal.py::test_of_another_replica_that_alone_has_it",),
+        ("patched/repair/test_by_removal.py::test_of_another_replica_that_alone_has_it",),
     ),
     Mutant(
         "State of a partition with live cold parts becomes HOT with its ghosts",
         _REMOVAL,
         "and not any(one.active for one in found[each].replicas)",
         "",
-        ("repair/test_by_removal.py::test_a_ghost_beside_what_is_alive",),
+        ("patched/repair/test_by_removal.py::test_a_ghost_beside_what_is_alive",),
     ),
     Mutant(
         "a sound copy goes for what is damaged in hot",
         _REMOVAL,
         "if payload_problem(data, dict(children)) is None:",
         "if False:",
-        ("repair/test_by_removal.py::test_a_sound_copy_of_what_is_damaged_in_hot_is_all_that_there_is",),
+        (
+            "patched/repair/test_by_removal.py::test_a_sound_copy_of_what_is_damaged_in_hot_is_all_that_there_is",
+        ),
     ),
     Mutant(
         "State is set to COLD while something waits that looks at it",
         _STATE,
         "            if refusal is not None:\n",
         "            if False:\n",
-        ("repair/test_by_state.py::test_state_is_left_while_something_waits_that_looks_at_it",),
+        ("patched/repair/test_by_state.py::test_state_is_left_while_something_waits_that_looks_at_it",),
     ),
     Mutant(
         "a damaged registration goes although it is the only one",
         _REMOVAL,
         "            if not is_covered(part, replica.hot):",
         "            if False:",
-        ("repair/test_by_removal.py::test_a_cold_part_whose_data_no_part_has",),
+        ("patched/repair/test_by_removal.py::test_a_cold_part_whose_data_no_part_has",),
     ),
     Mutant(
         "any bytes register a part",
         _REGISTRATION,
         "if checksums is not None and hash_is(checksums.hash_of_all_files, shown):",
         "if checksums is not None:",
-        ("repair/test_by_registration.py::test_other_data_on_disk_is_not_registered[other]",),
+        ("patched/repair/test_by_registration.py::test_other_data_on_disk_is_not_registered[other]",),
     ),
     Mutant(
         "a part whose hash is not told is registered",
@@ -147,63 +149,63 @@ MUTANTS = (
         "    if shown is None:\n        raise _Refused(",
         "    if shown is None:\n        return next(sources.of(replica.name, part.text))\n"
         "    if shown is None:\n        raise _Refused(",
-        ("repair/test_by_registration.py::test_other_data_on_disk_is_not_registered[unknown]",),
+        ("patched/repair/test_by_registration.py::test_other_data_on_disk_is_not_registered[unknown]",),
     ),
     Mutant(
         "what an ensemble has that is not the right one registers a part",
-        "repair/sources.py",
+        "patched/repair/sources.py",
         "if case.kind is not Kind.COLD_UNKNOWN:",
         "if True:",
-        ("repair/test_sources.py::test_what_only_cold_registers",),
+        ("patched/repair/test_sources.py::test_what_only_cold_registers",),
     ),
     Mutant(
         "no gate is asked before parts are registered",
         _REGISTRATION,
         "left.update({each: Left(why.reason, why.remedy) for each, why in refused.items()})",
         "",
-        ("repair/test_by_registration.py::test_a_gate_keeps_it",),
+        ("patched/repair/test_by_registration.py::test_a_gate_keeps_it",),
     ),
     Mutant(
         "State stays COLD of what hot registers again",
         _REGISTRATION,
         "in_hot.append(SetData(facts.state.path",
         "list(in_hot).append(SetData(facts.state.path",
-        ("repair/test_by_registration.py::test_a_cold_ensemble_that_is_lost",),
+        ("patched/repair/test_by_registration.py::test_a_cold_ensemble_that_is_lost",),
     ),
     Mutant(
         "copies that differ from hot are adopted",
         _COPIES,
         "        if replica.differing:\n",
         "        if False:\n",
-        ("repair/test_by_copies.py::test_all_or_nothing[differ]",),
+        ("patched/repair/test_by_copies.py::test_all_or_nothing[differ]",),
     ),
     Mutant(
         "copies are adopted beside what is not to be",
         _COPIES,
         "if verdict.kind is not Kind.FOREIGN:",
         "if False:",
-        ("repair/test_by_copies.py::test_all_or_nothing[of another replica]",),
+        ("patched/repair/test_by_copies.py::test_all_or_nothing[of another replica]",),
     ),
     Mutant(
         "copies are adopted while the other tool writes",
         _COPIES,
         "if age >= case.options.quiet:",
         "if True:",
-        ("repair/test_by_copies.py::test_while_the_other_tool_may_be_at_work",),
+        ("patched/repair/test_by_copies.py::test_while_the_other_tool_may_be_at_work",),
     ),
     Mutant(
         "copies are adopted whatever gate refuses",
         _COPIES,
         "if refusal is not None and refusal.gate is not GateName.SAME_TABLE:",
         "if False:",
-        ("repair/test_by_copies.py::test_another_gate_keeps_them_foreign",),
+        ("patched/repair/test_by_copies.py::test_another_gate_keeps_them_foreign",),
     ),
     Mutant(
         "copies that hot does not have are removed as different",
         _COPIES,
         "        passed = [each for each in wanted if each.partition_id not in left]\n",
         "        passed = wanted\n",
-        ("repair/test_by_copies.py::test_what_differs_beside_what_only_cold_has",),
+        ("patched/repair/test_by_copies.py::test_what_differs_beside_what_only_cold_has",),
     ),
     Mutant(
         "State is set without a look at the disks",
@@ -211,20 +213,20 @@ MUTANTS = (
         "StateSetter(world.hot, world.cold, world.leases, world.servers, case.layout)",
         "StateSetter(world.hot, world.cold, world.leases, __import__('ansible_collections.olap.partmove"
         ".plugins.module_utils._partmove.gates.servers', fromlist=['_']).AssumeActive(), case.layout)",
-        ("repair/test_by_state.py::test_a_state_that_would_not_be_true_is_left",),
+        ("patched/repair/test_by_state.py::test_a_state_that_would_not_be_true_is_left",),
     ),
     Mutant(
         "a part that is registered nowhere is sound",
         _JUDGE,
         "    _unregistered,\n    _unreadable,\n",
         "    _unreadable,\n",
-        ("audit/test_audit.py::test_kinds[lost_from_both-expected0]",),
+        ("patched/audit/test_audit.py::test_kinds[lost_from_both-expected0]",),
     ),
     Mutant(
         "a part that another server may have counts as dropped",
         _JUDGE,
         "    if silent is not None:\n",
         "    if silent is None and False:\n",
-        ("repair/test_by_removal.py::test_while_a_server_is_silent_nothing_is_removed",),
+        ("patched/repair/test_by_removal.py::test_while_a_server_is_silent_nothing_is_removed",),
     ),
 )

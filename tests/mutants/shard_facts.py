@@ -76,7 +76,7 @@ MUTANTS = (
         _LOCATION,
         "return state.stat.version == 0 and state.data != State.COLD.data",
         "return state.data != State.COLD.data",
-        ("move/test_needed.py::test_copies_of_a_partition_that_was_cold_wait",),
+        ("patched/parts/test_unneeded_copies.py::test_copies_of_a_partition_that_was_cold_wait",),
     ),
     Mutant(
         "a partition was never cold when State was written once",
@@ -130,7 +130,9 @@ MUTANTS = (
         _LOCATION,
         "return state is not None and state.data == State.HOT.data and not never_was_cold(state)",
         "return False",
-        ("move/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags",),
+        (
+            "patched/parts/test_copies.py::test_copies_of_what_was_brought_back_stay_while_a_member_of_hot_lags",
+        ),
     ),
     Mutant(
         "replicas have as many parts in cold, which are not the same",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _FENCE = "shard/fence.py"
-_LOOKS = "shard/looks.py"
+_LOOKS = "shard/reads.py"
 _PENDING = "shard/pending.py"
 _READER = "shard/reader.py"
 
@@ -127,7 +127,7 @@ MUTANTS = (
         _READER,
         "        self._cold.sync(self._layout.path)\n",
         "",
-        ("move/test_switch_lost.py::test_a_switch_is_not_undone_where_cold_is_behind_a_drop",),
+        ("patched/move/test_switch_lost.py::test_a_switch_is_not_undone_where_cold_is_behind_a_drop",),
     ),
     Mutant(
         "cold catches up before the fence is read",
@@ -136,21 +136,21 @@ MUTANTS = (
         "        # After the fence: whatever was taken from cold before that is seen to be gone.\n"
         "        self._cold.sync(self._layout.path)\n",
         "        self._cold.sync(self._layout.path)\n        in_hot = self._look_at_hot(partition_ids)\n",
-        ("move/test_leased_shard.py::test_cold_is_waited_for_after_the_versions_were_read",),
+        ("patched/parts/test_leased_shard.py::test_cold_is_waited_for_after_the_versions_were_read",),
     ),
     Mutant(
         "entries of a table that was made again are those of the former one",
         _READER,
         "            self._entries.forget()\n",
         "",
-        ("move/test_run.py::test_entries_of_a_table_that_was_made_again_are_read",),
+        ("patched/move/test_run.py::test_entries_of_a_table_that_was_made_again_are_read",),
     ),
     Mutant(
         "znodes of the table that are not known are not seen",
         _READER,
         "unknown_children=unknown_table_children(set(fence.children) - {_DROPPED})",
         "unknown_children=()",
-        ("move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[known_layout]",),
+        ("patched/move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[known_layout]",),
     ),
     Mutant(
         "znodes of a replica that are not known are not seen",
@@ -175,7 +175,7 @@ MUTANTS = (
     ),
     Mutant(
         "parts that merged while they were read are not read again",
-        "shard/listed.py",
+        "shard/part_listing.py",
         "            if are_all:\n                break\n",
         "            break\n",
         ("shard/test_reader.py::test_parts_that_are_merged_while_they_are_read_are_read_again",),
@@ -192,20 +192,20 @@ MUTANTS = (
         _LOOKS,
         "        read_together(hot, [*first, *then, self.known])\n",
         "        read_together(hot, [self.mutations, *first, *then[1:], self.known])\n",
-        ("shard/test_looks.py::test_a_mutation_that_comes_after_they_were_read_fails_the_fence",),
+        ("shard/test_reads.py::test_a_mutation_that_comes_after_they_were_read_fails_the_fence",),
     ),
     Mutant(
         "the replicas are not listed again after their versions",
         _READER,
         "            if look.is_of_all_replicas:\n                return look\n",
         "            return look\n",
-        ("shard/test_looks.py::test_a_replica_that_is_added_while_the_fence_is_read",),
+        ("shard/test_reads.py::test_a_replica_that_is_added_while_the_fence_is_read",),
     ),
     Mutant(
         "a lock that is given up while it is looked at is of no insert",
         _PENDING,
         "if lock is None or _is_in_flight(lock, holders):",
         "if lock is not None and _is_in_flight(lock, holders):",
-        ("shard/test_looks.py::test_an_insert_that_ends_after_the_parts_were_listed_is_in_flight",),
+        ("shard/test_reads.py::test_an_insert_that_ends_after_the_parts_were_listed_is_in_flight",),
     ),
 )

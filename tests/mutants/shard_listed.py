@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_KNOWN = "shard/known_parts.py"
-_LISTED = "shard/listed.py"
-_PARTS_READ = "shard/parts_read.py"
-_TESTS = "shard/test_listed.py"
-_KNOWN_TESTS = "shard/test_known_parts.py"
+_KNOWN = "shard/listing_cache.py"
+_LISTED = "shard/part_listing.py"
+_PARTS_READ = "shard/payload_cache.py"
+_TESTS = "shard/test_part_listing.py"
+_KNOWN_TESTS = "shard/test_listing_cache.py"
 
 MUTANTS = (
     Mutant(
@@ -111,24 +111,24 @@ MUTANTS = (
     ),
     Mutant(
         "what collided is not read again",
-        "move/switch.py",
+        "patched/move/switch.py",
         "reread=not first",
         "reread=False",
-        ("move/test_switch.py::test_a_partition_that_changed_is_handed_back",),
+        ("patched/move/test_switch.py::test_a_partition_that_changed_is_handed_back",),
     ),
     Mutant(
         "what is not deleted is told by its version",
-        "move/to_hot.py",
+        "patched/move/to_hot.py",
         "    deletes_what_was_read = False\n",
         "    deletes_what_was_read = True\n",
-        ("move/test_to_hot.py::test_the_multi_that_brings_a_partition_back",),
+        ("patched/move/test_to_hot.py::test_the_multi_that_brings_a_partition_back",),
     ),
     Mutant(
         "a write whose answer was lost is counted on",
-        "move/leased_shard.py",
+        "patched/parts/leased_shard.py",
         "                if isinstance(each, Committed)\n            ]",
         "                if not isinstance(each, Rejected)\n            ]",
-        ("move/test_leased_shard.py::test_a_write_whose_answer_is_lost_is_not_counted_on",),
+        ("patched/parts/test_leased_shard.py::test_a_write_whose_answer_is_lost_is_not_counted_on",),
     ),
     Mutant(
         "names in cold are those of the table that was there before",
@@ -156,7 +156,7 @@ MUTANTS = (
         _PARTS_READ,
         "if znode != before}",
         "if znode is None or znode.data != before.data}",
-        ("shard/test_listed.py::test_other_children_are_read_again[children_replaced]",),
+        ("shard/test_part_listing.py::test_other_children_are_read_again[children_replaced]",),
     ),
     Mutant(
         "nobody looks whether parts have other children",
@@ -164,8 +164,8 @@ MUTANTS = (
         "if part is not None and part.children]",
         "if part is not None and part.children and not part.znode.path]",
         (
-            "shard/test_listed.py::test_other_children_are_read_again[another_child]",
-            "shard/test_listed.py::test_children_that_come_and_go_while_they_are_read_are_read_again",
+            "shard/test_part_listing.py::test_other_children_are_read_again[another_child]",
+            "shard/test_part_listing.py::test_children_that_come_and_go_while_they_are_read_are_read_again",
         ),
     ),
     Mutant(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_STATE = "move/state.py"
+_STATE = "patched/move/set_state.py"
 
 MUTANTS = (
     Mutant(
@@ -17,76 +17,80 @@ MUTANTS = (
         "        if refusal is not None:\n            raise self._refused(partition.partition_id",
         "        if refusal is not None and self._servers.asks is None:\n"
         "            raise self._refused(partition.partition_id",
-        ("move/test_state.py::test_state_is_not_cold_where_no_server_has_the_parts",),
+        ("patched/move/test_set_state.py::test_state_is_not_cold_where_no_server_has_the_parts",),
     ),
     Mutant(
         "servers are asked before the lease only",
         _STATE,
         "            self._refuse_disks(look, partition, wanted)\n            path",
         "            path",
-        ("move/test_state_refusals.py::test_the_servers_are_asked_again_under_the_lease",),
+        ("patched/move/test_set_state_refusals.py::test_the_servers_are_asked_again_under_the_lease",),
     ),
     Mutant(
         "servers are asked for what hot registers, where State is to be COLD",
         _STATE,
         "expected = replace(partition, hot=partition.cold) if wanted is State.COLD else partition",
         "expected = partition",
-        ("move/test_state.py::test_state_is_not_cold_where_no_server_has_the_parts",),
+        ("patched/move/test_set_state.py::test_state_is_not_cold_where_no_server_has_the_parts",),
     ),
     Mutant(
         "State is COLD with parts in hot",
         _STATE,
         "        if in_hot:\n",
         "        if len(in_hot) > len(names.hot):\n",
-        ("move/test_state.py::test_a_part_that_arrives_in_the_last_moment_is_seen_afterwards",),
+        ("patched/move/test_set_state.py::test_a_part_that_arrives_in_the_last_moment_is_seen_afterwards",),
     ),
     Mutant(
         "State is COLD without parts in cold",
         _STATE,
         "if locate(names) is Location.ABSENT:",
         "if locate(names) is Location.MIXED:",
-        ("move/test_state_refusals.py::test_cold_is_refused_where_cold_has_no_part",),
+        ("patched/move/test_set_state_refusals.py::test_cold_is_refused_where_cold_has_no_part",),
     ),
     Mutant(
         "State is COLD with other parts on each replica",
         _STATE,
         "if not names.are_even_in_cold:",
         "if not names.cold:",
-        ("move/test_state_refusals.py::test_cold_is_refused_where_the_replicas_have_other_parts_in_cold",),
+        (
+            "patched/move/test_set_state_refusals.py::test_cold_is_refused_where_the_replicas_have_other_parts_in_cold",
+        ),
     ),
     Mutant(
         "State is HOT with parts in cold only",
         _STATE,
         "        if only_cold:\n",
         "        if only_cold and not names.is_cold:\n",
-        ("move/test_state_refusals.py::test_hot_is_refused_while_cold_alone_has_the_parts",),
+        ("patched/move/test_set_state_refusals.py::test_hot_is_refused_while_cold_alone_has_the_parts",),
     ),
     Mutant(
         "State is HOT with another ensemble for cold",
         _STATE,
         "if names.is_cold and not look.shard.binding.is_proven:",
         "if names.is_cold and look.shard.binding is None:",
-        ("move/test_state.py::test_hot_needs_a_cold_ensemble_that_says_it_is_the_one_of_the_table",),
+        (
+            "patched/move/test_set_state.py::test_hot_needs_a_cold_ensemble_that_says_it_is_the_one_of_the_table",
+        ),
     ),
     Mutant(
         "State is set whatever happened since it was judged",
         _STATE,
         "leased.hot.commit([(partition_id, [op])], look.shard.fence)",
         "leased.hot.commit([(partition_id, [op])])",
-        ("move/test_state.py::test_a_table_that_does_not_come_to_rest_is_left_alone",),
+        ("patched/move/test_set_state.py::test_a_table_that_does_not_come_to_rest_is_left_alone",),
     ),
     Mutant(
         "State is judged before the lease only",
         _STATE,
         "            partition = self._checked(look, partition_id, wanted)\n            if _says",
         "            partition = look.partitions[partition_id]\n            if _says",
-        ("move/test_state.py::test_a_part_that_arrives_in_the_last_moment_is_seen_afterwards",),
+        ("patched/move/test_set_state.py::test_a_part_that_arrives_in_the_last_moment_is_seen_afterwards",),
     ),
     Mutant(
         "servers are asked nothing where they vouch for State HOT",
         _STATE,
         "        if self._servers.asks:\n            return\n",
         "        if not self._servers.asks:\n            return\n",
-        ("move/test_state.py::test_what_a_drop_left_behind_has_a_way_out[copied_then_dropped]",),
+        ("patched/move/test_set_state.py::test_what_a_drop_left_behind_has_a_way_out[copied_then_dropped]",),
     ),
 )

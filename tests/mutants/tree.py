@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_BATCHES = "tree/batches.py"
+_BATCHES = "tree/multi_batches.py"
 
 MUTANTS = (
     Mutant(
@@ -16,20 +16,20 @@ MUTANTS = (
         _BATCHES,
         "            yield Batch(tuple(keys), (*checks, *ops))\n            keys",
         "            yield Batch(tuple(keys), tuple(ops))\n            keys",
-        ("tree/test_batches.py::test_every_multi_carries_the_checks",),
+        ("tree/test_multi_batches.py::test_every_multi_carries_the_checks",),
     ),
     Mutant(
         "the last multi does without the checks",
         _BATCHES,
         "    if ops:\n        yield Batch(tuple(keys), (*checks, *ops))",
         "    if ops:\n        yield Batch(tuple(keys), tuple(ops))",
-        ("tree/test_batches.py::test_every_group_is_carried_once_as_a_whole",),
+        ("tree/test_multi_batches.py::test_every_group_is_carried_once_as_a_whole",),
     ),
     Mutant(
         "what does not fit one multi is sent all the same",
         _BATCHES,
         "size_of(ops) + more_bytes <= self.bytes",
         "size_of(ops) + more_bytes <= 4 * self.bytes",
-        ("tree/test_batches.py::test_a_group_fits_up_to_the_limits[0]",),
+        ("tree/test_multi_batches.py::test_a_group_fits_up_to_the_limits[0]",),
     ),
 )

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_STATE = "twin/state.py"
-_CLONES = "twin/clones.py"
-_MOTION = "twin/motion.py"
-_REMOVAL = "twin/removal.py"
-_MERGES = "twin/merges.py"
-_RECORD = "twin/record.py"
-_GATES = "twin/gates.py"
-_INTERLEAVINGS = "twin/test_motion_interleavings.py"
+_STATE = "twin/move/classify.py"
+_CLONES = "twin/move/clones.py"
+_MOTION = "twin/move/partition_move.py"
+_REMOVAL = "twin/move/removal.py"
+_MERGES = "twin/move/merges.py"
+_RECORD = "twin/move/record.py"
+_GATES = "twin/move/gates.py"
+_INTERLEAVINGS = "twin/move/test_partition_move_interleavings.py"
 
 MUTANTS = (
     Mutant(
@@ -23,42 +23,44 @@ MUTANTS = (
         _CLONES,
         "    if missing or besides:\n",
         "    if missing:\n",
-        ("twin/test_clones.py::test_anything_else_is_no_clone",),
+        ("twin/move/test_clones.py::test_anything_else_is_no_clone",),
     ),
     Mutant(
         "a clone that is missing does not matter",
         _CLONES,
         "    if missing or besides:\n",
         "    if besides:\n",
-        ("twin/test_clones.py::test_anything_else_is_no_clone",),
+        ("twin/move/test_clones.py::test_anything_else_is_no_clone",),
     ),
     Mutant(
         "on the way there other parts may come, too",
         _CLONES,
         "    may_be_inserts = record.destination is Side.HOT and len(source)",
         "    may_be_inserts = len(source)",
-        ("twin/test_clones.py::test_what_else_is_new_is_an_obstacle",),
+        ("twin/move/test_clones.py::test_what_else_is_new_is_an_obstacle",),
     ),
     Mutant(
         "what was cloned and not recorded counts as inserted",
         _CLONES,
         "    may_be_inserts = record.destination is Side.HOT and len(source) == len(record.parts)\n",
         "    may_be_inserts = record.destination is Side.HOT\n",
-        ("twin/test_clones.py::test_what_else_is_new_is_an_obstacle",),
+        ("twin/move/test_clones.py::test_what_else_is_new_is_an_obstacle",),
     ),
     Mutant(
         "what was merged, perhaps with a clone, counts as inserted",
         _CLONES,
         "        _is_insert(each) or is_made_of(each, [*held, *inserted])\n",
         "        bool(each)\n",
-        ("twin/test_clones.py::test_what_else_is_new_is_an_obstacle",),
+        ("twin/move/test_clones.py::test_what_else_is_new_is_an_obstacle",),
     ),
     Mutant(
         "parts that the source has not as they were recorded are cloned",
         _MOTION,
         "        elif found.state is TwinState.RECORDED and is_over(kept.record, there):\n",
         "        elif found.state is TwinState.RECORDED and not there.on(kept.record.destination.other):\n",
-        ("twin/test_motion.py::test_what_changed_since_it_was_recorded_is_undone_and_not_cloned_again",),
+        (
+            "twin/move/test_partition_move.py::test_what_changed_since_it_was_recorded_is_undone_and_not_cloned_again",
+        ),
     ),
     Mutant(
         "parts are clones by their rows alone",
@@ -68,42 +70,42 @@ MUTANTS = (
         "    rows = sorted(each.content.rows for each in new_in(record, parts))\n"
         "    if rows == sorted(each.rows for each in record.parts.values()):\n"
         "        return dict.fromkeys(record.parts, 'a part')\n",
-        ("twin/test_clones.py::test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal",),
+        ("twin/move/test_clones.py::test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal",),
     ),
     Mutant(
         "a part that may not have been dropped counts as gone",
         _STATE,
         "    if name in record.dropping[:-1]:\n",
         "    if name in record.dropping:\n",
-        ("twin/test_state.py::test_with_clones_that_were_seen",),
+        ("twin/move/test_classify.py::test_with_clones_that_were_seen",),
     ),
     Mutant(
         "a part that was about to be dropped counts as merged",
         _STATE,
         "    if name not in record.dropping:\n",
         "    if source.covers(name):\n        return _Place.MERGED\n    if name not in record.dropping:\n",
-        ("twin/test_state.py::test_with_clones_that_were_seen",),
+        ("twin/move/test_classify.py::test_with_clones_that_were_seen",),
     ),
     Mutant(
         "parts are dropped whose clones are lost",
         _STATE,
         "    problem = release if isinstance(release, str) else _lost_clone(record, waits, destination)\n",
         "    problem = release if isinstance(release, str) else ''\n",
-        ("twin/test_state.py::test_with_clones_that_were_seen",),
+        ("twin/move/test_classify.py::test_with_clones_that_were_seen",),
     ),
     Mutant(
         "an undo drops all that equals a clone",
         _STATE,
         "            allowed -= clones\n",
         "",
-        ("twin/test_state.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
+        ("twin/move/test_classify.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
     ),
     Mutant(
         "an undo on the way back takes an insert for the clone of what was merged",
         _STATE,
         "    if record.destination is Side.COLD:\n        past =",
         "    if record.parts:\n        past =",
-        ("twin/test_state.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
+        ("twin/move/test_classify.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
     ),
     Mutant(
         "an insert before the statement of a killed run counts as its clone",
@@ -119,7 +121,9 @@ MUTANTS = (
         _REMOVAL,
         "kept = partition.replace(kept, record._replace(dropping=(*gone, name)))",
         "kept = partition.replace(kept, record)",
-        ("twin/test_motion_interleavings.py::test_a_quiet_partition_is_taken_up_after_a_kill_and_arrives",),
+        (
+            "twin/move/test_partition_move_interleavings.py::test_a_quiet_partition_is_taken_up_after_a_kill_and_arrives",
+        ),
     ),
     Mutant(
         "a late insert is dropped with the rest",
@@ -127,7 +131,7 @@ MUTANTS = (
         "not in names]\n    for name in names:\n",
         "not in names]\n    late = partition.look()[0].on(side)\n"
         "    for name in [*names, *(part.name for part in late if part.name not in record.parts)]:\n",
-        ("twin/test_motion_interleavings.py::test_an_act_at_any_step_loses_nothing",),
+        ("twin/move/test_partition_move_interleavings.py::test_an_act_at_any_step_loses_nothing",),
     ),
     Mutant(
         "an unverified record is enough to drop",
@@ -135,63 +139,65 @@ MUTANTS = (
         "    clones: dict[Content, list[str]] = {}\n",
         "    if record.parts:\n        return {name: name for name in record.parts}\n"
         "    clones: dict[Content, list[str]] = {}\n",
-        ("twin/test_motion_interleavings.py::test_an_act_at_any_step_loses_nothing",),
+        ("twin/move/test_partition_move_interleavings.py::test_an_act_at_any_step_loses_nothing",),
     ),
     Mutant(
         "clones are known in a merge that has not all of their rows",
-        "twin/lineage.py",
+        "twin/move/lineage.py",
         " or sum(content.rows for _name, content in by_block.values()) != rows",
         "",
-        ("twin/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
+        ("twin/move/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
     ),
     Mutant(
         "clones are known in a merge that has other blocks besides",
-        "twin/lineage.py",
+        "twin/move/lineage.py",
         "    if len(by_block) != blocks or",
         "    if not by_block or",
-        ("twin/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
+        ("twin/move/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
     ),
     Mutant(
         "an undo drops a merge that has other parts in it",
-        "twin/lineage.py",
+        "twin/move/lineage.py",
         "    return part.mutation is None and blocks == part.max_block - part.min_block + 1\n",
         "    return part.mutation is None and blocks > 0\n",
-        ("twin/test_state.py::test_an_undo_that_was_begun_is_ended_or_left_to_a_person",),
+        ("twin/move/test_classify.py::test_an_undo_that_was_begun_is_ended_or_left_to_a_person",),
     ),
     Mutant(
         "an undo on the way back drops an insert in place of its clone",
         _STATE,
         "        elif part.content in equal and _level(equal[part.content], partition_id) == 0:\n",
         "        elif not part.name:\n",
-        ("twin/test_state.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
+        ("twin/move/test_classify.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
     ),
     Mutant(
         "on the way back what came is undone before the ATTACH is given again",
         _CLONES,
         "    return record.destination is Side.COLD or not new_in(record, parts)\n",
         "    return True\n",
-        ("twin/test_clones.py::test_what_changed_is_undone_before_anything_is_cloned_again",),
+        ("twin/move/test_clones.py::test_what_changed_is_undone_before_anything_is_cloned_again",),
     ),
     Mutant(
         "what has a part in it that was there before is a clone",
-        "twin/lineage.py",
+        "twin/move/lineage.py",
         "        if _has_one_of(name, held):\n",
         "        if not name.text:\n",
-        ("twin/test_lineage.py::test_what_the_destination_had_is_in_no_clone_whatever_it_is_equal_to",),
+        ("twin/move/test_lineage.py::test_what_the_destination_had_is_in_no_clone_whatever_it_is_equal_to",),
     ),
     Mutant(
         "a merge of clones is undone with those of parts that are gone",
         _STATE,
         "    if not parts.isdisjoint(gone):\n",
         "    if not parts:\n",
-        ("twin/test_state.py::test_a_merge_of_clones_is_undone_only_where_the_source_has_all_of_them",),
+        (
+            "twin/move/test_classify.py::test_a_merge_of_clones_is_undone_only_where_the_source_has_all_of_them",
+        ),
     ),
     Mutant(
         "merges are stopped before the record says so",
         _MERGES,
         "    if not kept.record.merges_stopped:\n",
         "    if not partition.shard.tables:\n",
-        ("twin/test_merges.py::test_a_run_that_takes_a_partition_up_says_that_it_stops_them",),
+        ("twin/move/test_merges.py::test_a_run_that_takes_a_partition_up_says_that_it_stops_them",),
     ),
     Mutant(
         "the record is removed before merges go on",
@@ -200,34 +206,34 @@ MUTANTS = (
         "    partition.remove(kept)\n",
         "    partition.remove(kept)\n"
         "    if kept.record.merges_stopped:\n        _let_merge(partition.shard)\n",
-        ("twin/test_merges.py::test_after_a_run_that_was_killed_the_next_one_starts_them",),
+        ("twin/move/test_merges.py::test_after_a_run_that_was_killed_the_next_one_starts_them",),
     ),
     Mutant(
         "one replica that cannot be told keeps merges stopped on all",
         _MERGES,
         "            problem = problem or error\n",
         "            raise\n",
-        ("twin/test_merges.py::test_a_server_that_cannot_be_told_is_told_later",),
+        ("twin/move/test_merges.py::test_a_server_that_cannot_be_told_is_told_later",),
     ),
     Mutant(
         "a record is written without the lease",
         _RECORD,
         "outcome = self._hot.commit([(*checks, op)])[0]",
         "outcome = self._hot.commit([(op,)])[0]",
-        ("twin/test_record.py::test_nothing_is_written_without_the_lease",),
+        ("twin/move/test_record.py::test_nothing_is_written_without_the_lease",),
     ),
     Mutant(
         "one replica speaks for all",
         _GATES,
         "        for each, there in zip(tables, parts):\n            shown",
         "        for each, there in zip(tables[:1], parts):\n            shown",
-        ("twin/test_gates.py::test_a_replica_that_is_behind_defers",),
+        ("twin/move/test_gates.py::test_a_replica_that_is_behind_defers",),
     ),
     Mutant(
         "what both tables have without a record is let pass",
         _GATES,
         "        if part.content in known:\n",
         "        if part.name in known:\n",
-        ("twin/test_gates.py::test_what_both_tables_have_without_a_record_is_no_clone",),
+        ("twin/move/test_gates.py::test_what_both_tables_have_without_a_record_is_no_clone",),
     ),
 )

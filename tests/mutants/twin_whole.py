@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_WHOLE = "twin/whole.py"
-_PAIR = "twin/pair.py"
-_TESTS = "twin/test_whole.py"
+_WHOLE = "twin/table/table_switch.py"
+_PAIR = "twin/table/pair.py"
+_TESTS = "twin/table/test_table_switch.py"
 
 MUTANTS = (
     Mutant(
@@ -67,13 +67,13 @@ MUTANTS = (
         _PAIR,
         "        if each.database_engine != EXCHANGEABLE:\n",
         "        if each.database_engine == 'Ordinary':\n",
-        ("twin/test_pair.py::test_databases_that_exchange_in_another_way_or_not_at_all_are_refused",),
+        ("twin/table/test_pair.py::test_databases_that_exchange_in_another_way_or_not_at_all_are_refused",),
     ),
     Mutant(
         "the table at home has the name always",
         _PAIR,
         "            return Named(table.database, table.name, other.name, side)\n",
         "            return Named(table.database, table.name, other.name, Side.HOT)\n",
-        ("twin/test_pair.py::test_the_name_is_that_of_the_table_whose_twin_is_named_after_it",),
+        ("twin/table/test_pair.py::test_the_name_is_that_of_the_table_whose_twin_is_named_after_it",),
     ),
 )

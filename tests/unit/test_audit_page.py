@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audit import ShardAudit
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.report import AuditReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import ShardAudit
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.report import (
+    AuditReport,
+)
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operate" / "audit.md").read_text(encoding="utf-8")
 

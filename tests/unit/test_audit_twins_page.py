@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.audit import TwinAudit
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.kind import TwinKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.report import TwinAuditReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.audit import TwinAudit
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.report import (
+    TwinAuditReport,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "twin" / "audit.md").read_text(encoding="utf-8")

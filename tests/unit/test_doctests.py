@@ -40,7 +40,7 @@ def test_the_examples_of_a_module_are_true(name: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert {"aligned", "formats.names", "formats.payload", "shard.location", "text"} <= set(WITH_EXAMPLES)
+    assert {"zip_strict", "formats.names", "formats.payload", "shard.location", "text"} <= set(WITH_EXAMPLES)
 
 
 def test_an_example_that_is_not_true_is_seen() -> None:

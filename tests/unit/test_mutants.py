@@ -19,10 +19,10 @@ EVERY = 12
 
 _HARMLESS = Mutant(
     "a harmless change",
-    "move/operations.py",
+    "patched/parts/operations.py",
     "removals = [",
     "removals = [][:] + [",
-    ("move/test_operations.py",),
+    ("patched/parts/test_operations.py",),
 )
 _CRASH = _HARMLESS._replace(name="a crash", new="removals = unknown + [")
 
@@ -47,7 +47,10 @@ def test_what_does_no_harm_and_what_is_no_program_survive(tmp_path: Path) -> Non
     ("mutant", "reason"),
     [
         (_HARMLESS._replace(old="no such text"), "what it replaces is 0 times in"),
-        (_HARMLESS._replace(old="part"), "times in plugins/module_utils/_partmove/move/operations.py"),
+        (
+            _HARMLESS._replace(old="part"),
+            "times in plugins/module_utils/_partmove/patched/parts/operations.py",
+        ),
         (_HARMLESS._replace(new=_HARMLESS.old), "changes nothing"),
     ],
 )
@@ -63,7 +66,7 @@ def test_two_mutants_of_one_name() -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 def test_a_test_that_is_not_there(tmp_path: Path, known: bool) -> None:
-    mutants = [_HARMLESS._replace(tests=("move/test_operations.py::test_no_such_thing",))]
+    mutants = [_HARMLESS._replace(tests=("patched/parts/test_operations.py::test_no_such_thing",))]
     with pytest.raises(Stale, match="test_no_such_thing"):
         judge([] if known else mutants, tmp_path, known=mutants if known else ())
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import REMEDIES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
 from support.servers.leftovers import original, ours, servers
 from support.servers.leftovers.ground import Scene
 

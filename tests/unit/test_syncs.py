@@ -14,13 +14,26 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.two_ensembles import (
     check_invisible,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.enter import look_up_replicas
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import DowngradeGuard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.compare import CopyComparison
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.hot_members import refuse_behind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.enter import (
+    look_up_replicas,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
+    Ledger,
+    ReplicaKey,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.withdraw import (
+    DowngradeGuard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
+    reheat_shard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.compare import (
+    CopyComparison,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.hot_members import (
+    refuse_behind,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.arrange import mark
 from support.memory.bench import DAY, PATH, Bench

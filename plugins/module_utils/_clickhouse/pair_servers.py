@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._partmove.twin.pair import Found, Holding, Pair, named, tables_of
-from .._partmove.twin.servers import Side, TwinReplica, TwinTable, TwinTables
+from .._partmove.twin.move.servers import Side, TwinReplica, TwinTable, TwinTables
+from .._partmove.twin.table.pair import Found, Holding, Pair, named, tables_of
 from .client import ClickHouseClient, literal
 from .options import ClickHouseOptions
+from .twin_activity import statements_under_way
 from .twin_creation import TwinPlace
 from .twin_servers import DEFAULT_TWIN, HttpTwinServers
 from .twin_sql import both_tables, one_table, sql_name
-from .twin_unrest import statements_under_way
 
 _OF_INSERTS = ("GET_PART", "ATTACH_PART", "MERGE_PARTS")
 """Entries of a queue that inserts and merges make, and which say nothing of the name of a table."""

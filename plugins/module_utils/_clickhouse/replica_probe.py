@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from .._partmove.audit.evidence import DiskParts
-from .._partmove.tree.ports import ActivePart
+from .._partmove.gates.probe import ActivePart
+from .._partmove.patched.audit.evidence import DiskParts
 from .client import ClickHouseClient, literal
 from .options import ClickHouseOptions
 from .replica_table import ReplicaClients, Rows, ask_replica

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from .._partmove.ledger.enter import SeenActivation, ServedReplica
-from .._partmove.ledger.ledger import ReplicaKey
+from .._partmove.patched.ledger.enter import SeenActivation, ServedReplica
+from .._partmove.patched.ledger.ledger import ReplicaKey
 from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient, QueryRefused, literal
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
-from .._partmove.twin.pair import TABLE
-from .._partmove.twin.servers import (
+from .._partmove.twin.move.servers import (
     Content,
     PartsOf,
     Side,
@@ -22,13 +21,14 @@ from .._partmove.twin.servers import (
     TwinTables,
     Unrest,
 )
+from .._partmove.twin.table.pair import TABLE
 from .auxiliary import tells_ensembles
 from .client import ClickHouseClient, QueryRefused, identifier, literal
 from .options import ClickHouseOptions
 from .replica_table import ReplicaClients
 from .table_definition import definition_of, ensemble_in
+from .twin_activity import read_unrest
 from .twin_sql import both_tables, one_table, sql_name, texts
-from .twin_unrest import read_unrest
 
 DEFAULT_TWIN = f"{TABLE}_cold"
 

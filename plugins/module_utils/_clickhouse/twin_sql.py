@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._partmove.twin.servers import TwinTable, TwinTables
+from .._partmove.twin.move.servers import TwinTable, TwinTables
 from .client import identifier, literal
 
 

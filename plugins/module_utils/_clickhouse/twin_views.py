@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
-from .._partmove.twin.pair import EXCHANGEABLE, TABLE, Found, named
-from .._partmove.twin.servers import TwinReplica, TwinTable
+from .._partmove.twin.move.servers import TwinReplica, TwinTable
+from .._partmove.twin.table.pair import EXCHANGEABLE, TABLE, Found, named
 from .client import ClickHouseClient, identifier, literal
 from .options import ClickHouseOptions
 from .pair_servers import HttpPairServers

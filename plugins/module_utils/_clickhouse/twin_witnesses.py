@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from .._partmove.twin.pair import TABLE
-from .._partmove.twin.servers import TwinReplica, TwinTable, TwinTables
-from .._partmove.twin_audit.evidence import Pair
-from .._partmove.twin_audit.judge import Doubt
+from .._partmove.twin.audit.evidence import Pair
+from .._partmove.twin.audit.judge import Doubt
+from .._partmove.twin.move.servers import TwinReplica, TwinTable, TwinTables
+from .._partmove.twin.table.pair import TABLE
 from .auxiliary import auxiliary_tables
 from .client import ClickHouseClient, literal
+from .twin_activity import partition_of
 from .twin_servers import HttpTwinServers
 from .twin_sql import sql_name, texts
-from .twin_unrest import partition_of
 
 _BLOCKS = ("blocks", "async_blocks", "deduplication_hashes")
 """Where a table keeps what it has inserted; which of them there are depends on the version."""

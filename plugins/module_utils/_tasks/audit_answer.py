@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._partmove.audit.findings import AnyRow, Findings, Found, Kind_
+from .._partmove.findings.findings import AnyRow, Findings, Found, Kind_
 
 
 def answer_of(report: Findings[Found, Kind_], now: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from .._partmove.errors import PartMoveError
-from .._partmove.repair.backup import BackupHeader, SavedZnode, parse_backup
+from .._partmove.patched.repair.backup import BackupHeader, SavedZnode, parse_backup
 from .._partmove.tree.znodes import Znode
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._partmove.errors import FormatError
-from .._partmove.lease.turn import LONGEST_SECONDS, Claim, Turns
+from .._partmove.lease.timed_lease import LONGEST_SECONDS, Claim, Turns
 from .._partmove.text import parse_duration
 from .resources import Resources, coordination_root
 

@@ -21,8 +21,9 @@ from .._partmove.journal.events import Event
 from .._partmove.journal.lines import (
     encoded_lines,
 )
+from .._partmove.journal.port import Journal
 from .._partmove.text import format_time
-from .._partmove.tree.ports import Clock, Journal, ZnodeStore
+from .._partmove.tree.ports import Clock, ZnodeStore
 
 COLLECTION_VERSION = "0.1.0"
 """As galaxy.yml has it, which is not on the host that a module runs on."""

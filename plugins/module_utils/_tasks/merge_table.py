@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .._partmove.aligned import aligned
 from .._partmove.binding.binding import read_binding
 from .._partmove.errors import NoSuchTable
 from .._partmove.formats.layout import ShardLayout
@@ -18,6 +17,7 @@ from .._partmove.shard.facts import RegisteredNames
 from .._partmove.shard.location import Location, NamesByPartition, locate
 from .._partmove.shard.parts import PartNames
 from .._partmove.tree.ports import ZnodeReader, ZnodeStore
+from .._partmove.zip_strict import aligned
 
 
 class Replica(NamedTuple):

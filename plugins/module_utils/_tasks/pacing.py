@@ -11,8 +11,8 @@ from math import isfinite
 from typing import Any, NamedTuple, Protocol
 
 from .._partmove.errors import PartMoveError
+from .._partmove.run.pace import RunPace
 from .._partmove.text import parse_duration
-from .._partmove.tree.pace import RunPace
 
 
 class Watch(Protocol):

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .._partmove.audit.audit import Row, ShardAudit, audit_shard
-from .._partmove.audit.evidence import Disks
-from .._partmove.audit.reader import EvidenceReader
-from .._partmove.audit.report import AuditReport
 from .._partmove.errors import NoSuchTable
 from .._partmove.formats.layout import ShardLayout
+from .._partmove.patched.audit.audit import Row, ShardAudit, audit_shard
+from .._partmove.patched.audit.evidence import Disks
+from .._partmove.patched.audit.reader import EvidenceReader
+from .._partmove.patched.audit.report import AuditReport
 from .._partmove.tree.ports import ZnodeReader
 from .audit_answer import answer_of, finding_of
 from .pacing import PaceOptions

@@ -17,28 +17,29 @@ from .._partmove.errors import BoundElsewhere, FormatError, PartMoveError
 from .._partmove.formats.state import State
 from .._partmove.gates.gate import GateOptions
 from .._partmove.gates.readiness import AssumePatched, Readiness
+from .._partmove.journal.port import Journal
 from .._partmove.lease.two_ensembles import check_invisible, check_unlike
-from .._partmove.ledger.entry import ColdEnsemble
-from .._partmove.ledger.ledger import Ledger, LedgerReadiness
-from .._partmove.move.events import record_refusals
-from .._partmove.move.report import ShardReport
-from .._partmove.move.run import World
-from .._partmove.move.to_cold import move_shard
-from .._partmove.move.to_hot import find_reheatable, reheat_shard
+from .._partmove.patched.ledger.entry import ColdEnsemble
+from .._partmove.patched.ledger.ledger import Ledger, LedgerReadiness
+from .._partmove.patched.move.report import ShardReport
+from .._partmove.patched.move.run import World
+from .._partmove.patched.move.to_cold import move_shard
+from .._partmove.patched.move.to_hot import find_reheatable, reheat_shard
+from .._partmove.run.batches import stages_of
+from .._partmove.run.pace import Pace
+from .._partmove.run.report import record_refusals
 from .._partmove.shard.inventory import check_tables
-from .._partmove.shard.known_parts import KnownParts
+from .._partmove.shard.listing_cache import KnownParts
 from .._partmove.text import parse_duration
-from .._partmove.tree.pace import Pace
-from .._partmove.tree.portions import stages_of
-from .._partmove.tree.ports import Clock, Journal, ZnodeStore
+from .._partmove.tree.ports import Clock, ZnodeStore
+from .context_pool import Worlds
+from .desired import Wanted
 from .journal_file import told_run
 from .pacing import PaceOptions
 from .part_move_result import MoveTally
 from .progress import Progress, ProgressJournal
 from .resources import LockOptions, Resources, SystemClock, server_check
-from .wanted import Wanted
 from .workers import work_in_order, workers_for
-from .worlds import Worlds
 
 
 class MovePartitions:

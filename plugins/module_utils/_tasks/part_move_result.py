@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._partmove.formats.state import State
-from .._partmove.move.report import MovedPartition, ShardReport
+from .._partmove.patched.move.report import MovedPartition, ShardReport
 from .move_tally import PartitionTally
 
 

@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._partmove.audit.kind import Kind
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.formats.names import check_partition_id
 from .._partmove.gates.servers import AskServers
 from .._partmove.journal.events import Event
+from .._partmove.journal.port import Journal
 from .._partmove.lease.two_ensembles import check_unlike
-from .._partmove.repair.backup import BackupHeader
-from .._partmove.repair.case import Options, RepairWorld
-from .._partmove.repair.run import REMEDIES, RepairReport, repair_shard
-from .._partmove.repair.saving import SavingStore
+from .._partmove.patched.audit.kind import Kind
+from .._partmove.patched.repair.backup import BackupHeader
+from .._partmove.patched.repair.case import Options, RepairWorld
+from .._partmove.patched.repair.run import REMEDIES, RepairReport, repair_shard
+from .._partmove.patched.repair.saving import SavingStore
 from .._partmove.shard.fence import no_table
 from .._partmove.text import format_time, parse_duration
-from .._partmove.tree.ports import Journal, ZnodeStore
+from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .backup_file import BackupFile
 from .journal_file import told_run

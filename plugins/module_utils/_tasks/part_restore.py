@@ -11,7 +11,7 @@ from typing import Any
 
 from .._partmove.journal.events import Event
 from .._partmove.lease.two_ensembles import check_unlike
-from .._partmove.repair.restore import Restored, restore
+from .._partmove.patched.repair.restore import Restored, restore
 from .backup_file import read_backup
 from .journal_file import told_run
 from .resources import LockOptions, Resources

@@ -13,7 +13,7 @@ from .._partmove.formats.layout import ShardLayout
 from .._partmove.formats.names import check_partition_id
 from .._partmove.formats.state import State
 from .._partmove.lease.two_ensembles import check_unlike
-from .._partmove.move.state import StateChange, StateSetter
+from .._partmove.patched.move.set_state import StateChange, StateSetter
 from .resources import LockOptions, Resources, server_check
 
 

@@ -13,7 +13,8 @@ from os import O_APPEND, O_CREAT, O_WRONLY, fdopen, open as open_file
 from typing import TextIO
 
 from .._partmove.journal.events import Event
-from .._partmove.tree.ports import Clock, Journal
+from .._partmove.journal.port import Journal
+from .._partmove.tree.ports import Clock
 
 _SECONDS_BETWEEN_LINES = 2.0
 _STEPS = (Event.MOVED, Event.REHEATED, Event.COPIES_REMOVED)

@@ -11,9 +11,9 @@ from pathlib import Path
 from .._partmove.envelope import json_object
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import ShardLayout
-from .._partmove.repair import backup, registrations
-from .._partmove.repair.backup import SavedZnode
-from .._partmove.repair.journalled import journalled_znodes
+from .._partmove.patched.repair import backup, registrations
+from .._partmove.patched.repair.backup import SavedZnode
+from .._partmove.patched.repair.journalled import journalled_znodes
 from .backup_file import read_backup
 
 

@@ -19,7 +19,7 @@ from .._partmove.health.disk_record import detached_record, parse_record, parts_
 from .._partmove.health.facts import HealthFacts, Limits, Registration, ReplicaPath, ReplicaStatus
 from .._partmove.health.symptom import Finding
 from .._partmove.lease.two_ensembles import check_unlike
-from .._partmove.ledger.ledger import Ledger
+from .._partmove.patched.ledger.ledger import Ledger
 from .._partmove.text import parse_duration
 from .resources import Resources, client_of, coordination_root
 

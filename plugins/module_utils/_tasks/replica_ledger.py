@@ -14,11 +14,11 @@ from .._clickhouse.server_probe import HttpServerProbe
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.lease.two_ensembles import check_unlike
-from .._partmove.ledger.enter import Admission, Requirements, look_up_replicas
-from .._partmove.ledger.entry import ColdEnsemble
-from .._partmove.ledger.ledger import EntryChange, Ledger, ReplicaKey, not_ready
-from .._partmove.ledger.live_replica import LiveReplica, ServerName, read_live_replicas
-from .._partmove.ledger.withdraw import DowngradeGuard, Withdrawal, withdraw_replicas
+from .._partmove.patched.ledger.enter import Admission, Requirements, look_up_replicas
+from .._partmove.patched.ledger.entry import ColdEnsemble
+from .._partmove.patched.ledger.ledger import EntryChange, Ledger, ReplicaKey, not_ready
+from .._partmove.patched.ledger.live_replica import LiveReplica, ServerName, read_live_replicas
+from .._partmove.patched.ledger.withdraw import DowngradeGuard, Withdrawal, withdraw_replicas
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .resources import Resources, client_of, coordination_root

@@ -12,10 +12,10 @@ from typing import Any
 
 from .._partmove.errors import FormatError
 from .._partmove.formats.layout import ShardLayout, check_shard_path
-from .._partmove.ledger.entry import ColdEnsemble, parse_entry
-from .._partmove.ledger.ledger import Ledger, not_ready
-from .._partmove.ledger.live_replica import LiveReplica, read_live_replicas, table_of
-from .._partmove.ledger.withdraw import DowngradeGuard
+from .._partmove.patched.ledger.entry import ColdEnsemble, parse_entry
+from .._partmove.patched.ledger.ledger import Ledger, not_ready
+from .._partmove.patched.ledger.live_replica import LiveReplica, read_live_replicas, table_of
+from .._partmove.patched.ledger.withdraw import DowngradeGuard
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .replica_ledger import server_name_of

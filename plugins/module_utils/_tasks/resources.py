@@ -20,13 +20,14 @@ from .._clickhouse.replica_probe import HttpReplicaProbe
 from .._partmove.errors import FormatError, PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.gates.servers import AskServers, AssumeActive, NoServers, ServerCheck
+from .._partmove.journal.port import Journal
 from .._partmove.lease.lease import LeaseKeeper
 from .._partmove.lease.two_ensembles import check_distinct
-from .._partmove.repair.backup import BackupHeader
+from .._partmove.patched.repair.backup import BackupHeader
+from .._partmove.run.pace import RunPace
 from .._partmove.text import parse_duration
 from .._partmove.tree.overlay import OverlayStore
-from .._partmove.tree.pace import RunPace
-from .._partmove.tree.ports import Clock, Journal, ZnodeStore
+from .._partmove.tree.ports import Clock, ZnodeStore
 from .._zookeeper.settings import options_of
 from .._zookeeper.store import connect
 from .._zookeeper.watch import EnsembleWatch

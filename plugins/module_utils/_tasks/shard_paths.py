@@ -13,8 +13,8 @@ from typing import NamedTuple
 from .._partmove.errors import AccessDenied
 from .._partmove.lease.two_ensembles import check_unlike
 from .._partmove.shard.inventory import find_paths_in_cold, find_shard_paths
-from .._partmove.tree.permitted import Denied
 from .._partmove.tree.ports import ZnodeReader, ZnodeStore
+from .._partmove.tree.skip_denied import Denied
 
 
 def shard_paths_below(

@@ -14,12 +14,12 @@ from .._clickhouse.pair_servers import HttpPairServers
 from .._clickhouse.twin_creation import TwinPlace, TwinSteps, steps_to_twins
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.text import parse_duration
-from .._partmove.twin.pair import Holding
-from .._partmove.twin.partition import TwinOptions
-from .._partmove.twin.report import MovedTwin, TwinReport
-from .._partmove.twin.run import TwinWorld, read_replicas
-from .._partmove.twin.servers import Side
-from .._partmove.twin.whole import Kept, WholeReport, WholeTable, Wish
+from .._partmove.twin.move.partition import TwinOptions
+from .._partmove.twin.move.report import MovedTwin, TwinReport
+from .._partmove.twin.move.run import TwinWorld
+from .._partmove.twin.move.servers import Side, read_replicas
+from .._partmove.twin.table.pair import Holding
+from .._partmove.twin.table.table_switch import Kept, WholeReport, WholeTable, Wish
 from .journal_file import told_run
 from .progress import Progress
 from .resources import LockOptions, Resources

@@ -14,11 +14,11 @@ from .._clickhouse.twin_witnesses import HttpTwinWitnesses, statements_of
 from .._partmove.errors import NoSuchTable
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.tree.ports import ZnodeReader
-from .._partmove.twin.record import recorded_shard_paths
-from .._partmove.twin_audit.audit import TwinAudit, TwinRow, audit_twins
-from .._partmove.twin_audit.evidence import TwinWitnesses
-from .._partmove.twin_audit.reader import TwinReader
-from .._partmove.twin_audit.report import TwinAuditReport
+from .._partmove.twin.audit.audit import TwinAudit, TwinRow, audit_twins
+from .._partmove.twin.audit.evidence import TwinWitnesses
+from .._partmove.twin.audit.reader import TwinReader
+from .._partmove.twin.audit.report import TwinAuditReport
+from .._partmove.twin.move.record import recorded_shard_paths
 from .audit_answer import answer_of, finding_of
 from .resources import SERVERS_AT_ONCE, Resources, coordination_root
 from .shard_paths import DeniedZnodes, shard_paths_below

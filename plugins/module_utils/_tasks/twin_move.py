@@ -18,21 +18,22 @@ from .._partmove.errors import NoSuchTable
 from .._partmove.formats.state import State
 from .._partmove.gates.gate import Refusal
 from .._partmove.gates.names import GateName
+from .._partmove.journal.port import Journal
+from .._partmove.run.pace import Pace
 from .._partmove.text import parse_duration
-from .._partmove.tree.pace import Pace
-from .._partmove.tree.ports import Clock, Journal, ZnodeStore
-from .._partmove.twin.partition import TwinOptions
-from .._partmove.twin.report import TwinReport
-from .._partmove.twin.run import TwinRun, TwinWorld
-from .._partmove.twin.servers import Side
+from .._partmove.tree.ports import Clock, ZnodeStore
+from .._partmove.twin.move.partition import TwinOptions
+from .._partmove.twin.move.report import TwinReport
+from .._partmove.twin.move.run import TwinRun, TwinWorld
+from .._partmove.twin.move.servers import Side
+from .context_pool import Worlds
+from .desired import Wanted
 from .journal_file import told_run
 from .pacing import PaceOptions
 from .progress import Progress
 from .resources import LockOptions, Resources
 from .twin_move_result import TwinTally
-from .wanted import Wanted
 from .workers import work_in_order, workers_for
-from .worlds import Worlds
 
 
 class MovePartitions:

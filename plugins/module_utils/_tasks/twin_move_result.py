@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._partmove.twin.report import MovedTwin, TwinReport
+from .._partmove.twin.move.report import MovedTwin, TwinReport
 from .move_tally import PartitionTally
 
 

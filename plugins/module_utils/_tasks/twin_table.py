@@ -18,7 +18,7 @@ from .._partmove.formats.state import State
 from .._partmove.plan.file import Plan, read_plan
 from .._partmove.plan.origin import check_origin
 from .._partmove.tree.ports import ZnodeStore
-from .._partmove.twin.run import read_replicas
+from .._partmove.twin.move.servers import read_replicas
 from .resources import Resources
 
 

@@ -15,8 +15,8 @@ from .._clickhouse.twin_creation import TwinPlace
 from .._clickhouse.twin_views import BESIDE, IN_FRONT, TwinViews, TwinViewSteps, steps_to_reading
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.tree.ports import ZnodeStore
-from .._partmove.twin.record import Records, refuse_records
-from .._partmove.twin.run import read_replicas
+from .._partmove.twin.move.record import Records, refuse_records
+from .._partmove.twin.move.servers import read_replicas
 from .resources import LockOptions, Resources
 
 

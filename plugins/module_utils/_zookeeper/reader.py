@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Any, NamedTuple, NoReturn, Optional, TypeVar
 
 from .._partmove.errors import AccessDenied, EnsembleError
-from .._partmove.tree.batches import MAX_BYTES
-from .._partmove.tree.pace import Rate
+from .._partmove.tree.multi_batches import MAX_BYTES
+from .._partmove.tree.rate import Rate
 from .._partmove.tree.znodes import Found, Query, Znode
 from .options import EnsembleOptions
 from .session import LOST, Session

@@ -17,7 +17,7 @@ from struct import Struct
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from .._partmove.errors import PartMoveError
-from .._partmove.tree.batches import MAX_BYTES, MAX_OPS
+from .._partmove.tree.multi_batches import MAX_BYTES, MAX_OPS
 from .._partmove.tree.znodes import (
     Check,
     Committed,

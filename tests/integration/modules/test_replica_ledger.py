@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import ReplicaKey
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
+    ReplicaKey,
+)
 from support.ansible.modules import Pair, partitions_of
 from support.memory.ledger import SIGN, enter
 from support.memory.tables import Table, build_table, days

@@ -13,10 +13,16 @@ from typing import Any
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import TwinReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinRun, TwinWorld
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side, TwinServers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import (
+    TwinRun,
+    TwinWorld,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+    Side,
+    TwinServers,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file import NullJournal
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.settings import options_of

@@ -13,12 +13,12 @@ from copy import copy
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import AccessDenied
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
-    move_shard,
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
+    reheat_shard,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (

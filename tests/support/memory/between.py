@@ -6,8 +6,11 @@
 
 from __future__ import annotations
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.record import TwinRecord, contents
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import (
+    TwinRecord,
+    contents,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
     Parts,
     PartsOf,
     Side,

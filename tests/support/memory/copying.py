@@ -11,8 +11,12 @@ from collections.abc import Iterable
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import PartName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.copies import ColdCopies
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.leased_shard import LeasedShard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.copies import (
+    ColdCopies,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.leased_shard import (
+    LeasedShard,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import Look
 from support.memory.bench import PATH, Bench
 from support.memory.tables import TableOptions

@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.evidence import DiskParts
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
+    DiskParts,
+)
 from support.memory.simulated import SimulatedServers
 
 

@@ -8,21 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audit import audit_shard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.reader import EvidenceReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import audit_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
+    EvidenceReader,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     BackupHeader,
     SavedZnode,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.case import Options, RepairWorld
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import (
+    Options,
+    RepairWorld,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import (
     RepairReport,
     repair_shard,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.saving import SavingStore
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.pace import Pace, Unhurried
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.saving import (
+    SavingStore,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, Unhurried
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode

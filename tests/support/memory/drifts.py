@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
 from support.memory.arrange import FORMER, create, create_cold, delete, write
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.drifted import Drifted

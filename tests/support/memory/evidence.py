@@ -6,15 +6,15 @@
 
 from __future__ import annotations
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.evidence import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import (
+    PartName,
+    parse_part_name,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
     Doubts,
     Owner,
     PartitionEvidence,
     ReplicaEvidence,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import (
-    PartName,
-    parse_part_name,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
 

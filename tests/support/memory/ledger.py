@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.enter import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.enter import (
     SeenActivation,
     ServedReplica,
     look_up_replicas,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.entry import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.entry import (
     ColdEnsemble,
     LedgerEntry,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
     EntryChange,
     Ledger,
     LedgerReadiness,

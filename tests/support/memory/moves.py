@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ReplicaProbe
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.readiness import AssumePatched
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
     AskServers,
@@ -20,13 +21,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.li
     RECORDS,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.known_parts import KnownParts
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import (
-    Clock,
-    ReplicaProbe,
-    ZnodeStore,
-)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listing_cache import KnownParts
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock, ZnodeStore
 
 ANY = GateOptions(min_age=0.0, max_parts=1)
 """Options of a move that lets partitions of one part of any age pass."""

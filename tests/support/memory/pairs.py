@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.pair import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import TwinWorld
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+    PartsOf,
+    Side,
+    TwinReplica,
+    TwinTables,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.pair import (
     Found,
     Holding,
     Pair,
     named,
     tables_of,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinWorld
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
-    PartsOf,
-    Side,
-    TwinReplica,
-    TwinTables,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.whole import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.table_switch import (
     WholeReport,
     WholeTable,
     Wish,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ActivePart
 from support.memory.simulated import SimulatedServers
 
 

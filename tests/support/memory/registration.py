@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection
 from math import inf
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_part_name
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import aligned
 from support.memory.memory import MemoryEnsemble
 from support.memory.simulated import SimulatedServers
 from support.memory.violation import Violation

@@ -12,12 +12,12 @@ from functools import cache
 from typing import NamedTuple, TypeVar
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
-    move_shard,
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
+    reheat_shard,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
 from support.memory.client import MemoryClient
 from support.memory.interleaving import Script, WatchedStore
 from support.memory.ledger import readiness

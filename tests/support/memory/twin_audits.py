@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.audit import (
+    TwinAudit,
+    audit_twins,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.evidence import Pair
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.reader import TwinReader
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
     PartsOf,
     Side,
     TwinReplica,
     TwinTables,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.audit import (
-    TwinAudit,
-    audit_twins,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.evidence import Pair
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.reader import TwinReader
 from support.memory.twins import PATH, ModelServers, TwinBench
 
 SILENT = "ClickHouse at nowhere cannot be reached"

@@ -19,14 +19,17 @@ from typing import Any
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.pace import Pace, Unhurried
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, Unhurried
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import TwinReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.run import TwinRun, TwinWorld
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import (
+    TwinRun,
+    TwinWorld,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
     Content,
     PartsOf,
     Side,

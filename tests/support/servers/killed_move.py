@@ -21,9 +21,11 @@ from itertools import count
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_probe import HttpReplicaProbe
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
+    reheat_shard,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from support.memory.moves import ANY
 from support.servers.moving import Before, ObservedStore, make_later_world, open_stores, switches

@@ -16,15 +16,14 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Case, GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease, LeaseKeeper
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import (
-    move_shard,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     find_reheatable,
     reheat_shard,
 )
@@ -34,7 +33,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.deleg
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import (
-    ActivePart,
     ZnodeReader,
     ZnodeStore,
 )

@@ -13,10 +13,12 @@ from urllib.parse import quote
 
 from kazoo.client import KazooClient
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_hot import reheat_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
+    reheat_shard,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import EnsembleOptions
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect

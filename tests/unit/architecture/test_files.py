@@ -28,7 +28,9 @@ LONG: dict[str, str] = {
 """Files that are longer today, and why."""
 
 NOTHING_TO_RUN = {
-    "move/direction.py": "a protocol, and what its implementations say",
+    "patched/move/direction.py": "a protocol, and what its implementations say",
+    "gates/probe.py": "a protocol, and the row that it answers with",
+    "journal/port.py": "a protocol, which has no code",
     "tree/ports.py": "protocols, which have no code",
     "tree/znodes.py": "plain values, which compute nothing",
 }
@@ -135,14 +137,19 @@ def test_a_module_without_task_is_seen() -> None:
 
 
 def test_a_file_without_test_and_a_test_without_file_are_seen() -> None:
-    files = ["text.py", "move/copies.py", "tree/ports.py"]
+    files = ["text.py", "patched/parts/copies.py", "tree/ports.py"]
     assert told(without_test(files, {"test_text.py", "test_copies.py"})) == (
-        "plugins/module_utils/_partmove/move/copies.py: has no test; what it promises is shown in"
-        " tests/unit/plugins/module_utils/_partmove/move/test_copies.py"
+        "plugins/module_utils/_partmove/patched/parts/copies.py: has no test; what it promises is shown in"
+        " tests/unit/plugins/module_utils/_partmove/patched/parts/test_copies.py"
     )
-    tests = ["test_text.py", "move/test_copies.py", "move/test_copies_again.py", "move/test_text.py"]
+    tests = [
+        "test_text.py",
+        "patched/parts/test_copies.py",
+        "patched/parts/test_copies_again.py",
+        "patched/parts/test_text.py",
+    ]
     assert told(without_file(tests, files)) == (
-        "tests/unit/plugins/module_utils/_partmove/move/test_text.py: is named after no file of the domain;"
+        "tests/unit/plugins/module_utils/_partmove/patched/parts/test_text.py: is named after no file of the domain;"
         " name it test_<file>.py"
     )
 

@@ -10,7 +10,7 @@ A room is a package of ``_partmove``, or a file beside the packages.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,34 +28,38 @@ from support.source import (
     told,
 )
 
+WINGS = ("patched", "twin")
+"""Packages whose sub-packages are rooms: the two ways of separating cold partitions."""
+
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("errors", "aligned", "side_by_side"),
-    ("text", "rollout"),
-    ("records", "envelope"),
-    ("journal",),
-    ("tree", "formats"),
-    ("binding",),
-    ("shard", "lease"),
-    ("gates", "census"),
-    ("move", "twin", "ledger", "plan"),
-    ("health", "audit"),
-    ("repair", "twin_audit"),
+    ("errors", "zip_strict", "concurrent"),
+    ("text", "tree", "envelope", "rollout"),
+    ("formats", "records", "findings"),
+    ("binding", "journal", "lease"),
+    ("shard",),
+    ("census", "gates", "patched/audit"),
+    ("patched/ledger", "run", "plan"),
+    ("health", "patched/parts", "twin/move"),
+    ("patched/move", "twin/audit", "twin/table"),
+    ("patched/repair",),
 )
 """The rooms from the ground up; those of one floor do not know each other."""
 
 ONLY: Mapping[str, frozenset[str]] = {"formats": frozenset({"errors", "text"})}
 """Rooms that may import less than what lies below them."""
 
-KNOWN_TO_NOBODY = frozenset({"plan", "health", "repair", "census", "twin_audit"})
+KNOWN_TO_NOBODY = frozenset({"plan", "health", "patched/repair", "census", "twin/audit"})
 """Rooms that the rest of the domain does not need to work."""
 
 MAY_COMMIT = (
     "_partmove/tree",
     "_partmove/lease",
-    "_partmove/move",
-    "_partmove/twin",
-    "_partmove/ledger",
-    "_partmove/repair",
+    "_partmove/patched/ledger",
+    "_partmove/patched/move",
+    "_partmove/patched/parts",
+    "_partmove/patched/repair",
+    "_partmove/twin/move",
+    "_partmove/twin/table",
     "_zookeeper",
 )
 """The folders of module_utils that may write to an ensemble."""
@@ -71,8 +75,12 @@ class Arrow(NamedTuple):
 
 
 def room_of(path: Path) -> str:
-    """The first name below the domain, of a file or a package."""
-    return path.relative_to(DOMAIN).with_suffix("").parts[0]
+    """The first name below the domain, of a file or a package; in a wing, the first two."""
+    return _room_named(path.relative_to(DOMAIN).with_suffix("").parts)
+
+
+def _room_named(names: Sequence[str]) -> str:
+    return "/".join(names[:2]) if names[0] in WINGS else names[0]
 
 
 def arrows_from(path: Path, source: str | None = None) -> Iterator[Arrow]:
@@ -80,7 +88,7 @@ def arrows_from(path: Path, source: str | None = None) -> Iterator[Arrow]:
     prefix = f"{MODULE_UTILS}._partmove."
     room = room_of(path)
     for each in imports_of(path) if source is None else imports_in(source, path):
-        other = each.name.removeprefix(prefix).split(".")[0]
+        other = _room_named(each.name.removeprefix(prefix).split("."))
         if each.name.startswith(prefix) and other != room:
             yield Arrow(room, other, path, each.line)
 
@@ -181,26 +189,34 @@ def test_only_some_rooms_write_to_an_ensemble() -> None:
 @pytest.mark.parametrize(
     ("file", "text", "rule"),
     [
-        ("formats/x.py", "from ..tree.paths import parent_of", "formats imports tree, which is beside it"),
-        ("tree/x.py", "from ..formats import names", "tree imports formats, which is beside it"),
-        ("move/x.py", "from ..ledger.entry import LedgerEntry", "move imports ledger, which is beside it"),
-        ("ledger/x.py", "from ..move.report import ShardReport", "ledger imports move, which is beside it"),
+        ("formats/x.py", "from ..tree.paths import parent_of", "formats imports tree; it may import only"),
+        ("tree/x.py", "from ..formats import names", "tree imports formats, which is above it"),
+        (
+            "patched/move/x.py",
+            "from ...twin.audit.kind import TwinKind",
+            "patched/move imports twin/audit, which is beside it",
+        ),
+        (
+            "patched/ledger/x.py",
+            "from ..move.report import ShardReport",
+            "patched/ledger imports patched/move, which is above it",
+        ),
         (
             "shard/x.py",
             "def late():\n    from ..gates.gate import Gate",
             "shard imports gates, which is above",
         ),
-        ("text.py", "from .tree.paths import parent_of", "text imports tree, which is above it"),
+        ("text.py", "from .tree.paths import parent_of", "text imports tree, which is beside it"),
         ("errors.py", "from . import text", "errors imports text, which is above it"),
         (
             "formats/x.py",
-            "from ..aligned import aligned",
-            "formats imports aligned; it may import only",
+            "from ..zip_strict import zip_strict",
+            "formats imports zip_strict; it may import only",
         ),
         ("health/x.py", "from ..plan.file import Plan", "health imports plan; nothing else in the domain"),
         ("gates/x.py", "from ..plan.file import Plan", "gates imports plan, which is above it"),
         ("cellar/x.py", "from ..text import few", "cellar is on no floor"),
-        ("move/x.py", "from ..attic.text import few", "attic is on no floor"),
+        ("plan/x.py", "from ..attic.text import few", "attic is on no floor"),
     ],
 )
 def test_an_arrow_that_must_not_be_is_seen(file: str, text: str, rule: str) -> None:
@@ -214,8 +230,8 @@ def test_an_arrow_that_must_not_be_is_seen(file: str, text: str, rule: str) -> N
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("move/x.py", "from ..gates.gate import Gate"),
-        ("health/x.py", "from ..ledger.ledger import Ledger"),
+        ("patched/move/x.py", "from ...gates.gate import Gate"),
+        ("health/x.py", "from ..patched.ledger.ledger import Ledger"),
         ("formats/x.py", "from ..text import few"),
         ("text.py", "from .errors import FormatError"),
     ],
@@ -227,7 +243,7 @@ def test_an_arrow_down_is_let_be(file: str, text: str) -> None:
 
 def test_a_room_may_import_itself_and_the_standard_library() -> None:
     text = "from ..move.report import ShardReport\nfrom . import report\nimport text\nimport json\n"
-    assert list(arrows_from(DOMAIN / "move" / "x.py", text)) == []
+    assert list(arrows_from(DOMAIN / "patched" / "move" / "x.py", text)) == []
 
 
 @pytest.mark.parametrize(
@@ -256,7 +272,8 @@ def test_rooms_and_arrows_are_counted() -> None:
         ("_partmove/shard/x.py", [3]),
         ("_tasks/x.py", [3]),
         ("_clickhouse/x.py", [3]),
-        ("_partmove/move/x.py", []),
+        ("_partmove/patched/move/x.py", []),
+        ("_partmove/patched/audit/x.py", [3]),
         ("_zookeeper/x.py", []),
     ],
 )

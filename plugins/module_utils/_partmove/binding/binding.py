@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..aligned import aligned
 from ..errors import BoundElsewhere
 from ..formats.layout import ShardLayout
 from ..formats.state import is_cold
 from ..text import few
 from ..tree.ports import ZnodeReader, ZnodeStore
 from ..tree.znodes import Znode
+from ..zip_strict import aligned
 from .known_cold import known_cold_path, parse_known_cold
 from .marker import ColdMarker, HotSide, parse_marker
 

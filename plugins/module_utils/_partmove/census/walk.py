@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from ..aligned import aligned
 from ..errors import AccessDenied
 from ..shard.inventory import NO_TABLES, find_shard_paths
-from ..tree.permitted import Permitted
 from ..tree.ports import ZnodeReader
+from ..tree.skip_denied import Permitted
 from ..tree.znodes import Znode
+from ..zip_strict import aligned
 from .census import Census, Places
 
 _BATCH = 5_000

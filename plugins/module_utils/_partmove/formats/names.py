@@ -199,3 +199,12 @@ def parse_names(names: Iterable[str], partition_id: str, where: str) -> list[Par
         parse_part_name(name, 1 if name.startswith(f"{partition_id}_") else 0, f"{where}, system.parts")
         for name in names
     ]
+
+
+_DETACHED = re.compile(r"[a-z-]+_(.+?)(?:_try[0-9]+)?")
+
+
+def part_of(folder: str) -> str:
+    """Name of the part in a detached folder named ``<reason>_<part>`` or ``<reason>_<part>_try<N>``."""
+    match = _DETACHED.fullmatch(folder)
+    return folder if match is None else match[1]

@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from ..aligned import aligned
+from ..concurrent import side_by_side
 from ..errors import PartMoveError
 from ..formats.names import is_covered, parse_part_name
 from ..formats.payload import hash_is, parse_payload
 from ..shard.facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts
-from ..side_by_side import side_by_side
-from ..tree.ports import ActivePart, ReplicaProbe
+from ..zip_strict import aligned
 from .gate import Refusal
 from .names import GateName
+from .probe import ActivePart, ReplicaProbe
 
 ActiveNames = Mapping[str, Mapping[str, tuple[str, ...]]]
 """Partition id → replica → names of its active parts; what a server has none of is no key."""

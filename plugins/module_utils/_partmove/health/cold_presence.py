@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from ..aligned import aligned
 from ..binding.binding import marked_cold
 from ..errors import FormatError, NoSuchTable
 from ..formats.layout import ShardLayout
 from ..formats.names import parse_part_name, uncovered
 from ..formats.table_metadata import parse_table_metadata
-from ..ledger.entry import ColdEnsemble
-from ..ledger.ledger import Ledger, not_ready
-from ..ledger.live_replica import live_replicas
+from ..patched.ledger.entry import ColdEnsemble
+from ..patched.ledger.ledger import Ledger, not_ready
+from ..patched.ledger.live_replica import live_replicas
 from ..tree.ports import ZnodeStore
+from ..zip_strict import aligned
 from .facts import ColdFacts, Disk, ReplicaPath, ReplicaStatus, TableKey
 
 

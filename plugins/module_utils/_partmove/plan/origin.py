@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ..aligned import aligned
 from ..errors import PlanError
 from ..text import format_time
 from ..tree.ports import ZnodeReader
 from ..tree.znodes import Znode
+from ..zip_strict import aligned
 
 
 class OriginZnode(NamedTuple):

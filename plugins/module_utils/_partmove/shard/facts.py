@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from ..aligned import aligned
 from ..binding.binding import Binding
 from ..formats.layout import ShardLayout
 from ..formats.log_entry import LogEntry
@@ -20,6 +19,7 @@ from ..formats.names import PartName, is_covered
 from ..formats.state import is_cold, marker_text
 from ..formats.table_metadata import TableMetadata
 from ..tree.znodes import Op, Znode
+from ..zip_strict import aligned
 
 _Part = TypeVar("_Part")
 

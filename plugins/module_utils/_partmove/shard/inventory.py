@@ -15,18 +15,18 @@ from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
-from ..aligned import aligned
 from ..errors import EnsembleError, NoSuchTable
 from ..formats.layout import ReplicaLayout, ShardLayout, is_shard_path
 from ..formats.names import PartName
 from ..formats.table_metadata import parse_table_metadata
 from ..text import few
 from ..tree.paths import DEFAULT_ROOT
-from ..tree.permitted import Denied, Permitted
 from ..tree.ports import ZnodeReader
+from ..tree.skip_denied import Denied, Permitted
+from ..zip_strict import aligned
 from .facts import state_text
 from .parts import parse_name_in, read_parts
-from .portion import EVERYTHING, Portion
+from .row_split import EVERYTHING, Portion
 
 HOT = "hot"
 COLD = "cold"

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..tree.ports import ZnodeReader
 from ..tree.znodes import Znode
+from ..zip_strict import aligned
 from .facts import RegisteredNames
 from .inventory import COLD, HOT, InventoryRow, read_inventory
 from .location import Location, locate

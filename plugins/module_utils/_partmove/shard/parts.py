@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from ..aligned import aligned
 from ..errors import FormatError
 from ..formats.layout import ShardLayout
 from ..formats.names import PartName, known_partition_id_of, parse_part_name, partition_id_of
@@ -19,6 +18,7 @@ from ..formats.znode_text import READ_COLD_ZNODE
 from ..tree.ports import ZnodeReader
 from ..tree.reading import Steps, read_alone
 from ..tree.znodes import Query, Znode
+from ..zip_strict import aligned
 from .facts import RegisteredPart
 
 _T = TypeVar("_T")

@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..aligned import aligned
 from ..errors import FormatError
 from ..formats.block_lock import BlockLock, block_lock
 from ..formats.layout import ShardLayout
@@ -25,6 +24,7 @@ from ..formats.quorum import parse_quorum_entry, quorum_parts
 from ..formats.state import STATE
 from ..tree.reading import Reading, Steps
 from ..tree.znodes import Query, Znode
+from ..zip_strict import aligned
 from .fence import Fence, ReplicaZnodes
 
 _NUMBER = re.compile("[0-9]{1,19}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..aligned import aligned
 from ..binding.binding import (
     Binding,
     binding_of,
@@ -23,13 +22,14 @@ from ..formats.layout import ShardLayout, unknown_replica_children, unknown_tabl
 from ..tree.ports import ZnodeReader, ZnodeStore
 from ..tree.reading import Steps
 from ..tree.znodes import Znode
+from ..zip_strict import aligned
 from .facts import PartitionFacts, RegisteredNames, ReplicaFacts, ShardFacts, by_partition
 from .fence import Fence, ReplicaZnodes, fence_steps
-from .known_parts import KnownParts
-from .listed import Listed, PartLists
-from .looks import ColdLook, HotLook, look_at_cold
+from .listing_cache import KnownParts
+from .part_listing import Listed, PartLists
 from .parts import PartNames
 from .pending import BlockNumbers, EntryReader
+from .reads import ColdLook, HotLook, look_at_cold
 
 _ATTEMPTS = 5
 _DROPPED = "dropped"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ..aligned import aligned
 from ..formats.layout import ShardLayout
 from ..tree.reading import Reading, Steps
 from ..tree.znodes import Query, Znode
+from ..zip_strict import aligned
 from .fence import Fence
 
 ZERO_COPY_ROOT = "/clickhouse/zero_copy"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..aligned import aligned
+from ..zip_strict import aligned
 from .paths import parent_of
 from .ports import Clock, ZnodeReader, ZnodeStore
 from .znodes import (

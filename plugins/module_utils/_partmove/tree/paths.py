@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..aligned import aligned
 from ..errors import AccessDenied, EnsembleError
+from ..zip_strict import aligned
 from .ports import ZnodeReader, ZnodeStore
 from .znodes import Create, Reason, Rejected
 

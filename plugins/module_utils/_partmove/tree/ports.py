@@ -6,10 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-from ..journal.events import Event
 from .znodes import Found, Multi, Outcome, Query, Znode
 
 
@@ -85,37 +84,3 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float) -> None:
         """Wait for so many seconds."""
-
-
-class Journal(Protocol):
-    """A record for people of what a run does. Nothing depends on it: the truth is in the two ensembles."""
-
-    def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
-        """Append the event once for each row of fields; all of them are on disk when this returns.
-
-        Raises PartMoveError where they cannot be. Where nobody wants a journal, no row is asked for.
-        """
-
-
-class ActivePart(NamedTuple):
-    """A row of ``system.parts`` of a replica, active parts only."""
-
-    name: str
-    rows: int
-    hash_of_all_files: str | None
-    """Lower-case hex; None where the server's version does not tell."""
-
-
-class ReplicaProbe(Protocol):
-    """Asks the ClickHouse server of a replica by SQL; raises PartMoveError when it cannot."""
-
-    def active_parts(
-        self, shard_path: str, replica: str, host: str, partitions: Collection[str]
-    ) -> Mapping[str, tuple[ActivePart, ...]]:
-        """The active parts of each partition id asked for; an empty tuple where it has none.
-
-        ``host`` is the data of the replica's ``host`` znode.
-        """
-
-    def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str] | None:
-        """Names in the replica's ``detached`` folder; None where the server's version does not tell."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any, Generic, TypeVar
 
-from ..aligned import aligned
+from ..zip_strict import aligned
 from .ports import ZnodeReader
 from .znodes import Found, Query
 

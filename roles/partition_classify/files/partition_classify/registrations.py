@@ -17,9 +17,9 @@ from typing import Any
 
 from olap_partmove._partmove.errors import EnsembleError
 from olap_partmove._partmove.formats.layout import ShardLayout
+from olap_partmove._partmove.patched.repair.backup import SavedZnode
+from olap_partmove._partmove.patched.repair.registrations import encode_header
 from olap_partmove._partmove.records import TEXT, Record, Value, list_of
-from olap_partmove._partmove.repair.backup import SavedZnode
-from olap_partmove._partmove.repair.registrations import encode_header
 
 from .programs import folder_of, run, tell_passed_over
 from .zookeeper_files.folders import DataFolder

@@ -11,16 +11,21 @@ from dataclasses import dataclass, field, replace
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_probe import HttpReplicaProbe
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audit import (
-    ShardAudit,
-    audit_shard,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.evidence import DiskParts, Disks
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.reader import EvidenceReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
     ColdMarker,
     HotSide,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
+    ShardAudit,
+    audit_shard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
+    DiskParts,
+    Disks,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
+    EvidenceReader,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeReader

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kazoo.security import make_acl
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
 from support.servers.leftovers.ground import DAY, OTHER, PART, Ground, Scene, both
 from support.servers.partmove_port import PartMovePort, Step
 from support.servers.replicated import BY_YEAR_AND_MONTH, Definition, wait_for

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.reader import NO_PARTITION
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
+    NO_PARTITION,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.servers.clickhouse import QueryError
 from support.servers.killed_move import Job, run_killed

@@ -10,21 +10,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.evidence import DiskParts, Disks
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import AccessDenied
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import SavedZnode
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.case import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
+    DiskParts,
+    Disks,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
+    SavedZnode,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import (
     Options,
     RepairWorld,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import (
     REMEDIES,
     repair_shard,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.saving import SavingStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.saving import (
+    SavingStore,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.servers.leftovers.ground import Ground, Scene, kinds_of
 from support.servers.moving import make_later_world

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
 from support.servers.clickhouse import ZooKeeperSource
 from support.servers.leftovers.ground import DAY, OTHER, PART, Ground, Scene, both
 from support.servers.proxy import ZooKeeperProxy

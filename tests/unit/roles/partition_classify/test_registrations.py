@@ -17,8 +17,8 @@ import pytest
 import build_package
 from olap_partmove._partmove.errors import EnsembleError, FormatError
 from olap_partmove._partmove.formats.layout import ShardLayout
-from olap_partmove._partmove.repair.backup import SavedZnode
-from olap_partmove._partmove.repair.registrations import parse_registrations
+from olap_partmove._partmove.patched.repair.backup import SavedZnode
+from olap_partmove._partmove.patched.repair.registrations import parse_registrations
 from partition_classify.registrations import registrations_in, write_registrations
 from partition_classify.zookeeper_files.folders import DataFolder
 from support.classify.members import COMPRESSIONS, TREE

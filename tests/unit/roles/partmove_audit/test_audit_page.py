@@ -13,23 +13,26 @@ import jinja2
 import pytest
 import yaml
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.audit import Row, ShardAudit
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.judge import Verdict
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
+    Row,
+    ShardAudit,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.judge import Verdict
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.audit import (
+    TwinAudit,
+    TwinRow,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.judge import (
+    Doubt,
+    TwinVerdict,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
     Side,
     TwinReplica,
     TwinTables,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.audit import (
-    TwinAudit,
-    TwinRow,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.judge import (
-    Doubt,
-    TwinVerdict,
-)
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import twin_audit_info
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import result_of
 from support.html_page import (

@@ -49,8 +49,8 @@ from olap_partmove._partmove.shard.inventory import (
     find_shard_paths,
     read_inventory,
 )
-from olap_partmove._partmove.shard.portion import Portion, portions_of
-from olap_partmove._partmove.tree.permitted import Permitted
+from olap_partmove._partmove.shard.row_split import Portion, portions_of
+from olap_partmove._partmove.tree.skip_denied import Permitted
 from olap_partmove._zookeeper.options import EnsembleOptions
 from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import ZooKeeperStore, connect

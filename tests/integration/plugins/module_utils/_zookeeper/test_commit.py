@@ -13,7 +13,10 @@ from kazoo.client import KazooClient
 from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.batches import MAX_BYTES, MAX_OPS
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.multi_batches import (
+    MAX_BYTES,
+    MAX_OPS,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Check,
     Committed,

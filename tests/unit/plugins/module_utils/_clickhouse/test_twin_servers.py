@@ -9,11 +9,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
+from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_activity import partition_of
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_sql import sql_name
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_unrest import partition_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
 from support.memory.twins import table_of
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError, PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     BackupHeader,
     SavedZnode,
 )

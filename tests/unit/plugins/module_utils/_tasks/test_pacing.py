@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
     PausedTooLong,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.pace import MOST_AT_ONCE
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import MOST_AT_ONCE
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.pacing import PaceOptions
 from support.memory.bench import Bench

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     EnsembleUnreachable,
     FormatError,
@@ -18,6 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
     SameEnsemble,
 )
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import (
     AuditPartitions,

@@ -16,16 +16,16 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PlanError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.run import World
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.to_cold import move_shard
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
     OriginOf,
     read_origin,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree import portions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run import batches
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import part_move
@@ -147,7 +147,7 @@ def test_nothing_of_a_stage_is_kept_for_the_next(
         "plan": None,
         "partitions": [{"shard_path": table.path, "partition": each} for each in ids],
     }
-    monkeypatch.setattr(portions, "MOST_PARTITIONS", 2)
+    monkeypatch.setattr(batches, "MOST_PARTITIONS", 2)
     remembered: list[set[str]] = []
 
     def move_and_see(world: World, *arguments: Any) -> ShardReport:

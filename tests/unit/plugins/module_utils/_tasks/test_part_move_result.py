@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.move.report import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import (
     MovedPartition,
     ShardReport,
 )

@@ -14,16 +14,18 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.audit.kind import Kind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
     FormatError,
     NoSuchTable,
     PartMoveError,
     SameEnsemble,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import parse_backup
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.run import REMEDIES
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ActivePart
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
+    parse_backup,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec, part_repair as task_file
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_repair import RepairParts
 from ansible_collections.olap.partmove.plugins.modules import part_repair

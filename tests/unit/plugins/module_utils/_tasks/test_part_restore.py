@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
     SameEnsemble,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     BackupHeader,
     SavedZnode,
 )

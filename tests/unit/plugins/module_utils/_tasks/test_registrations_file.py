@@ -17,11 +17,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.ev
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.lines import (
     encoded_lines,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.backup import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     BackupHeader,
     SavedZnode,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.repair.registrations import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.registrations import (
     encode_header,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.registrations_file import (

@@ -15,8 +15,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     NoSuchReplica,
     PartMoveError,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.withdraw import StillCold
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
+    Ledger,
+    ReplicaKey,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.withdraw import (
+    StillCold,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger import ChangeLedger
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.ledger import enter

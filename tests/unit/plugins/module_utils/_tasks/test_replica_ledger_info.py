@@ -14,7 +14,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     FormatError,
     NoSuchReplica,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
+    Ledger,
+    ReplicaKey,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.replica_ledger_info import InspectLedger
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.ledger import enter

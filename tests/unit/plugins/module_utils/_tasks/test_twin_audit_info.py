@@ -14,9 +14,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import (
     MARKS_OF_A_SHARD,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.record import Records
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.servers import Side
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin_audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import Records
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import AuditTwins
 from support.exposition import parsed
 from support.memory.bench import Bench

@@ -10,7 +10,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.st
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.report import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import (
     MovedTwin,
     TwinReport,
 )

@@ -19,6 +19,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
     AskServers,
     AssumeActive,
@@ -30,7 +31,6 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.fact
     PartitionFacts,
     ShardFacts,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ActivePart
 from support.memory.arrange import create, delete, legacy_part
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.probe import SimulatedProbe

@@ -17,7 +17,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.health.fac
     DiskTable,
     ReplicaStatus,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.ledger.ledger import Ledger, ReplicaKey
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.ledger import (
+    Ledger,
+    ReplicaKey,
+)
 from support.memory.bench import DAY, PART, PATH, Bench
 from support.memory.health import ROW, T
 from support.memory.ledger import enter

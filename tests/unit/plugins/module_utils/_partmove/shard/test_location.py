@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.aligned import aligned
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import (
     PartName,
     parse_part_name,
@@ -22,6 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.loca
     was_brought_back,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import aligned
 
 NOTHING, SOME, OTHER = (), ("p_0_0_0",), ("p_1_1_0",)
 

@@ -1,0 +1,164 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What goes on in the two tables of a replica that a move must not meet."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+
+from .._partmove.errors import FormatError
+from .._partmove.formats.names import FORMAT_VERSIONS, PATCH_PREFIX, partition_id_of
+from .._partmove.text import shortened
+from .._partmove.twin.move.servers import TwinTables, Unrest
+from .client import ClickHouseClient, literal
+from .twin_sql import both_tables, texts
+
+_NOT_WRITABLE = {
+    "is_read_only": "read only",
+    "is_write_once": "one that is written to once",
+    "is_broken": "broken",
+}
+"""Columns of system.disks, and what they say."""
+_COPY = "always_use_copy_instead_of_hardlinks"
+
+
+def read_unrest(client: ClickHouseClient, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
+    """As TwinServers has it, of the server of one replica."""
+    names = both_tables(tables)
+    of_table = [*_changing(client, names), *statements_under_way(client, tables)]
+    of_partition: dict[str, list[str]] = defaultdict(list)
+    # With a reason it was set aside by the server, under a name that nobody can attach, as after a SIGKILL.
+    for table, partition_id, name in client.rows(
+        "SELECT table, partition_id, name FROM system.detached_parts"
+        f" WHERE {names} AND partition_id IN {texts(partition_ids)} AND reason = ''"
+    ):
+        of_partition[partition_id].append(f"{table} has {name} in its detached folder")
+    for table, partition_id in client.rows(
+        f"SELECT table, partition_id FROM system.merges WHERE {names}"
+        f" AND partition_id IN {texts(partition_ids)}"
+    ):
+        of_partition[partition_id].append(f"parts of {table} are being merged")
+    for table, kind, part in client.rows(
+        f"SELECT table, type, new_part_name FROM system.replication_queue WHERE {names}"
+    ):
+        _add_queued(f"the queue of {table} has {kind} {part}", part, partition_ids, of_table, of_partition)
+    known = _known_columns(client)
+    for table, part, disk in _moves(client, names) if "moves" in known else ():
+        _add_queued(
+            f"{part} of {table} moves to the disk {disk}", part, partition_ids, of_table, of_partition
+        )
+    disks = client.rows("SELECT name, toString(free_space) FROM system.disks")
+    ((now,),) = client.rows("SELECT toString(toUnixTimestamp(now()))")
+    free = {disk: int(size) for disk, size in disks}
+    return Unrest(
+        sorted(of_table),
+        {each: sorted(of_partition[each]) for each in partition_ids},
+        free,
+        float(now),
+        {**_not_writable(client, known.get("disks", frozenset())), **_copying(client, tables)},
+    )
+
+
+def _known_columns(client: ClickHouseClient) -> dict[str, set[str]]:
+    """Those of the system tables that not every version has, or not with all of them, by table."""
+    known: dict[str, set[str]] = defaultdict(set)
+    for table, column in client.rows(
+        "SELECT table, name FROM system.columns WHERE database = 'system' AND table IN ('disks', 'moves')"
+    ):
+        known[table].add(column)
+    return known
+
+
+def _moves(client: ClickHouseClient, names: str) -> list[list[str]]:
+    """Parts that go from disk to disk: table, name of the part, and disk."""
+    return client.rows(f"SELECT table, part_name, target_disk_name FROM system.moves WHERE {names}")
+
+
+def _not_writable(client: ClickHouseClient, columns: Collection[str]) -> dict[str, str]:
+    """Disk → why nothing is linked on it."""
+    signs = [each for each in _NOT_WRITABLE if each in columns]
+    shown = ", ".join(["name", *(f"toString({each})" for each in signs)])
+    found = {}
+    for disk, *values in client.rows(f"SELECT {shown} FROM system.disks"):
+        for sign, value in zip(signs, values):
+            if value not in ("0", "false"):
+                found[disk] = f"the disk {disk!r} is {_NOT_WRITABLE[sign]}"
+    return found
+
+
+def _copying(client: ClickHouseClient, tables: TwinTables) -> dict[str, str]:
+    """Why an ATTACH would copy whatever the disk, where it would."""
+    rows = client.rows(f"SELECT value FROM system.merge_tree_settings WHERE name = {literal(_COPY)}")
+    of_server = any(value not in ("0", "false") for (value,) in rows)
+    of_table = re.search(rf"\b{_COPY} = (\w+)", tables.hot.definition)
+    if (of_table[1] in ("0", "false")) if of_table else not of_server:
+        return {}
+    return {"": f"the setting {_COPY} is on for {tables.hot}"}
+
+
+def _changing(client: ClickHouseClient, names: str) -> list[str]:
+    """Mutations that are not done, and rows that were updated in place, of which no ATTACH knows."""
+    mutations = client.rows(f"SELECT table, mutation_id FROM system.mutations WHERE is_done = 0 AND {names}")
+    patches = client.rows(
+        f"SELECT table, name FROM system.parts WHERE active AND {names}"
+        f" AND partition_id LIKE '{PATCH_PREFIX}%'"
+    )
+    return [
+        *(f"mutation {mutation} of {table} is not done" for table, mutation in mutations),
+        *(f"{table} has the patch part {name}; OPTIMIZE … FINAL applies it" for table, name in patches),
+    ]
+
+
+def statements_under_way(client: ClickHouseClient, tables: TwinTables) -> list[str]:
+    """Statements under way that change or rename one of the two tables, such as one of a killed run."""
+    rows = client.rows(
+        "SELECT query FROM system.processes WHERE trimLeft(query) ILIKE 'ALTER %'"
+        " OR trimLeft(query) ILIKE 'EXCHANGE %' OR trimLeft(query) ILIKE 'RENAME %'"
+    )
+    return [
+        f"a statement goes on: {shortened(query)}"
+        for (query,) in rows
+        if any(names_table(query, table.database, table.name) for table in (tables.hot, tables.cold))
+    ]
+
+
+def names_table(query: str, database: str, name: str) -> bool:
+    """Whether a statement has the name of the table, quoted or not, alone or with its database.
+
+    >>> [names_table(f"ALTER TABLE {each} ADD", "db", "hits") for each in ("hits", "`db`.`hits`", "db.hits")]
+    [True, True, True]
+    >>> [names_table(f"ALTER TABLE {each} ADD", "db", "hits") for each in ("a.hits", "`a`.`hits`", "hits_b")]
+    [False, False, False]
+    """
+    quote = r"[`\"]?"
+    in_database = rf"(?<!\w){quote}{re.escape(database)}{quote}\."
+    pattern = rf"(?:(?<![\w.`\"])|{in_database}){quote}{re.escape(name)}(?!\w)"
+    return re.search(pattern, query) is not None
+
+
+def _add_queued(
+    reason: str,
+    part: str,
+    partition_ids: Sequence[str],
+    of_table: list[str],
+    of_partition: Mapping[str, list[str]],
+) -> None:
+    """Add an entry of a queue to what it concerns: by the name of its part, or else all partitions."""
+    mine = [each for each in partition_ids if partition_of(part) == each]
+    if not partition_of(part):
+        of_table.append(reason)
+    for each in mine:
+        of_partition[each].append(reason)
+
+
+def partition_of(part: str) -> str:
+    """The partition id that the name of a part, or of a range of parts, begins with; empty for other text."""
+    for format_version in FORMAT_VERSIONS[::-1]:
+        with suppress(FormatError):
+            return partition_id_of(part, format_version, "system.replication_queue")
+    return ""

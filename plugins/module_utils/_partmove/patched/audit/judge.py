@@ -1,0 +1,230 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which kind a partition of each replica is of: decided from the evidence, and nothing else.
+
+The first rule that holds decides. They come in this order: what a server would set aside at its next start;
+registrations without data; parts of others in cold; and at last whether State says where the parts are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from ...formats.names import PartName, is_covered, not_covered, part_of
+from .evidence import Owner, PartitionEvidence, ReplicaEvidence
+from .kind import Kind
+
+
+class Verdict(NamedTuple):
+    """What a partition of a replica is.
+
+    parts: names of the parts that it is so for, sorted; or paths, of what cannot be read.
+    reason: why it could not be judged; else empty.
+    blocks_start: whether both ensembles register a part that is not on disk; a table does not start with it.
+    """
+
+    kind: Kind
+    parts: tuple[str, ...] = ()
+    reason: str = ""
+    blocks_start: bool = False
+
+    @property
+    def restart_unsafe(self) -> bool:
+        """Whether a restart of the replica's server would set parts aside, or leave it without the table."""
+        return self.kind.restart_unsafe or self.blocks_start
+
+
+Rule = Callable[[PartitionEvidence, ReplicaEvidence], "Verdict | None"]
+
+
+def judge(partition: PartitionEvidence) -> dict[str, Verdict]:
+    """Replica → what the partition is for it."""
+    return {each.name: _judge_replica(partition, each) for each in partition.replicas}
+
+
+def only_cold(replica: ReplicaEvidence) -> list[PartName]:
+    """Parts that cold registers, and that hot neither registers nor has merged or mutated."""
+    return not_covered(replica.cold, replica.hot)
+
+
+def _judge_replica(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict:
+    for rule in _RULES:
+        verdict = rule(partition, replica)
+        if verdict is not None:
+            return verdict
+    return _by_state(partition, replica)
+
+
+def _unreadable(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    return Verdict(Kind.UNREADABLE, replica.unreadable) if replica.unreadable else None
+
+
+def _another_replica(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    return None if replica.is_in_hot else _verdict(Kind.ANOTHER_REPLICA, replica.cold)
+
+
+def _silent(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    return Verdict(Kind.NOT_JUDGED, reason=replica.silence) if replica.active is None else None
+
+
+def _unregistered(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    found = replica.unregistered()
+    if not found:
+        return None
+    if partition.is_cold and not partition.cold_is_known:
+        return _verdict(Kind.COLD_UNKNOWN, found)
+    elsewhere = {part.text for other in _others(partition, replica) for part in (*other.hot, *other.cold)}
+    is_elsewhere = all(part.text in elsewhere for part in found)
+    return _verdict(Kind.REGISTERED_FOR_ANOTHER if is_elsewhere else Kind.UNREGISTERED, found)
+
+
+def _of_another_cold(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    """What an ensemble registers that is not the one that the parts went to, so that no run goes by it."""
+    found = only_cold(replica) if partition.is_cold and not partition.cold_is_known else []
+    return _verdict(Kind.COLD_UNKNOWN, found) if found else None
+
+
+def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    """What is registered and not active."""
+    missing, missing_hot = replica.missing(only_cold(replica)), replica.missing(replica.hot)
+    aside = [part for part in missing if _is_set_aside(partition, replica, part)]
+    aside += [part for part in missing_hot if _is_detached(replica, part)]
+    blocks_start = any(part in replica.cold for part in missing_hot)
+    if aside:
+        return _verdict(Kind.SET_ASIDE, aside)._replace(blocks_start=blocks_start)
+    if missing:
+        return _only_registered(partition, replica, missing)._replace(blocks_start=blocks_start)
+    if missing_hot:
+        return _verdict(Kind.NOT_ON_DISK, missing_hot)._replace(blocks_start=blocks_start)
+    return None
+
+
+def _only_registered(
+    partition: PartitionEvidence, replica: ReplicaEvidence, missing: Sequence[PartName]
+) -> Verdict:
+    """What cold alone registers and the disk of the replica does not have."""
+    others = _others(partition, replica)
+    if any(_has(partition, other, part) for other in others for part in missing):
+        return _verdict(Kind.LACKS_DATA, missing)
+    silent = next((other for other in others if other.active is None), None)
+    if silent is not None:
+        return Verdict(Kind.NOT_JUDGED, _names(missing), f"replica {silent.name}: {silent.silence}")
+    if partition.owner is Owner.FORMER:
+        return _verdict(Kind.FORMER_TABLE, missing)
+    return _verdict(Kind.GHOST if partition.is_cold else Kind.DROPPED, missing)
+
+
+def _without_data(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    """A replica that has nothing at all of a partition that is cold for others."""
+    others = _others(partition, replica)
+    if replica.hot or replica.cold or any(other.hot for other in others):
+        return None
+    found = [part for other in others for part in other.cold if _has(partition, other, part)]
+    return _verdict(Kind.LACKS_DATA, found) if found else None
+
+
+def _unlike_disk(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    unlike = replica.unlike_disk
+    return Verdict(Kind.UNLIKE_DISK, tuple(sorted(unlike))) if unlike else None
+
+
+def _of_others(partition: PartitionEvidence, _replica: ReplicaEvidence) -> Verdict | None:
+    """Parts in cold that are not those of this table, or that nobody says to be; of any of its replicas."""
+    replicas = [each for each in partition.replicas if each.is_in_hot]
+    found = [part for each in replicas for part in each.cold]
+    if not found or partition.owner is Owner.OURS:
+        return None
+    # What differs from what hot registers was made of another table, or of the part as it was before.
+    is_former = partition.owner is Owner.FORMER or any(each.differing for each in replicas)
+    if is_former and not any(only_cold(each) for each in replicas):
+        return _verdict(Kind.FORMER_TABLE, found)
+    return _verdict(Kind.FOREIGN, found)
+
+
+def _differing(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
+    differing = replica.differing
+    return Verdict(Kind.COPIES_DIFFER, tuple(sorted(differing))) if differing else None
+
+
+_RULES: tuple[Rule, ...] = (
+    _unregistered,
+    _unreadable,
+    _another_replica,
+    _silent,
+    _of_another_cold,
+    _not_on_disk,
+    _without_data,
+    _unlike_disk,
+    _of_others,
+    _differing,
+)
+
+
+def _by_state(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict:
+    """Whether State says where the parts are; all that is registered is on disk, and the other way round."""
+    replicas = [each for each in partition.replicas if each.is_in_hot]
+    in_cold_only = [part for each in replicas for part in only_cold(each)]
+    if any(each.hot for each in replicas):
+        if in_cold_only:
+            return _verdict(Kind.HALF_COLD, in_cold_only)
+        return _hot(partition, replica, has_copies=any(each.cold for each in replicas))
+    if in_cold_only and replica.cold:
+        # What a replica lacks altogether was told of that one before.
+        is_even = len({_names(each.cold) for each in replicas if each.cold}) == 1
+        return _cold(partition, replica, is_even=is_even)
+    return Verdict(Kind.EMPTY_MARKED_COLD if partition.is_cold and not in_cold_only else Kind.EMPTY)
+
+
+def _hot(partition: PartitionEvidence, replica: ReplicaEvidence, *, has_copies: bool) -> Verdict:
+    """Hot registers all that is on disk."""
+    if partition.is_cold:
+        return _verdict(Kind.HOT_MARKED_COLD, replica.hot)
+    if not has_copies:
+        return Verdict(Kind.HOT)
+    return _verdict(Kind.COPIES_NEEDED if partition.seconds_needed else Kind.COPIES_LEFT, replica.cold)
+
+
+def _cold(partition: PartitionEvidence, replica: ReplicaEvidence, *, is_even: bool) -> Verdict:
+    """Cold alone registers all that is on disk."""
+    if not partition.is_cold:
+        return _verdict(Kind.COLD_UNMARKED, replica.cold)
+    if not is_even:
+        return _verdict(Kind.UNEVEN, replica.cold)
+    return _verdict(Kind.SEVERAL_COLD_PARTS if len(replica.cold) > 1 else Kind.COLD, replica.cold)
+
+
+def _others(partition: PartitionEvidence, replica: ReplicaEvidence) -> list[ReplicaEvidence]:
+    """The other replicas of the table; not those that hot does not have, whose servers nobody can ask."""
+    return [each for each in partition.replicas if each.is_in_hot and each.name != replica.name]
+
+
+def _has(partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName) -> bool:
+    """Whether the server of the replica has the part, in the table or set aside."""
+    return is_covered(part, replica.active or ()) or _is_set_aside(partition, replica, part)
+
+
+def _is_set_aside(partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName) -> bool:
+    """Whether the folder has a part that only cold registers, and not for DETACH PARTITION.
+
+    A server puts a reason before the name of what it sets aside. DETACH PARTITION puts none, and leaves no
+    replica with the part. What it detached may be attached by now, and must not be put back then.
+    """
+    if part.text not in (replica.detached or ()):
+        return _is_detached(replica, part)
+    return any(is_covered(part, other.active or ()) for other in _others(partition, replica))
+
+
+def _is_detached(replica: ReplicaEvidence, part: PartName) -> bool:
+    """Whether the folder has it, under its own name or with a reason before it (``ignored_…``)."""
+    return any(part.text in (each, part_of(each)) for each in replica.detached or ())
+
+
+def _verdict(kind: Kind, parts: Iterable[PartName]) -> Verdict:
+    return Verdict(kind, _names(parts))
+
+
+def _names(parts: Iterable[PartName]) -> tuple[str, ...]:
+    return tuple(sorted({part.text for part in parts}))

@@ -1,0 +1,109 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Compares what two ensembles and a server say of the content of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ...formats.layout import ShardLayout
+from ...formats.names import PartName
+from ...formats.payload import hash_is, parse_payload, payload_problem
+from ...shard.facts import RegisteredPart
+from ...shard.parts import read_parts
+from ...tree.ports import ZnodeReader
+from .evidence import ReplicaEvidence
+
+_PARTS_OF_A_BATCH = 2000
+
+
+class ContentProblems(NamedTuple):
+    """What is wrong with the content of registered parts of one replica."""
+
+    differing: frozenset[str]
+    """Names that both ensembles register, with other bytes."""
+    unlike_disk: frozenset[str]
+    """Names of parts that are active with another hash than is registered."""
+    unreadable: tuple[str, ...]
+    """Paths of znodes whose data is not understood."""
+
+
+def with_content(
+    hot: ZnodeReader, cold: ZnodeReader, layout: ShardLayout, evidence: Sequence[ReplicaEvidence]
+) -> Iterator[ReplicaEvidence]:
+    """The evidence of one replica, each of another partition, with what is wrong with the content."""
+    for some in _batches(evidence):
+        problems = content_problems(
+            [
+                (hot, [part for each in some for part in each.hot]),
+                (cold, [part for each in some for part in each.cold]),
+            ],
+            layout,
+            some[0].name,
+            {name: shown for each in some for name, shown in each.hashes.items()},
+        )
+        for each in some:
+            own = {part.text for part in (*each.hot, *each.cold)}
+            yield replace(
+                each,
+                differing=problems.differing & own,
+                unlike_disk=problems.unlike_disk & own,
+                unreadable=(
+                    *each.unreadable,
+                    *(path for path in problems.unreadable if path.rpartition("/")[2] in own),
+                ),
+            )
+
+
+def _batches(evidence: Sequence[ReplicaEvidence]) -> Iterator[list[ReplicaEvidence]]:
+    """Partitions with enough parts for a batch of requests, and few enough to fit in memory."""
+    some: list[ReplicaEvidence] = []
+    parts = 0
+    for each in evidence:
+        some.append(each)
+        parts += len(each.hot) + len(each.cold)
+        if parts >= _PARTS_OF_A_BATCH:
+            yield some
+            some, parts = [], 0
+    if some:
+        yield some
+
+
+def content_problems(
+    ensembles: Sequence[tuple[ZnodeReader, Sequence[PartName]]],
+    layout: ShardLayout,
+    replica: str,
+    hashes: Mapping[str, str | None],
+) -> ContentProblems:
+    """Compare parts of one replica in hot and cold, with their names there, and with the hashes on disk.
+
+    Hot counts where both ensembles have a part.
+    """
+    folder = layout.replica(replica).parts
+    differing, unlike, unreadable = set[str](), set[str](), list[str]()
+    known: dict[str, RegisteredPart] = {}
+    for reader, names in ensembles:
+        for part in read_parts(reader, [(f"{folder}/{name.text}", name) for name in names]):
+            data, children = part.payload
+            if payload_problem(data, dict(children)) is not None:
+                unreadable.append(part.znode.path)
+                continue
+            first = known.setdefault(part.name.text, part)
+            if first.payload != part.payload:
+                differing.add(part.name.text)
+            if first is part and not _is_on_disk(part, hashes.get(part.name.text)):
+                unlike.add(part.name.text)
+    return ContentProblems(frozenset(differing), frozenset(unlike), tuple(sorted(set(unreadable))))
+
+
+def _is_on_disk(part: RegisteredPart, shown: str | None) -> bool:
+    """Whether the part may be the one on disk, whose hash the server shows; None where it shows none."""
+    if shown is None:
+        return True
+    data, children = part.payload
+    checksums = parse_payload(data, dict(children), part.znode.path).checksums
+    return checksums is None or hash_is(checksums.hash_of_all_files, shown)

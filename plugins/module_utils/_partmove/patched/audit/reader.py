@@ -1,0 +1,283 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads the evidence of one shard path: block numbers, State, both ensembles, the disks of all replicas.
+
+Servers are asked before anything is read: whatever was registered or merged meanwhile is then seen as what
+it became. Hot is read before cold, because a move takes parts from hot to cold.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ...binding.binding import Binding, read_binding_of_any_cold
+from ...binding.marker import parse_marker
+from ...concurrent import side_by_side
+from ...errors import NoSuchTable, PartMoveError
+from ...formats.layout import ShardLayout, is_shard_path
+from ...formats.table_metadata import parse_table_metadata
+from ...lease.lease import path_of_lock
+from ...shard.copy_retention import seconds_needed_where
+from ...tree.ports import Clock, ZnodeReader, ZnodeStore
+from ...tree.znodes import Znode
+from ...zip_strict import aligned
+from .evidence import DiskParts, Disks, Owner, PartitionEvidence, ReplicaEvidence
+from .names import Names, PartitionNames, listed_names, taken_apart
+from .payloads import with_content
+
+NO_PARTITION = ""
+"""Stands for the partition of what is not the name of a part."""
+
+
+@dataclass(frozen=True)
+class ShardEvidence:
+    """A shard path with all partitions that are anywhere, by id.
+
+    lock: who holds the lock of the shard path; empty where nobody does.
+    """
+
+    layout: ShardLayout
+    binding: Binding
+    owner: Owner
+    partitions: Mapping[str, PartitionEvidence]
+    lock: str
+
+
+class _Replica(NamedTuple):
+    """What hot and the server say of one replica that hot has."""
+
+    is_active: bool
+    disk: DiskParts | None
+    active: PartitionNames
+    silence: str
+
+
+class _Found(NamedTuple):
+    """All that was read of a shard path but payloads."""
+
+    layout: ShardLayout
+    replicas: Mapping[str, _Replica]
+    hot: Names
+    cold: Names
+    states: Mapping[str, Znode | None]
+
+
+class EvidenceReader:
+    """Reads shard paths of one pair of ensembles."""
+
+    def __init__(
+        self,
+        hot: ZnodeStore,
+        cold: ZnodeReader,
+        disks: Disks,
+        clock: Clock,
+        root: str,
+        *,
+        at_once: int = 1,
+    ) -> None:
+        """``root`` is the coordination root; ``at_once`` servers are asked at the same time."""
+        self._hot = hot
+        self._cold = cold
+        self._disks = disks
+        self._clock = clock
+        self._root = root
+        self._at_once = at_once
+
+    def read(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:
+        """The evidence of a shard path; content of parts is compared for the partitions named.
+
+        Raises NoSuchTable when hot has no table there, BoundElsewhere where its runs meet elsewhere,
+        FormatError for a marker or a definition that is not understood, EnsembleError and kin.
+        """
+        layout = ShardLayout(shard_path)
+        self._hot.sync(layout.path)
+        version = self._format_version(layout)
+        replicas = self._replicas(layout, version)
+        # What the servers did since they were asked is seen from here on.
+        self._hot.sync(layout.path)
+        lock, shard = self._hot.read([path_of_lock(self._root, layout.path), layout.path])
+        if shard is None:
+            raise _no_table(layout)
+        hot = listed_names(self._hot, layout, version)
+        self._cold.sync(layout.path)
+        cold = listed_names(self._cold, layout, version)
+        binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
+        found = _Found(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
+        owner = _owner(binding, shard.stat.czxid)
+        return ShardEvidence(
+            layout=layout,
+            binding=binding,
+            owner=owner,
+            partitions=self._with_content(layout, self._partitions(found, binding, owner), content_of),
+            lock="" if lock is None else lock.data.decode(errors="replace"),
+        )
+
+    def read_anywhere(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:
+        """The evidence of a shard path; of one that hot does not have, what cold has of it.
+
+        Raises as `read` does, NoSuchTable where neither has anything.
+        """
+        try:
+            return self.read(shard_path, content_of=content_of)
+        except NoSuchTable:
+            left = self.read_left_in_cold(shard_path)
+            if left is None:
+                raise
+            return left
+
+    def wait(self, seconds: float) -> None:
+        """Let servers end what they are at work on."""
+        self._clock.sleep(seconds)
+
+    def read_left_in_cold(self, shard_path: str) -> ShardEvidence | None:
+        """What cold has of a table that hot has not; None where it has nothing, or has it for another hot.
+
+        A whole table is nobody's leftover: servers that have the ensemble as an auxiliary one made it there.
+        Raises as `read` does, but for NoSuchTable.
+        """
+        layout = ShardLayout(shard_path)
+        self._cold.sync(layout.path)
+        if is_shard_path(self._cold.children([layout.path])[0] or ()):
+            return None
+        cold = listed_names(self._cold, layout, None)
+        if not (cold.unreadable or any(cold.parts.values())) or self._is_of_another_hot(layout):
+            return None
+        binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
+        states: dict[str, Znode | None] = dict.fromkeys(sorted(set[str]().union(*cold.parts.values())))
+        found = _Found(layout, {}, Names({}, {}), cold, states)
+        partitions = self._partitions(found, binding, Owner.FORMER)
+        return ShardEvidence(layout, binding, Owner.FORMER, partitions, lock="")
+
+    def _is_of_another_hot(self, layout: ShardLayout) -> bool:
+        """Whether cold says that it has the shard path for another path of a hot ensemble."""
+        znode = self._cold.read([layout.path])[0]
+        marker = None if znode is None else parse_marker(znode)
+        if marker is None or marker.side is None:
+            return False
+        return marker.side.path != f"{self._hot.chroot}{layout.path}"
+
+    def _format_version(self, layout: ShardLayout) -> int:
+        metadata = self._hot.read([layout.metadata])[0]
+        if metadata is None:
+            raise _no_table(layout)
+        return parse_table_metadata(metadata.data, layout.metadata).format_version
+
+    def _replicas(self, layout: ShardLayout, version: int) -> dict[str, _Replica]:
+        layouts = [layout.replica(name) for name in self._hot.children([layout.replicas])[0] or ()]
+        found = iter(self._hot.read([path for each in layouts for path in (each.host, each.is_active)]))
+        znodes = [(each, next(found), next(found)) for each in layouts]
+        disks = side_by_side(lambda asked: self._disk(layout, asked[0].name, asked[1]), znodes, self._at_once)
+        replicas: dict[str, _Replica] = {}
+        for (each, _host, is_active), (disk, silence) in aligned(znodes, disks):
+            active, _odd = taken_apart(() if disk is None else disk.active, version, f"{each.path}, disk")
+            replicas[each.name] = _Replica(is_active is not None, disk, active, silence)
+        return replicas
+
+    def _disk(self, layout: ShardLayout, replica: str, host: Znode | None) -> tuple[DiskParts | None, str]:
+        text = "" if host is None else host.data.decode(errors="replace")
+        try:
+            return self._disks.parts(layout.path, replica, text), ""
+        except PartMoveError as error:
+            return None, str(error)
+
+    def _states(
+        self, layout: ShardLayout, ensembles: Collection[Names], replicas: Mapping[str, _Replica]
+    ) -> dict[str, Znode | None]:
+        """Every partition that is anywhere, sorted, and its State."""
+        ids = set(self._hot.children([layout.block_numbers])[0] or ())
+        for names in ensembles:
+            ids.update(*names.parts.values())
+        for replica in replicas.values():
+            ids.update(replica.active)
+        ordered = sorted(ids)
+        return dict(aligned(ordered, self._hot.read([layout.state(each) for each in ordered])))
+
+    def _partitions(self, found: _Found, binding: Binding, owner: Owner) -> dict[str, PartitionEvidence]:
+        now = self._clock.now()
+        are_active = all(each.is_active for each in found.replicas.values())
+        cold_is_known = binding.cold is not None and (binding.known is None or binding.is_known)
+        partitions = {
+            each: PartitionEvidence(
+                partition_id=each,
+                state=state,
+                replicas=tuple(_replica_evidence(found, each)),
+                owner=owner,
+                cold_is_known=cold_is_known,
+                seconds_needed=seconds_needed_where(state, now, are_active=are_active),
+            )
+            for each, state in found.states.items()
+        }
+        odd = _odd_names(found)
+        return {NO_PARTITION: odd, **partitions} if odd is not None else partitions
+
+    def _with_content(
+        self, layout: ShardLayout, partitions: dict[str, PartitionEvidence], wanted: Collection[str]
+    ) -> dict[str, PartitionEvidence]:
+        chosen = sorted(partitions.keys() & set(wanted) - {NO_PARTITION})
+        by_replica: defaultdict[str, dict[str, ReplicaEvidence]] = defaultdict(dict)
+        for each in chosen:
+            for replica in partitions[each].replicas:
+                by_replica[replica.name][each] = replica
+        compared: defaultdict[str, list[ReplicaEvidence]] = defaultdict(list)
+        for _name, found in sorted(by_replica.items()):
+            evidence = list(found.values())
+            for each, replica in aligned(
+                list(found), list(with_content(self._hot, self._cold, layout, evidence))
+            ):
+                compared[each].append(replica)
+        for each, replicas in compared.items():
+            partitions[each] = replace(partitions[each], replicas=tuple(replicas))
+        return partitions
+
+
+def _replica_evidence(found: _Found, partition_id: str) -> list[ReplicaEvidence]:
+    """The partition for each replica of hot, and for those that only cold has parts of it for; sorted."""
+    evidence = []
+    for name in sorted({*found.replicas, *found.cold.parts}):
+        known = found.replicas.get(name)
+        cold = found.cold.parts.get(name, {}).get(partition_id, ())
+        if known is None and not cold:
+            continue
+        disk = None if known is None else known.disk
+        active = () if known is None else known.active.get(partition_id, ())
+        evidence.append(
+            ReplicaEvidence(
+                name=name,
+                is_in_hot=known is not None,
+                hot=found.hot.parts.get(name, {}).get(partition_id, ()),
+                cold=cold,
+                active=None if disk is None else active,
+                detached=None if disk is None else disk.detached,
+                silence="" if known is None else known.silence,
+                hashes={} if disk is None else {part.text: disk.active[part.text] for part in active},
+            )
+        )
+    return evidence
+
+
+def _odd_names(found: _Found) -> PartitionEvidence | None:
+    """Stands for what is registered under names that no part has; None where there is nothing of the kind."""
+    replicas = [
+        ReplicaEvidence(name, name in found.replicas, (), (), (), unreadable=tuple(sorted({*hot, *cold})))
+        for name in sorted({*found.hot.unreadable, *found.cold.unreadable})
+        for hot, cold in [(found.hot.unreadable.get(name, ()), found.cold.unreadable.get(name, ()))]
+    ]
+    return PartitionEvidence(NO_PARTITION, None, tuple(replicas), Owner.OURS) if replicas else None
+
+
+def _owner(binding: Binding, czxid: int) -> Owner:
+    if binding.marker is None:
+        return Owner.NOBODY
+    return Owner.OURS if binding.marker.hot_czxid == czxid else Owner.FORMER
+
+
+def _no_table(layout: ShardLayout) -> NoSuchTable:
+    return NoSuchTable(
+        f"There is no replicated table at {layout.path} in the hot ensemble",
+        remedy="It may have been dropped just now; otherwise check the path",
+    )

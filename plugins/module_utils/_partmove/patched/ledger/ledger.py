@@ -1,0 +1,205 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The ledger: which replicas run a server that knows the cold ensemble, as was verified.
+
+In hot, under the coordination root::
+
+    ledger/<shard path, quoted>/<replica, quoted>    persistent: a LedgerEntry
+
+States of a replica: absent → ready (entered after its server was verified) → stale (its server was
+activated again since) → ready or absent (withdrawn). Entering checks in the same multi that ``host`` is
+still as it was when the server was asked. A move looks at the entries of all replicas, and its switch
+checks the version of each besides that of ``host``: a replica that is withdrawn in the meantime, or
+restarts, makes the switch fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+from ...errors import EnsembleError, FormatError, PartMoveError
+from ...formats.layout import ShardLayout
+from ...gates.gate import Refusal
+from ...gates.judge import Judgement
+from ...gates.names import GateName
+from ...shard.facts import ShardFacts
+from ...text import few
+from ...tree.paths import DEFAULT_ROOT, ensure_path, refuse_unwritable
+from ...tree.ports import ZnodeStore
+from ...tree.znodes import Check, Committed, Create, Delete, Op, Rejected, SetData, Znode
+from ...zip_strict import aligned
+from .entry import ColdEnsemble, LedgerEntry, parse_entry
+from .live_replica import LiveReplica
+
+VERIFY = "Verify its server and enter it with replica_ledger"
+"""The way out for a replica that is not ready."""
+
+_ATTEMPTS = 10
+
+
+class ServerChanged(PartMoveError):
+    """The server of a replica was activated anew while it was verified."""
+
+
+class ReplicaKey(NamedTuple):
+    """A replica by the table that it is of and its name there; as text, what messages call it."""
+
+    shard_path: str
+    replica: str
+
+    def __str__(self) -> str:
+        return f"replica {self.replica} of {self.shard_path}"
+
+
+class EntryChange(NamedTuple):
+    """An entry before and after; None where there is none."""
+
+    before: Znode | None
+    after: bytes | None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the znode was written."""
+        return (None if self.before is None else self.before.data) != self.after
+
+
+class Ledger:
+    """Reads and writes entries; every write is conditional on what was read."""
+
+    def __init__(self, hot: ZnodeStore, root: str = DEFAULT_ROOT) -> None:
+        self._hot = hot
+        self.path = f"{root}/ledger"
+
+    def has_any(self, shard_paths: Iterable[str]) -> bool:
+        """Whether a replica of one of the shard paths was ever entered, be it withdrawn by now."""
+        self._hot.sync(self.path)
+        return any(self._hot.read([self._folder(each) for each in shard_paths]))
+
+    def entry_path(self, key: ReplicaKey) -> str:
+        """Where the entry of a replica is."""
+        return f"{self._folder(key.shard_path)}/{quote(key.replica, safe='')}"
+
+    def replicas(self, shard_path: str) -> list[str]:
+        """The replicas of a shard path that have an entry, sorted."""
+        return sorted(unquote(name) for name in self._hot.children([self._folder(shard_path)])[0] or ())
+
+    def read(self, shard_path: str, replicas: Iterable[str]) -> dict[str, Znode | None]:
+        """The entry of each replica; None where there is none. Call ``sync`` first where it matters."""
+        names = list(replicas)
+        paths = [self.entry_path(ReplicaKey(shard_path, name)) for name in names]
+        return dict(aligned(names, self._hot.read(paths)))
+
+    def enter(self, key: ReplicaKey, entry: LedgerEntry, *, renew: bool = False) -> EntryChange:
+        """Write the entry, unless there is one that says as much.
+
+        With ``renew`` only one that is there is written, so that who was withdrawn meanwhile stays out.
+        Raises ServerChanged when ``host`` is not the one that the entry names any more, FormatError for
+        an entry that is there and not understood, EnsembleError and kin.
+        """
+        host = ShardLayout(key.shard_path).replica(key.replica).host
+        path, data = self.entry_path(key), entry.encode()
+        first: EntryChange | None = None
+        for found in self._attempts(key):
+            if renew and found is None:
+                return EntryChange(None, None)
+            change = EntryChange(found, _data_for(entry, found))
+            if not change.changed:
+                return first or change
+            first = first or change
+            ensure_path(self._hot, self._folder(key.shard_path))
+            op: Op = Create(path, data) if found is None else SetData(path, data, found.stat.version)
+            outcome = self._hot.commit([(Check(host, entry.host_version), op)])[0]
+            if isinstance(outcome, Committed):
+                return first
+            if isinstance(outcome, Rejected):
+                refuse_unwritable(self._hot, path, outcome)
+                if outcome.op_index == 0:
+                    raise server_changed(key)
+        raise self._contended(key)
+
+    def withdraw(self, key: ReplicaKey) -> EntryChange:
+        """Delete the entry, whatever it says. Raises EnsembleError and kin."""
+        path = self.entry_path(key)
+        first: EntryChange | None = None
+        for found in self._attempts(key):
+            if found is None:
+                return first or EntryChange(None, None)
+            first = first or EntryChange(found, None)
+            outcome = self._hot.commit([(Delete(path, found.stat.version),)])[0]
+            if isinstance(outcome, Committed):
+                return first
+            if isinstance(outcome, Rejected):
+                refuse_unwritable(self._hot, path, outcome)
+        raise self._contended(key)
+
+    def _attempts(self, key: ReplicaKey) -> Iterator[Znode | None]:
+        """The entry as it is now, and again after a write that was rejected or whose answer was lost."""
+        for _attempt in range(_ATTEMPTS):
+            self._hot.sync(self.path)
+            yield self.read(key.shard_path, [key.replica])[key.replica]
+
+    def _folder(self, shard_path: str) -> str:
+        return f"{self.path}/{quote(shard_path, safe='')}"
+
+    def _contended(self, key: ReplicaKey) -> EnsembleError:
+        return EnsembleError(
+            f"The ledger entry of {key} changed {_ATTEMPTS} times while it was to be written",
+            remedy="See whether something else writes to the ledger, and run again",
+        )
+
+
+class LedgerReadiness:
+    """Implements Readiness: every replica has an entry that still holds, and its server is there."""
+
+    def __init__(self, ledger: Ledger, cold: ColdEnsemble) -> None:
+        self._ledger = ledger
+        self._cold = cold
+
+    def judge(self, shard: ShardFacts, partition_ids: Collection[str]) -> Judgement:
+        """Judge by the entries, whose versions are checked; the fence of the shard checks the host znodes."""
+        replicas = [LiveReplica(each.name, each.host, each.is_active) for each in shard.replicas]
+        entries = self._ledger.read(shard.layout.path, (each.name for each in replicas))
+        reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas]
+        found = [reason for reason in reasons if reason is not None]
+        if found:
+            refusal = Refusal(GateName.PATCHED_REPLICAS, few(found), VERIFY)
+            return Judgement(dict.fromkeys(partition_ids, refusal))
+        checks = [Check(each.path, each.stat.version) for each in entries.values() if each is not None]
+        return Judgement({}, tuple(checks))
+
+
+def not_ready(entry: Znode | None, replica: LiveReplica, cold: ColdEnsemble) -> str | None:
+    """Why a partition may not become cold as far as this replica goes; None only when it is certain."""
+    if entry is None:
+        return f"replica {replica.name} is not in the ledger"
+    try:
+        known = parse_entry(entry)
+    except FormatError as error:
+        return f"replica {replica.name}: {error.message}"
+    if replica.host is None or replica.is_active is None:
+        return f"replica {replica.name} is not active"
+    activation = replica.host.stat.version, replica.host.stat.mzxid
+    if activation != (known.host_version, known.host_mzxid):
+        return f"replica {replica.name} restarted, or had a new session, since it was verified"
+    if known.cold != cold:
+        return f"replica {replica.name} was verified with the cold ensemble {known.cold}, not {cold}"
+    return None
+
+
+def server_changed(key: ReplicaKey) -> ServerChanged:
+    """The error for a server that was activated anew while it was verified."""
+    return ServerChanged(
+        f"The server of {key} started, or got a new session with ZooKeeper, while it was verified",
+        remedy="Wait until it is up, verify it and run again",
+    )
+
+
+def _data_for(entry: LedgerEntry, found: Znode | None) -> bytes:
+    """What the znode of the entry is to hold: what it does hold already, where that says as much."""
+    if found is not None and parse_entry(found).says_as_much_as(entry):
+        return found.data
+    return entry.encode()

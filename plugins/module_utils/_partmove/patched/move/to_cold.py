@@ -1,0 +1,179 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""To the cold ensemble: gates, copy, comparison on every member, switch, aftermath."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from ...formats.names import PartName
+from ...formats.state import State
+from ...gates.gate import GateOptions, Refusal
+from ...gates.judge import Judgement, refuse_partitions, refuse_shard
+from ...gates.names import GateName
+from ...journal.events import Event
+from ...run.batches import stages_of
+from ...run.report import refused
+from ...shard.facts import PartitionFacts, RegisteredPart, ShardFacts
+from ...shard.location import Location, never_was_cold
+from ...shard.reader import Look
+from ...tree.znodes import Op, Znode
+from ...zip_strict import aligned
+from ..parts.bind import bind
+from ..parts.copies import ColdCopies
+from ..parts.leased_shard import LeasedShard
+from ..parts.operations import leaving_hot
+from ..parts.verified_copies import make_verified_copies
+from .direction import Refusals, Stage
+from .post_switch_check import Aftermath
+from .report import MovedPartition, ShardReport
+from .run import ROUNDS, ShardRun, World
+
+
+def move_shard(
+    world: World,
+    shard_path: str,
+    partition_ids: Sequence[str],
+    options: GateOptions,
+    report: ShardReport | None = None,
+) -> ShardReport:
+    """Move the partitions of one shard path that every gate lets pass to the cold ensemble.
+
+    Raises EnsembleError and its kin when an ensemble cannot be used, and NoSuchTable; nothing is
+    half done then, and running again goes on. Give an empty report to keep what was done until then.
+    """
+    report = ShardReport(shard_path) if report is None else report
+    for stage in stages_of(partition_ids):
+        ShardRun(world, ToCold(world, options, report), report).carry_out(stage)
+    return report
+
+
+class ToCold:
+    """Implements Direction: hot gives up partitions of which cold has verified copies."""
+
+    event = Event.MOVED
+    state = State.COLD
+    deletes_what_was_read = True
+    stages: Mapping[Location, Stage] = {
+        Location.HOT: Stage.SWITCH,
+        Location.COPIED: Stage.SWITCH,
+        Location.COLD: Stage.DONE,
+    }
+    refusals = Refusals(
+        keeps_changing=Refusal(
+            GateName.QUIET_TABLE,
+            f"its parts changed {ROUNDS} times after they had been copied",
+            "Run again when the partition is not merged or mutated any more",
+        ),
+        not_found_out=Refusal(
+            GateName.AFTERMATH,
+            "the answer to its switch was lost, and the run ended before it was found out",
+            "Run again: it is either cold by now or will be moved then; run part_audit_info in any case",
+        ),
+        not_looked_at_again=Refusal(
+            GateName.AFTERMATH,
+            "it was switched, but the run ended before it was looked at again",
+            "Run part_audit_info: no part of it may be registered in hot while State is COLD",
+        ),
+        too_large="Merge the partition into fewer parts and run again",
+    )
+
+    def __init__(self, world: World, options: GateOptions, report: ShardReport) -> None:
+        self._world = world
+        self._options = options
+        self._report = report
+        self._created: dict[str, PartName] = {}
+        """Paths of the copies that this run created."""
+
+    def judge_early(self, shard: ShardFacts, partition_ids: Collection[str]) -> Mapping[str, Refusal]:
+        """Servers that do not know cold, and the gates at the whole table."""
+        unready = self._world.readiness.judge(shard, partition_ids).refused
+        refusal = refuse_shard(shard)
+        return unready or ({} if refusal is None else dict.fromkeys(partition_ids, refusal))
+
+    def judge(self, look: Look, partition_ids: Sequence[str], now: float) -> Judgement:
+        """All gates, and whether the servers are still those that know cold."""
+        ready = self._world.readiness.judge(look.shard, partition_ids)
+        if ready.refused:
+            return ready
+        partitions = [look.partitions[each] for each in partition_ids]
+        return Judgement(refuse_partitions(look.shard, partitions, now, options=self._options), ready.checks)
+
+    def expected(self, partition: PartitionFacts) -> PartitionFacts:
+        """Servers have on disk what hot registers."""
+        return partition
+
+    def prepare(
+        self, leased: LeasedShard, shard: ShardFacts, partitions: Mapping[str, PartitionFacts]
+    ) -> dict[str, Refusal]:
+        """Copy the partitions; those fail that not every member of the cold ensemble has as hot has."""
+        bind(leased, shard)
+        comparison = make_verified_copies(leased, shard, partitions, self._created)
+        if not comparison.failed_partitions:
+            return {}
+        refusal = Refusal(
+            GateName.COPIES_EQUAL,
+            f"the copies in the cold ensemble are not equal: {'; '.join(comparison.samples)}",
+            "See that every member of the cold ensemble is up and has caught up, then run again",
+        )
+        self.discard(leased, comparison.failed_partitions)
+        return dict.fromkeys(sorted(comparison.failed_partitions), refusal)
+
+    def is_changed(self, prepared: PartitionFacts, now: PartitionFacts) -> bool:
+        """Whether hot registers something else than what was copied."""
+        return now.is_cold or now.hot != prepared.hot
+
+    def ops(self, partition: PartitionFacts, state: Znode) -> list[Op]:
+        """State first, then every part of every replica."""
+        return leaving_hot(self.parts(partition), state)
+
+    def parts(self, partition: PartitionFacts) -> Sequence[RegisteredPart]:
+        """All that hot has."""
+        return partition.hot_parts
+
+    def row(self, partition: PartitionFacts) -> MovedPartition:
+        """The parts that hot had."""
+        return MovedPartition.to_cold(partition)
+
+    def waits(self, shard: ShardFacts, state: Znode | None, now: float) -> Refusal | None:
+        """No location is one to clean."""
+        return None
+
+    def clean(
+        self, leased: LeasedShard, look: Look, partition_ids: Sequence[str], report: ShardReport
+    ) -> None:
+        """No location is one to clean."""
+
+    def discard(self, leased: LeasedShard, partition_ids: Collection[str]) -> bool:
+        """Remove the copies of the partitions that nobody needs."""
+        gone, _behind, removed = ColdCopies(leased, self._created).remove_unneeded(partition_ids)
+        # What this run had made itself is as it was before.
+        self._report.touched.update(each for each, paths in removed.items() if paths - self._created.keys())
+        return bool(gone)
+
+    def abandon(self, leased: LeasedShard, moved: Collection[str]) -> None:
+        """Remove the copies that this run made, without a look at what cannot be read any more."""
+        hot, layout = leased.hot.store, leased.layout
+        hot.sync(layout.path)
+        copied = sorted({name.partition_id for name in self._created.values()})
+        states = dict(aligned(copied, hot.read([layout.state(each) for each in copied])))
+        never = [each for each, state in states.items() if state is None or never_was_cold(state)]
+        ColdCopies(leased, self._created).remove_own([each for each in never if each not in moved])
+
+    def look_after(
+        self,
+        leased: LeasedShard,
+        shard: ShardFacts,
+        switched: Mapping[str, PartitionFacts],
+        detached_before: Mapping[str, frozenset[str]],
+        report: ShardReport,
+    ) -> None:
+        """Undo the switch of what got a part or a replica meanwhile, and look at the disks."""
+        moved = set(report.moved)
+        try:
+            Aftermath(leased, self._world.servers).check(shard, switched, detached_before, report)
+        finally:
+            undone = {each: report.deferred[each] for each in moved & report.deferred.keys()}
+            self._world.journal.record(Event.UNDONE, refused(leased.layout.path, undone))

@@ -1,0 +1,45 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whether every member of hot knows that a partition is hot again; servers may read from any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import EnsembleError
+from ...formats.layout import ShardLayout
+from ...formats.state import is_cold
+from ...gates.gate import Refusal
+from ...gates.names import GateName
+from ...tree.ports import ZnodeStore
+from ...zip_strict import aligned
+
+
+def refuse_behind(hot: ZnodeStore, layout: ShardLayout, partition_ids: Sequence[str]) -> dict[str, Refusal]:
+    """Partition id → which member of hot has not applied its return yet, which State alone can tell.
+
+    The partitions were cold and are hot again. One that every member knows of is no key.
+    """
+    behind: dict[str, Refusal] = {}
+    if not partition_ids:
+        return behind
+    paths = [layout.state(each) for each in partition_ids]
+    try:
+        for member in hot.members():
+            member.sync(layout.path)
+            for each, state in aligned(partition_ids, member.read(paths)):
+                if state is None or is_cold(state.data):
+                    behind[each] = _behind(f"{member.name} still takes it for cold")
+    except EnsembleError as error:
+        return dict.fromkeys(partition_ids, _behind(error.message))
+    return behind
+
+
+def _behind(reason: str) -> Refusal:
+    return Refusal(
+        GateName.HOT_MEMBERS,
+        f"it is registered in hot again, but not every member of the ensemble can tell so: {reason}",
+        "See that every member of the hot ensemble is up and has caught up, then run again",
+    )

@@ -1,0 +1,116 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Repairs of copies: adopting those of another tool, and writing them anew from hot."""
+
+from __future__ import annotations
+
+from ...formats.names import is_covered
+from ...formats.state import is_cold
+from ...gates.judge import REHEAT_GATES, refuse_shard
+from ...gates.names import GateName
+from ...shard.parts import read_parts
+from ...text import few
+from ...tree.znodes import Znode
+from ..audit.evidence import Owner, PartitionEvidence
+from ..audit.judge import judge, only_cold
+from ..audit.kind import Kind
+from ..parts.bind import bind
+from ..parts.copies import ColdCopies
+from .case import Case, LeasedCase, Left
+
+
+def adopt(case: Case) -> dict[str, Left]:
+    """Let cold say that its parts are those of this table, for the whole shard path or not at all.
+
+    Each part that cold has for a replica equals what hot registers, or is on disk as it is registered.
+    Nobody else may be writing there still.
+    """
+    with case.leased() as leased:
+        shard = leased.shard.shard()
+        refusal = refuse_shard(shard, REHEAT_GATES)
+        if refusal is not None and refusal.gate is not GateName.SAME_TABLE:
+            return dict.fromkeys(case.partition_ids, Left(refusal.reason, refusal.remedy))
+        reader = case.world.evidence()
+        ids = reader.read(case.layout.path).partitions
+        evidence = reader.read(case.layout.path, content_of=ids)
+        leased.shard.confirm()
+        if evidence.owner is Owner.OURS:
+            return {}
+        for partition in evidence.partitions.values():
+            reason = _not_adoptable(partition)
+            if reason:
+                left = Left(
+                    f"partition {partition.partition_id} of the table cannot be adopted: {reason}",
+                    "Repair the partitions of other kinds first; the shard path is adopted as a whole",
+                )
+                return dict.fromkeys(case.partition_ids, left)
+        still_written = _too_fresh(leased, list(evidence.partitions.values()))
+        if still_written:
+            return dict.fromkeys(case.partition_ids, still_written)
+        bind(leased.shard, shard)
+    return {}
+
+
+def rewrite(case: Case) -> dict[str, Left]:
+    """Write copies that differ anew from hot, which has what is on disk."""
+    left: dict[str, Left] = {}
+    with case.leased() as leased:
+        look = leased.shard.look(case.partition_ids)
+        still = [partition.partition_id for partition, _found in leased.look().still(left)]
+        wanted = [look.partitions[each] for each in still]
+        for partition in wanted:
+            strays = partition.only_in_cold
+            if strays:
+                left[partition.partition_id] = Left(
+                    f"cold has parts that hot does not have: {few(part.znode.path for part in strays)}",
+                    "Bring the partition back first, then run again",
+                )
+        passed = [each for each in wanted if each.partition_id not in left]
+        if passed:
+            ColdCopies(leased.shard, {}).make(look.shard, passed)
+    return left
+
+
+def _not_adoptable(partition: PartitionEvidence) -> str:
+    """Why what cold has of the partition is not that of this table; empty where it is."""
+    verdicts = judge(partition)
+    for replica in partition.replicas:
+        if not replica.cold:
+            continue
+        verdict = verdicts[replica.name]
+        if verdict.kind is not Kind.FOREIGN:
+            return f"for replica {replica.name} it is {verdict.kind.value}"
+        if replica.differing:
+            return f"copies of replica {replica.name} differ from hot: {few(sorted(replica.differing))}"
+        odd = [part.text for part in only_cold(replica) if not is_covered(part, replica.active or ())]
+        if odd:
+            return f"replica {replica.name} does not have {few(odd)} on disk"
+    return ""
+
+
+def _too_fresh(leased: LeasedCase, partitions: list[PartitionEvidence]) -> Left | None:
+    """What another tool has written too lately to be sure that it has ended."""
+    case = leased.case
+    marked = [each.state for each in partitions if each.state is not None and is_cold(each.state.data)]
+    times = [(znode.stat.mtime, znode.path) for znode in (*marked, *_copies(case, partitions))]
+    newest, where = max(times, default=(0, ""))
+    age = leased.shard.taken_at - newest / 1000
+    if age >= case.options.quiet:
+        return None
+    return Left(
+        f"{where} was written {max(0, round(age))} s ago, less than {case.options.quiet:g} s, so another tool"
+        " may still be at work",
+        "Stop the other tool for good, wait, and run again; or give a shorter quiet",
+    )
+
+
+def _copies(case: Case, partitions: list[PartitionEvidence]) -> list[Znode]:
+    names = [
+        (case.layout.replica(replica.name).part(part.text), part)
+        for partition in partitions
+        for replica in partition.replicas
+        for part in replica.cold
+    ]
+    return [part.znode for part in read_parts(case.world.cold, names)]

@@ -1,0 +1,166 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Repairs the partitions of one shard path that are of one kind, and sees whether they are sound then.
+
+States of a partition: found → repaired, or left with a reason. It is found by two looks without the lease;
+each repair looks again under it, so what changed meanwhile is left alone. What a run that was killed did not
+come to is found again by the next one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from ...errors import NoSuchTable, PartMoveError
+from ...formats.layout import ShardLayout
+from ...journal.events import Event
+from ...journal.port import Journal
+from ...run.batches import portions_of
+from ..audit.audit import Row, ShardAudit, audit_shard
+from ..audit.judge import Verdict
+from ..audit.kind import Kind
+from .by_copies import adopt, rewrite
+from .by_registration import register
+from .by_removal import remove_ghosts, remove_registrations, remove_unreadable
+from .by_state import bring_back, clean, set_cold, set_hot
+from .case import Case, Left, Options, RepairWorld
+
+Remedy = Callable[[Case], "dict[str, Left]"]
+"""Repairs what it can, and returns partition id → why not."""
+
+REMEDIES: Mapping[Kind, Remedy] = {
+    Kind.UNREGISTERED: register,
+    Kind.REGISTERED_FOR_ANOTHER: register,
+    Kind.UNREADABLE: remove_unreadable,
+    Kind.COLD_UNKNOWN: register,
+    Kind.FOREIGN: adopt,
+    Kind.COPIES_DIFFER: rewrite,
+    Kind.HALF_COLD: bring_back,
+    Kind.COLD_UNMARKED: set_cold,
+    Kind.HOT_MARKED_COLD: set_hot,
+    Kind.GHOST: remove_ghosts,
+    Kind.FORMER_TABLE: remove_registrations,
+    Kind.DROPPED: remove_registrations,
+    Kind.ANOTHER_REPLICA: remove_registrations,
+    Kind.COPIES_LEFT: clean,
+    Kind.EMPTY_MARKED_COLD: set_hot,
+}
+"""The kinds that can be repaired; the others need a person, or time."""
+
+_STILL = "it is so still"
+
+
+@dataclass
+class RepairReport:
+    """Each partition of the kind is in exactly one of the two once the repair is over."""
+
+    shard_path: str
+    repaired: list[Row] = field(default_factory=list)
+    """What was found before, by partition and replica."""
+    left: dict[str, Left] = field(default_factory=dict)
+
+
+def repair_shard(
+    world: RepairWorld,
+    shard_path: str,
+    kind: Kind,
+    options: Options,
+    *,
+    only: Collection[str] | None = None,
+) -> RepairReport:
+    """Repair the partitions of a kind, or just those in ``only``; one that is of another kind is left out.
+
+    Raises PartMoveError where nothing can be judged, LeaseHeld, LeaseLost, EnsembleError and kin: nothing is
+    half done then, and running again goes on.
+    """
+    report = RepairReport(shard_path)
+    before = _of_kind(_audited(world, shard_path), kind, only)
+    if not before:
+        return report
+    if kind is Kind.COLD_UNKNOWN and not options.cold_is_lost:
+        left = Left(
+            "the cold ensemble that was given is not the one that the parts went to",
+            "Give the ensemble that the servers have as <cold_zookeeper>; if that is lost for good, say so"
+            " with cold_is_lost",
+        )
+        report.left.update(dict.fromkeys(before, left))
+        return report
+    case = Case(world, ShardLayout(shard_path), kind, _verdicts(before), options)
+    rows = [row for found in before.values() for row in found]
+    world.journal.record(Event.REPAIRING, (_repairing(row, world.backup) for row in rows))
+    report.left.update(_remedied(case))
+    after = _of_kind(_audited(world, shard_path), kind, before.keys())
+    for partition, found in sorted(before.items()):
+        if partition in report.left:
+            continue
+        if partition in after:
+            report.left[partition] = Left(_STILL, kind.way_out)
+        else:
+            report.repaired += found
+    _record(world.journal, report, kind)
+    return report
+
+
+def _remedied(case: Case) -> dict[str, Left]:
+    """Repair in portions, and wait between the leases that are taken for them."""
+    left: dict[str, Left] = {}
+    parts = {each: sum(len(one.parts) for one in found.values()) for each, found in case.found.items()}
+    pace = case.world.pace
+    case.world.told(len(case.found), 0)
+    for portion, count in portions_of(case.partition_ids, parts, pace.parts_at_once):
+        pace.wait(count, case.world.clock)
+        found = {each: case.found[each] for each in portion}
+        left.update(REMEDIES[case.kind](replace(case, found=found)))
+        case.world.told(0, len(portion))
+    return left
+
+
+def _repairing(row: Row, backup: str) -> dict[str, object]:
+    return {**_event(row), "parts": list(row.verdict.parts), "backup": backup}
+
+
+def _event(row: Row) -> dict[str, object]:
+    """What a journal keeps of a finding."""
+    return {
+        "shard_path": row.shard_path,
+        "partition": row.partition,
+        "replica": row.replica,
+        "kind": row.verdict.kind.value,
+    }
+
+
+def _record(journal: Journal, report: RepairReport, kind: Kind) -> None:
+    """Let the journal know what became of it."""
+    journal.record(Event.REPAIRED, map(_event, report.repaired))
+    left = (
+        {"shard_path": report.shard_path, "partition": each, "kind": kind.value, "reason": why.reason}
+        for each, why in sorted(report.left.items())
+    )
+    journal.record(Event.LEFT, left)
+
+
+def _audited(world: RepairWorld, shard_path: str) -> ShardAudit:
+    """The audit; of a table that hot does not have, and that cold has no part of any more, without rows."""
+    try:
+        audit = audit_shard(world.evidence(), shard_path)
+    except NoSuchTable:
+        return ShardAudit(shard_path, ())
+    if audit.unjudged:
+        raise PartMoveError(f"{shard_path} cannot be judged: {audit.unjudged}")
+    return audit
+
+
+def _of_kind(audit: ShardAudit, kind: Kind, only: Collection[str] | None) -> dict[str, list[Row]]:
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in audit.rows:
+        if row.verdict.kind is kind and (only is None or row.partition in only):
+            found[row.partition].append(row)
+    return dict(found)
+
+
+def _verdicts(rows: Mapping[str, list[Row]]) -> dict[str, dict[str, Verdict]]:
+    return {each: {row.replica: row.verdict for row in found} for each, found in rows.items()}

@@ -1,0 +1,115 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One look at a shard path in hot, and one in cold: what is read together, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..binding.known_cold import known_cold_path
+from ..formats.layout import ShardLayout
+from ..tree.ports import ZnodeReader
+from ..tree.reading import Reading, Steps, read_together
+from ..tree.znodes import Query, Znode
+from ..zip_strict import aligned
+from .fence import Fence
+from .part_listing import Listed, Names, PartLists
+from .pending import EntryReader, block_number_steps, mutation_steps, quorum_steps
+from .shared_storage import shared_storage_steps
+
+
+class HotLook:
+    """What is read in hot in one go, of a table that has these replicas.
+
+    Versions come before all that they fence, and locks of inserts before the parts that these register.
+    """
+
+    def __init__(
+        self,
+        layout: ShardLayout,
+        root: str,
+        replicas: Sequence[str],
+        partition_ids: Sequence[str],
+        *,
+        fence: Steps[Fence],
+        lists: PartLists,
+        entries: EntryReader,
+    ) -> None:
+        """``root`` is the coordination root. Without partitions no parts are listed."""
+        layouts = [layout.replica(name) for name in replicas]
+        self.replicas = replicas
+        self.fence = Reading(fence)
+        self.states = Reading(znode_steps([layout.state(each) for each in partition_ids]))
+        self.block_numbers = Reading(block_number_steps(layout, partition_ids))
+        self.parts = Reading(lists.steps(replicas if partition_ids else [], partition_ids))
+        self.pending = Reading(entries.pending_steps(replicas, self.fence))
+        self.mutations = Reading(mutation_steps(layout))
+        self.quorum = Reading(quorum_steps(layout, self.fence))
+        self.shared_storage = Reading(shared_storage_steps(layout, self.fence))
+        self.of_replicas = Reading(names_steps([each.path for each in layouts]))
+        self.known = Reading(znode_steps([known_cold_path(root, layout.path)]))
+
+    def take(self, hot: ZnodeReader) -> HotLook:
+        """Read all of it; raises NoSuchTable, FormatError, EnsembleError and kin."""
+        first: list[Reading[Any]] = [self.fence, self.states, self.block_numbers, self.parts, self.pending]
+        then: list[Reading[Any]] = [self.mutations, self.quorum, self.shared_storage, self.of_replicas]
+        read_together(hot, [*first, *then, self.known])
+        return self
+
+    @property
+    def is_of_all_replicas(self) -> bool:
+        """Whether the table had these replicas after their versions were read."""
+        return tuple(self.replicas) == self.fence.result.replica_names
+
+
+class ColdLook(NamedTuple):
+    """What is read in cold in one go."""
+
+    shard: Znode | None
+    """The shard path's own znode."""
+    listed: Listed
+    """The parts of each replica that was asked for; of none where nobody wants them."""
+    has_parts: bool
+    """Whether there is a part at all, also of replicas that were not asked for: those of a former table."""
+
+
+def look_at_cold(
+    cold: ZnodeReader,
+    layout: ShardLayout,
+    replicas: Sequence[str],
+    lists: PartLists,
+    partition_ids: Sequence[str] = (),
+) -> ColdLook:
+    """Look at what cold has of these replicas; without partitions at whether it has anything, and no more."""
+    folders = [layout.replica(name).parts for name in replicas]
+    top = Reading(_top_steps(layout, replicas))
+    listed = Reading(lists.steps(replicas if partition_ids else [], partition_ids))
+    counted = Reading(znode_steps([] if partition_ids else folders))
+    read_together(cold, [top, listed, counted])
+    shard, has_others = top.result
+    has_counted = any(each.stat.num_children for each in counted.result.values() if each is not None)
+    return ColdLook(shard, listed.result, has_others or listed.result.has_parts or has_counted)
+
+
+def _top_steps(layout: ShardLayout, replicas: Sequence[str]) -> Steps[tuple[Znode | None, bool]]:
+    """The shard path's own znode, and whether other replicas than these have parts."""
+    (shard,), (there,) = yield Query([layout.path], [layout.replicas])
+    others = [layout.replica(name).parts for name in there or () if name not in replicas]
+    return shard, any((yield Query(children=others)).children) if others else False
+
+
+def znode_steps(paths: Sequence[str]) -> Steps[Mapping[str, Znode | None]]:
+    """Path → the znode there."""
+    if not paths:
+        return {}
+    return dict(aligned(paths, (yield Query(paths)).znodes))
+
+
+def names_steps(paths: Sequence[str]) -> Steps[list[Names]]:
+    """Names of the children of each path, in order."""
+    if not paths:
+        return []
+    return [*(yield Query(children=paths)).children]

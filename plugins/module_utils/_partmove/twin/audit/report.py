@@ -1,0 +1,44 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What audits of twins found, for people and for monitoring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...findings.findings import MOST_SHOWN, Findings
+from ...findings.metrics import Family, Sample
+from ...text import few
+from .audit import TwinAudit, TwinRow
+from .kind import TwinKind
+
+
+class TwinAuditReport(Findings[TwinRow, TwinKind]):
+    """Every partition of every table with a twin; first of all what readers see twice."""
+
+    prefix = "partmove_twin_audit"
+    counted = "partitions and tables"
+
+    def __init__(self, audits: Sequence[TwinAudit], unread: Sequence[TwinAudit] = ()) -> None:
+        super().__init__(TwinKind, audits, unread)
+
+    def seen_twice(self) -> list[TwinRow]:
+        """The partitions of which readers of both tables see rows twice, or may do so."""
+        return [row for row in self.findings if row.verdict.kind.is_seen_twice]
+
+    def urgent(self) -> Iterator[str]:
+        """A line about what is seen twice."""
+        rows = self.seen_twice()
+        if rows:
+            places = few([f"{row.shard_path} {row.partition}" for row in rows], MOST_SHOWN)
+            yield f"Rows that readers of both tables may see twice are in {len(rows)} partitions: {places}"
+
+    def urgent_families(self) -> Iterator[Family]:
+        """The figure about these partitions."""
+        yield Family(
+            "partmove_twin_audit_seen_twice",
+            "Partitions of which readers of both tables may see rows twice.",
+            (Sample(len(self.seen_twice())),),
+        )

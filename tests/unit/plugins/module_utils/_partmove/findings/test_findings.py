@@ -1,0 +1,99 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reports of all audits have their order, their counts and their figures from here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.findings.findings import Findings
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.findings.vocabulary import (
+    Told,
+    Vocabulary,
+)
+from support.exposition import parsed
+
+
+class Fruit(Vocabulary):
+    """The worst first."""
+
+    ROTTEN = "rotten"
+    NOT_JUDGED = "not_judged"
+    RIPE = "ripe"
+
+    @property
+    def told(self) -> Told:
+        """What is said of it."""
+        return Told("it may be eaten") if self is Fruit.RIPE else Told("it may not be eaten", "Look at it")
+
+
+class Look(NamedTuple):
+    """What one is."""
+
+    kind: Fruit
+    reason: str = ""
+    parts: tuple[str, ...] = ()
+
+
+class Apple(NamedTuple):
+    """One, with its place."""
+
+    shard_path: str
+    partition: str
+    replica: str
+    verdict: Look
+
+
+class Tree(NamedTuple):
+    """All of one tree."""
+
+    shard_path: str
+    rows: tuple[Apple, ...]
+    unjudged: str = ""
+
+
+class Basket(Findings[Apple, Fruit]):
+    """All there are."""
+
+    prefix = "apples"
+    counted = "apples of trees"
+
+
+RIPE = Apple("/b", "1", "", Look(Fruit.RIPE))
+ROTTEN = Apple("/b", "2", "", Look(Fruit.ROTTEN, "it is brown"))
+UNSEEN = Apple("/a", "3", "", Look(Fruit.NOT_JUDGED))
+TREES = [Tree("/b", (RIPE, ROTTEN)), Tree("/a", (UNSEEN,)), Tree("/c", (), "nobody may look")]
+
+
+def test_the_worst_comes_first() -> None:
+    basket = Basket(Fruit, TREES)
+    assert basket.rows == [ROTTEN, UNSEEN, RIPE]
+    assert basket.findings == [ROTTEN, UNSEEN]
+    assert basket.kinds() == {Fruit.ROTTEN: 1, Fruit.NOT_JUDGED: 1, Fruit.RIPE: 1}
+    assert (basket.is_drifted, basket.is_complete, basket.shard_paths) == (True, False, 3)
+
+
+def test_lines_for_people() -> None:
+    assert Basket(Fruit, TREES).summary() == [
+        "Shard paths: 3; apples of trees: 1 sound, 1 drifted, 1 not judged",
+        "rotten 1: it may not be eaten. Look at it. it is brown (/b 2)",
+        "not_judged 1: it may not be eaten. Look at it. (/a 3)",
+        "not audited: /c: nobody may look",
+    ]
+
+
+def test_figures() -> None:
+    figures = parsed(Basket(Fruit, TREES).metrics(7.0))
+    assert figures == {
+        "apples_drift": {
+            (("shard_path", path), ("kind", "rotten")): int(path == "/b") for path in ("/a", "/b")
+        },
+        "apples_partitions": {(("kind", kind.value),): 1 for kind in Fruit},
+        "apples_unjudged": {(("shard_path", "/c"),): 1},
+        "apples_complete": {(): 0},
+        "apples_timestamp_seconds": {(): 7},
+    }
+    whole = parsed(Basket(Fruit, TREES[:1]).metrics(7.0))
+    assert whole["apples_last_complete_timestamp_seconds"] == {(): 7}

@@ -1,0 +1,38 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What all kinds have follows from what is said of them."""
+
+from __future__ import annotations
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.findings.vocabulary import (
+    Told,
+    Vocabulary,
+)
+
+
+class Weather(Vocabulary):
+    """The worst first."""
+
+    STORM = "storm"
+    NOT_JUDGED = "not_judged"
+    SUN = "sun"
+
+    @property
+    def told(self) -> Told:
+        """What is said of it."""
+        return Told("the sun shines") if self is Weather.SUN else Told("it rains", "Stay at home")
+
+
+def test_what_has_no_way_out_is_sound() -> None:
+    assert [kind.is_sound for kind in Weather] == [False, False, True]
+    assert (Weather.SUN.means, Weather.SUN.way_out) == ("the sun shines", "")
+
+
+def test_what_is_not_judged_is_neither_sound_nor_drift() -> None:
+    assert [kind.is_drift for kind in Weather] == [True, False, False]
+
+
+def test_the_order_is_that_of_the_vocabulary() -> None:
+    assert [kind.rank for kind in Weather] == [0, 1, 2]

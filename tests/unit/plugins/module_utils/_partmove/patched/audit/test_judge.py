@@ -1,0 +1,363 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which kind comes of which evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, strategies as st
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import is_covered
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
+    Owner,
+    PartitionEvidence,
+    ReplicaEvidence,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.judge import (
+    Verdict,
+    judge,
+    only_cold,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from support.memory.evidence import AB, DAY, A, B, partition, parts, replica
+
+
+class Case(NamedTuple):
+    """Evidence, and what r1 and r2 are by it; a kind alone where nothing is to be said of parts."""
+
+    name: str
+    evidence: PartitionEvidence
+    r1: Kind | tuple[Kind, str]
+    r2: Kind | tuple[Kind, str] | None = None
+
+
+def one(name: str, kind: Kind, told: str = A, **fields: object) -> Case:
+    """A table of one replica."""
+    given_to_partition = ("state", "owner", "cold_is_known", "seconds_needed")
+    of_partition = {key: fields.pop(key) for key in given_to_partition if key in fields}
+    return Case(name, partition(replica(**fields), **of_partition), (kind, told))  # type: ignore[arg-type]
+
+
+SOUND = [
+    one("hot", Kind.HOT, "", hot=A, disk=A),
+    one("hot and merged on disk already", Kind.HOT, "", hot=f"{A} {B} {AB}", disk=AB),
+    one("hot after a merge that the disk has yet to do", Kind.HOT, "", hot=f"{AB} {A} {B}", disk=f"{A} {AB}"),
+    one("hot, and marked so", Kind.HOT, "", state="HOT", hot=A, disk=A),
+    one("cold", Kind.COLD, state="COLD", cold=A, disk=A),
+    one("brought back just now", Kind.COPIES_NEEDED, state="HOT", hot=A, cold=A, disk=A, seconds_needed=9.0),
+    one("empty", Kind.EMPTY, ""),
+    one("empty, and marked hot", Kind.EMPTY, "", state="HOT"),
+]
+UNREGISTERED = [
+    one("registered nowhere", Kind.UNREGISTERED, disk=A),
+    one("a second part is registered nowhere", Kind.UNREGISTERED, B, hot=A, disk=f"{A} {B}"),
+    one("only what it was merged of is registered", Kind.UNREGISTERED, AB, hot=f"{A} {B}", disk=f"{A} {AB}"),
+    one("gone from cold", Kind.UNREGISTERED, state="COLD", disk=A),
+    one("worse than what cannot be read", Kind.UNREGISTERED, B, hot=A, disk=f"{A} {B}", unreadable="/x"),
+    one("another cold ensemble", Kind.COLD_UNKNOWN, state="COLD", disk=A, cold_is_known=False),
+    one("another cold ensemble, and hot", Kind.UNREGISTERED, disk=A, cold_is_known=False),
+    Case(
+        "registered for the other replica",
+        partition(replica(disk=A), replica("r2", hot=A, disk=A)),
+        (Kind.REGISTERED_FOR_ANOTHER, A),
+        Kind.HOT,
+    ),
+    Case(
+        "registered for the other replica in cold",
+        partition(replica(disk=A), replica("r2", cold=A, disk=A), state="COLD"),
+        (Kind.REGISTERED_FOR_ANOTHER, A),
+        Kind.COLD,
+    ),
+    Case(
+        "one part registered for the other replica, and one nowhere",
+        partition(replica(disk=f"{A} {B}"), replica("r2", hot=A, disk=A)),
+        (Kind.UNREGISTERED, f"{A} {B}"),
+        Kind.HOT,
+    ),
+]
+MISSING = [
+    one("in hot and not on disk", Kind.NOT_ON_DISK, hot=A),
+    one("in both and not on disk", Kind.NOT_ON_DISK, state="HOT", hot=A, cold=A),
+    one("set aside while cold", Kind.SET_ASIDE, state="COLD", cold=A, detached=f"ignored_{A}"),
+    one("set aside while hot", Kind.SET_ASIDE, hot=A, detached=A),
+    one("set aside twice", Kind.SET_ASIDE, state="COLD", cold=A, detached=f"unexpected_{A}_try1"),
+    one("another part was set aside", Kind.NOT_ON_DISK, hot=A, detached=f"ignored_{B} ignored_9{A}"),
+    one("detached by a statement that left cold as it is", Kind.GHOST, state="COLD", cold=A, detached=A),
+    one("detached by a statement while State says hot", Kind.DROPPED, state="HOT", cold=A, detached=A),
+    Case(
+        "detached by a statement, attached elsewhere",
+        partition(
+            replica(cold=A, hot=B, disk=B, detached=A), replica("r2", cold=A, hot=B, disk=B), state="COLD"
+        ),
+        (Kind.GHOST, A),
+        (Kind.GHOST, A),
+    ),
+    Case(
+        "detached by a statement, and nothing is left of it in cold for the other replica",
+        partition(replica(cold=A, detached=A), replica("r2", detached=A), state="COLD"),
+        (Kind.GHOST, A),
+        Kind.EMPTY,
+    ),
+    Case(
+        "moved by hand on one replica, which no statement does",
+        partition(replica(cold=A, detached=A), replica("r2", cold=A, disk=A), state="COLD"),
+        (Kind.SET_ASIDE, A),
+        (Kind.COLD, A),
+    ),
+    one("cold, and on no disk", Kind.GHOST, state="COLD", cold=A),
+    one("dropped while State says hot", Kind.DROPPED, state="HOT", cold=A),
+    one("dropped, and no State", Kind.DROPPED, cold=A),
+    one("a former table's, on no disk", Kind.FORMER_TABLE, cold=A, owner=Owner.FORMER),
+    one("nobody's, on no disk", Kind.DROPPED, cold=A, owner=Owner.NOBODY),
+    one("a part of two is gone from cold's disk", Kind.GHOST, B, state="COLD", cold=f"{A} {B}", disk=A),
+    Case(
+        "the other replica has it on disk",
+        partition(replica(cold=A), replica("r2", cold=A, disk=A), state="COLD"),
+        (Kind.LACKS_DATA, A),
+        (Kind.COLD, A),
+    ),
+    Case(
+        "the other replica set it aside",
+        partition(replica(cold=A), replica("r2", cold=A, detached=f"ignored_{A}"), state="COLD"),
+        (Kind.LACKS_DATA, A),
+        (Kind.SET_ASIDE, A),
+    ),
+    Case(
+        "a replica that was added while the partition was cold",
+        partition(replica(), replica("r2", cold=A, disk=A), state="COLD"),
+        (Kind.LACKS_DATA, A),
+        Kind.COLD,
+    ),
+    Case(
+        "a replica that has yet to fetch a hot partition",
+        partition(replica(), replica("r2", hot=A, disk=A)),
+        Kind.HOT,
+        Kind.HOT,
+    ),
+    Case(
+        "who knows whether the other replica has it",
+        partition(replica(cold=A), replica("r2", cold=A, disk=None), state="COLD"),
+        (Kind.NOT_JUDGED, A),
+        Kind.NOT_JUDGED,
+    ),
+    Case(
+        "a silent server beside one that has everything",
+        partition(replica(cold=A, disk=A), replica("r2", cold=A, disk=None), state="COLD"),
+        (Kind.COLD, A),
+        Kind.NOT_JUDGED,
+    ),
+]
+OTHERS = [
+    one("cannot be read", Kind.UNREADABLE, "/x", hot=A, disk=A, unreadable="/x"),
+    one("other data than on disk", Kind.UNLIKE_DISK, hot=A, disk=A, unlike_disk=A),
+    one("other copies", Kind.COPIES_DIFFER, state="HOT", hot=A, cold=A, disk=A, differing=A),
+    one("nobody's copies", Kind.FOREIGN, hot=A, cold=A, disk=A, owner=Owner.NOBODY),
+    one(
+        "nobody's copies, of another table",
+        Kind.FORMER_TABLE,
+        hot=A,
+        cold=A,
+        disk=A,
+        owner=Owner.NOBODY,
+        differing=A,
+    ),
+    one("nobody's, and cold", Kind.FOREIGN, state="COLD", cold=A, disk=A, owner=Owner.NOBODY),
+    one("a former table's, and hot has them", Kind.FORMER_TABLE, hot=A, cold=A, disk=A, owner=Owner.FORMER),
+    one("a former table's, and only cold has them", Kind.FOREIGN, cold=A, disk=A, owner=Owner.FORMER),
+    one("some hot and some cold", Kind.HALF_COLD, B, state="COLD", hot=A, cold=B, disk=f"{A} {B}"),
+    one("cold, in another ensemble", Kind.COLD_UNKNOWN, state="COLD", cold=A, disk=A, cold_is_known=False),
+    one("cold without the marker", Kind.COLD_UNMARKED, cold=A, disk=A),
+    one("cold, marked hot", Kind.COLD_UNMARKED, state="HOT", cold=A, disk=A),
+    one("hot, marked cold", Kind.HOT_MARKED_COLD, state="COLD", hot=A, disk=A),
+    one("copied, marked cold", Kind.HOT_MARKED_COLD, state="COLD", hot=A, cold=A, disk=A),
+    one(
+        "several cold parts",
+        Kind.SEVERAL_COLD_PARTS,
+        f"{A} {B}",
+        state="COLD",
+        cold=f"{A} {B}",
+        disk=f"{A} {B}",
+    ),
+    one("copies nobody needs", Kind.COPIES_LEFT, state="HOT", hot=A, cold=A, disk=A),
+    one("empty, marked cold", Kind.EMPTY_MARKED_COLD, "", state="COLD"),
+    Case(
+        "nobody's copies for one of two replicas",
+        partition(replica(hot=A, disk=A), replica("r2", hot=A, cold=A, disk=A), owner=Owner.NOBODY),
+        (Kind.FOREIGN, A),
+        (Kind.FOREIGN, A),
+    ),
+    Case(
+        "different cold parts",
+        partition(replica(cold=A, disk=A), replica("r2", cold=B, disk=B), state="COLD"),
+        (Kind.UNEVEN, A),
+        (Kind.UNEVEN, B),
+    ),
+    Case(
+        "one replica hot and the other cold",
+        partition(replica(hot=A, disk=A), replica("r2", cold=A, disk=A), state="COLD"),
+        (Kind.HALF_COLD, A),
+        (Kind.HALF_COLD, A),
+    ),
+    Case(
+        "a replica that hot does not have",
+        partition(replica(hot=A, disk=A), replica("r2", in_hot=False, disk=None, cold=A)),
+        Kind.HOT,
+        (Kind.ANOTHER_REPLICA, A),
+    ),
+    Case(
+        "a replica that hot does not have, beside a cold partition",
+        partition(replica(cold=A, disk=A), replica("r2", in_hot=False, disk=None, cold=A), state="COLD"),
+        (Kind.COLD, A),
+        (Kind.ANOTHER_REPLICA, A),
+    ),
+    Case(
+        "a replica that hot does not have says nothing of data",
+        partition(replica(cold=A), replica("r2", in_hot=False, disk=None, cold=A), state="COLD"),
+        (Kind.GHOST, A),
+        (Kind.ANOTHER_REPLICA, A),
+    ),
+]
+CASES = [*SOUND, *UNREGISTERED, *MISSING, *OTHERS]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_the_evidence_says(case: Case) -> None:
+    found = judge(case.evidence)
+    expected = {"r1": case.r1} if case.r2 is None else {"r1": case.r1, "r2": case.r2}
+    assert {name: verdict.kind for name, verdict in found.items()} == {
+        name: kind if isinstance(kind, Kind) else kind[0] for name, kind in expected.items()
+    }
+    for name, kind in expected.items():
+        if not isinstance(kind, Kind):
+            assert found[name].parts == tuple(sorted(kind[1].split()))
+
+
+def test_every_kind_has_a_case() -> None:
+    seen = {verdict.kind for case in CASES for verdict in judge(case.evidence).values()}
+    assert seen == set(Kind)
+
+
+def test_why_it_was_not_judged() -> None:
+    found = judge(partition(replica(cold=A), replica("r2", disk=None), state="COLD"))
+    assert found["r2"].reason == "the server of r2 is silent"
+    assert found["r1"].reason == "replica r2: the server of r2 is silent"
+
+
+@pytest.mark.parametrize(
+    ("evidence", "unsafe"),
+    [
+        (replica(disk=A), True),
+        (replica(hot=A, disk=A), False),
+        (replica(hot=A), False),
+        (replica(cold=A), False),
+        (replica(hot=A, cold=A), True),
+        (replica(hot=A, cold=A, detached=f"ignored_{A}"), True),
+        (replica(cold=A, detached=f"ignored_{A}"), False),
+        (replica(hot=f"{A} {B} {AB}", cold=f"{A} {B}", disk=AB), False),
+    ],
+)
+def test_what_must_not_be_restarted(evidence: ReplicaEvidence, unsafe: bool) -> None:
+    """A part that both ensembles register keeps the table from starting where the disk has it not."""
+    assert judge(partition(evidence))["r1"].restart_unsafe is unsafe
+
+
+@pytest.mark.parametrize(
+    ("evidence", "kind"),
+    [
+        (replica(hot=A, disk=f"{A} {B}", before=("", B)), Kind.HOT),
+        (replica(hot=A, disk=f"{A} {B}", before=(B, "")), Kind.UNREGISTERED),
+        (replica(hot=f"{A} {B}", disk=A, before=(B, A)), Kind.HOT),
+        (replica(hot=f"{A} {B}", disk=A, before=("", B)), Kind.NOT_ON_DISK),
+        (replica(cold=A, before=("", A)), Kind.DROPPED),
+    ],
+)
+def test_only_what_was_in_doubt_before_counts(evidence: ReplicaEvidence, kind: Kind) -> None:
+    assert judge(partition(evidence))["r1"].kind is kind
+
+
+def test_parts_that_only_cold_has() -> None:
+    assert only_cold(replica(hot=A, cold=f"{A} {B}")) == list(parts(B))
+    assert only_cold(replica(hot=AB, cold=f"{A} {B}")) == []
+
+
+# --- any evidence ------------------------------------------------------------------------------
+
+names = st.lists(st.sampled_from([A, B, AB, f"{DAY}_2_2_0", f"{DAY}_0_0_0_5"]), unique=True, max_size=3)
+texts = names.map(" ".join)
+
+
+@st.composite
+def replicas(draw: st.DrawFn, name: str) -> ReplicaEvidence:
+    in_hot = draw(st.booleans()) or draw(st.booleans())
+    return replica(
+        name,
+        in_hot=in_hot,
+        hot=draw(texts) if in_hot else "",
+        cold=draw(texts),
+        disk=draw(st.none() | texts) if in_hot else None,
+        detached=draw(texts),
+        differing=draw(texts),
+        unlike_disk=draw(texts),
+        unreadable=draw(st.sampled_from(["", "", "/x"])),
+    )
+
+
+@st.composite
+def partitions(draw: st.DrawFn) -> PartitionEvidence:
+    drawn: Sequence[ReplicaEvidence] = [
+        draw(replicas(f"r{number}")) for number in range(1, 1 + draw(st.integers(1, 3)))
+    ]
+    return partition(
+        *drawn,
+        state=draw(st.sampled_from(["", "HOT", "COLD"])),
+        owner=draw(st.sampled_from(Owner)),
+        cold_is_known=draw(st.booleans()),
+        seconds_needed=draw(st.sampled_from([0.0, 9.0])),
+    )
+
+
+def has_everything_registered(each: ReplicaEvidence) -> bool:
+    return all(is_covered(part, (*each.hot, *each.cold)) for part in each.active or ())
+
+
+def has_everything_on_disk(each: ReplicaEvidence) -> bool:
+    return all(is_covered(part, each.active or ()) for part in (*each.hot, *each.cold))
+
+
+@given(partitions())
+def test_every_replica_is_of_one_kind_and_sound_only_where_nothing_contradicts(
+    evidence: PartitionEvidence,
+) -> None:
+    found = judge(evidence)
+    assert list(found) == [each.name for each in evidence.replicas]
+    for each in evidence.replicas:
+        verdict = found[each.name]
+        if verdict.kind.is_sound:
+            assert each.is_in_hot
+            assert each.active is not None
+            assert has_everything_registered(each)
+            assert has_everything_on_disk(each)
+            assert not each.differing | each.unlike_disk
+            assert not each.unreadable
+        if each.active is not None and not has_everything_registered(each):
+            assert verdict.restart_unsafe
+        assert verdict.parts == tuple(sorted(verdict.parts))
+        assert bool(verdict.reason) == (verdict.kind is Kind.NOT_JUDGED)
+
+
+@given(partitions())
+def test_the_order_of_replicas_says_nothing(evidence: PartitionEvidence) -> None:
+    fields = {name: getattr(evidence, name) for name in ("partition_id", "state", "owner", "cold_is_known")}
+    mirrored = PartitionEvidence(
+        **fields, replicas=evidence.replicas[::-1], seconds_needed=evidence.seconds_needed
+    )
+
+    def told(verdicts: dict[str, Verdict]) -> dict[str, tuple[Kind, tuple[str, ...]]]:
+        return {name: (verdict.kind, verdict.parts) for name, verdict in verdicts.items()}
+
+    assert told(judge(mirrored)) == told(judge(evidence))

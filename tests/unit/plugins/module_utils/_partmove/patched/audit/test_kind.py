@@ -1,0 +1,47 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The vocabulary of an audit: every kind says what is so, and what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+
+SOUND = {Kind.COPIES_NEEDED, Kind.COLD, Kind.HOT, Kind.EMPTY}
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_kind_says_what_is_so_and_what_to_do(kind: Kind) -> None:
+    assert kind.value == kind.name.lower()
+    assert kind.means
+    assert bool(kind.way_out) != kind.is_sound
+    for text in (kind.means, kind.way_out):
+        assert not text.endswith(".")
+        assert "|" not in text
+
+
+def test_what_is_sound_and_what_is_drift() -> None:
+    assert {kind for kind in Kind if kind.is_sound} == SOUND
+    assert {kind for kind in Kind if not kind.is_drift} == {*SOUND, Kind.NOT_JUDGED}
+
+
+def test_what_a_restart_sets_aside_is_drift_and_comes_first() -> None:
+    unsafe = {kind for kind in Kind if kind.restart_unsafe}
+    assert unsafe == {
+        Kind.UNREGISTERED,
+        Kind.REGISTERED_FOR_ANOTHER,
+        Kind.UNREADABLE,
+        Kind.COLD_UNKNOWN,
+    }
+    assert all(kind.is_drift and kind.rank < Kind.FOREIGN.rank for kind in unsafe)
+
+
+def test_the_worst_comes_first_and_what_is_sound_last() -> None:
+    ordered = sorted(Kind, key=lambda kind: kind.rank)
+    assert ordered == list(Kind)
+    assert ordered[0] is Kind.UNREGISTERED
+    assert set(ordered[-len(SOUND) :]) == SOUND
+    assert ordered[-len(SOUND) - 1] is Kind.NOT_JUDGED

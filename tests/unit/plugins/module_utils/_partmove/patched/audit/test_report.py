@@ -1,0 +1,191 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What audits found: order, counts, lines for people, and figures for monitoring."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import (
+    Row,
+    ShardAudit,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.judge import Verdict
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.report import (
+    AuditReport,
+)
+from support.exposition import parsed
+
+HITS, VISITS = "/t/01/hits", "/t/01/visits"
+NOW = 1_795_212_900.1234
+
+
+def audit(shard_path: str, *rows: tuple[str, str, Kind]) -> ShardAudit:
+    """An audit with rows of partition, replica and kind."""
+    return ShardAudit(
+        shard_path,
+        tuple(
+            Row(shard_path, partition, replica, Verdict(kind, (f"{partition}_0_0_0",)))
+            for partition, replica, kind in rows
+        ),
+    )
+
+
+MIXED = [
+    audit(
+        VISITS,
+        ("201902", "r1", Kind.UNREGISTERED),
+        ("201902", "r2", Kind.REGISTERED_FOR_ANOTHER),
+        ("201903", "r1", Kind.UNREGISTERED),
+    ),
+    audit(HITS, ("201901", "r1", Kind.COLD), ("201901", "r2", Kind.GHOST), ("201902", "r2", Kind.HOT)),
+]
+SOUND = [audit(HITS, ("201901", "r1", Kind.COLD), ("201902", "r1", Kind.COPIES_NEEDED)), audit(VISITS)]
+UNJUDGED = ShardAudit("/t/02/hits", (), "Runs on /t/02/hits meet elsewhere.")
+SILENT = ShardAudit(
+    HITS, (Row(HITS, "201901", "r1", Verdict(Kind.NOT_JUDGED, reason="ClickHouse at h:8123 is away.")),)
+)
+
+
+def test_the_worst_comes_first_whatever_the_order_of_audits() -> None:
+    expected = [
+        ("unregistered", VISITS, "201902", "r1"),
+        ("unregistered", VISITS, "201903", "r1"),
+        ("registered_for_another", VISITS, "201902", "r2"),
+        ("ghost", HITS, "201901", "r2"),
+    ]
+    sound = [("cold", HITS, "201901", "r1"), ("hot", HITS, "201902", "r2")]
+    for seed in range(5):
+        audits = Random(seed).sample(MIXED, len(MIXED))
+        report = AuditReport(audits)
+        told = [
+            [(row.verdict.kind.value, row.shard_path, row.partition, row.replica) for row in rows]
+            for rows in (report.findings, report.rows)
+        ]
+        assert told == [expected, expected + sound]
+        assert report.metrics(NOW) == AuditReport(MIXED).metrics(NOW)
+        assert report.summary() == AuditReport(MIXED).summary()
+
+
+def test_every_kind_is_counted_also_with_nothing() -> None:
+    kinds = AuditReport(MIXED).kinds()
+    assert list(kinds) == list(Kind)
+    assert {kind: count for kind, count in kinds.items() if count} == {
+        Kind.UNREGISTERED: 2,
+        Kind.REGISTERED_FOR_ANOTHER: 1,
+        Kind.GHOST: 1,
+        Kind.COLD: 1,
+        Kind.HOT: 1,
+    }
+
+
+def test_servers_that_must_not_be_restarted_are_told_once_each() -> None:
+    assert AuditReport(MIXED).unsafe() == [(VISITS, "r1"), (VISITS, "r2")]
+    assert AuditReport(SOUND).unsafe() == []
+
+
+def test_a_part_that_blocks_a_start_is_told_as_well() -> None:
+    row = Row(HITS, "201901", "r1", Verdict(Kind.NOT_ON_DISK, ("201901_0_0_0",), blocks_start=True))
+    report = AuditReport([ShardAudit(HITS, (row,))])
+    assert report.unsafe() == [(HITS, "r1")]
+    assert report.summary()[0] == f"DO NOT RESTART r1 ({HITS}): not_on_disk in partition 201901"
+
+
+@pytest.mark.parametrize(
+    ("audits", "drifted", "complete"),
+    [
+        ([], False, True),
+        (SOUND, False, True),
+        (MIXED, True, True),
+        ([SILENT], False, False),
+        ([*SOUND, UNJUDGED], False, False),
+        ([*MIXED, UNJUDGED], True, False),
+    ],
+)
+def test_drifted_and_complete(audits: list[ShardAudit], drifted: bool, complete: bool) -> None:
+    report = AuditReport(audits)
+    assert (report.is_drifted, report.is_complete) == (drifted, complete)
+    assert report.shard_paths == len(audits)
+
+
+def test_summary() -> None:
+    ghost = f"ghost 1: {Kind.GHOST.means}. {Kind.GHOST.way_out}. ({HITS} 201901)"
+    lines = AuditReport([*MIXED, UNJUDGED]).summary()
+    assert lines[0] == (
+        f"DO NOT RESTART r1, r2 ({VISITS}): unregistered, registered_for_another in partition 201902, 201903"
+    )
+    assert lines[1] == "Shard paths: 3; partitions of replicas: 2 sound, 4 drifted, 0 not judged"
+    assert lines[2].startswith("unregistered 2: parts are active on disk")
+    assert lines[2].endswith(f"({VISITS} 201902, {VISITS} 201903)")
+    assert lines[3].startswith("registered_for_another 1: ")
+    assert lines[4:] == [ghost, "not audited: /t/02/hits: Runs on /t/02/hits meet elsewhere."]
+
+
+def test_summary_of_what_is_sound_is_one_line() -> None:
+    assert AuditReport(SOUND).summary() == [
+        "Shard paths: 2; partitions of replicas: 2 sound, 0 drifted, 0 not judged"
+    ]
+
+
+def test_summary_says_why_something_was_not_judged() -> None:
+    (_head, line) = AuditReport([SILENT]).summary()
+    assert line.startswith("not_judged 1: ")
+    assert line.endswith(f". ClickHouse at h:8123 is away. ({HITS} 201901)")
+
+
+def test_summary_stays_short() -> None:
+    rows = [(f"p{number}", "r1", Kind.UNREGISTERED) for number in range(1000)]
+    lines = AuditReport([audit(HITS, *rows)]).summary()
+    assert len(lines) == 3
+    assert all(len(line) < 500 for line in lines)
+
+
+# --- figures -------------------------------------------------------------------------------------
+
+
+def test_figures() -> None:
+    metrics = parsed(AuditReport([*MIXED, UNJUDGED]).metrics(NOW))
+    assert list(metrics) == [
+        "partmove_audit_drift",
+        "partmove_audit_restart_unsafe",
+        "partmove_audit_partitions",
+        "partmove_audit_unjudged",
+        "partmove_audit_complete",
+        "partmove_audit_timestamp_seconds",
+    ]
+    drift = metrics["partmove_audit_drift"]
+    kinds = [kind.value for kind in Kind if kind.is_drift]
+    assert list(drift) == [
+        (("shard_path", path), ("kind", kind)) for path in (HITS, VISITS) for kind in kinds
+    ]
+    assert {labels: figure for labels, figure in drift.items() if figure} == {
+        (("shard_path", HITS), ("kind", "ghost")): 1,
+        (("shard_path", VISITS), ("kind", "unregistered")): 2,
+        (("shard_path", VISITS), ("kind", "registered_for_another")): 1,
+    }
+    assert metrics["partmove_audit_restart_unsafe"] == {
+        (("shard_path", VISITS), ("replica", replica)): 1 for replica in ("r1", "r2")
+    }
+    assert list(metrics["partmove_audit_partitions"]) == [(("kind", kind.value),) for kind in Kind]
+    assert sum(metrics["partmove_audit_partitions"].values()) == 6
+    assert metrics["partmove_audit_unjudged"] == {(("shard_path", "/t/02/hits"),): 1}
+    assert metrics["partmove_audit_complete"] == {(): 0}
+    assert metrics["partmove_audit_timestamp_seconds"] == {(): 1_795_212_900.123}
+
+
+def test_when_all_could_be_judged_that_is_told_with_its_time() -> None:
+    metrics = parsed(AuditReport(SOUND).metrics(NOW))
+    assert metrics["partmove_audit_complete"] == {(): 1}
+    assert metrics["partmove_audit_last_complete_timestamp_seconds"] == {(): 1_795_212_900.123}
+    assert metrics["partmove_audit_unjudged"] == metrics["partmove_audit_restart_unsafe"] == {}
+
+
+def test_names_are_escaped() -> None:
+    path = '/t/a"b\\c\nd'
+    metrics = parsed(AuditReport([audit(path, ("all", 'r"1', Kind.UNREGISTERED))]).metrics(NOW))
+    assert metrics["partmove_audit_restart_unsafe"] == {(("shard_path", path), ("replica", 'r"1')): 1}

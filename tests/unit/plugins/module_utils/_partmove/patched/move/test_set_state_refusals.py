@@ -1,0 +1,93 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""State is not set against what is registered, nor against what the servers say by then."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ActivePart
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
+    AskServers,
+    AssumeActive,
+    ServerCheck,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.set_state import (
+    StateChange,
+    StateRefused,
+    StateSetter,
+)
+from support.memory.arrange import create_cold
+from support.memory.bench import DAY, LOCK, PART, PATH, Bench
+from support.memory.probe import SimulatedProbe
+
+STATE = f"{PATH}/block_numbers/{DAY}/State"
+
+
+def set_state(bench: Bench, wanted: State, servers: ServerCheck | None = None) -> StateChange:
+    stores = bench.hot_store, bench.cold_store
+    setter = StateSetter(*stores, bench.world.leases, servers or AssumeActive(), ShardLayout(PATH))
+    return setter.set(DAY, wanted)
+
+
+@pytest.fixture
+def bench() -> Bench:
+    """A bench with a partition that is cold."""
+    bench = Bench()
+    assert bench.move(DAY).moved.keys() == {DAY}
+    return bench
+
+
+def test_hot_is_refused_while_cold_alone_has_the_parts(bench: Bench) -> None:
+    with pytest.raises(StateRefused, match="parts of it are registered in cold only"):
+        set_state(bench, State.HOT)
+    assert bench.hot.get(STATE)[0] == b"COLD"
+
+
+def test_cold_is_refused_where_cold_has_no_part(bench: Bench) -> None:
+    bench.servers.drop(DAY)
+    bench.hot.set(STATE, b"HOT")
+    with pytest.raises(StateRefused, match="no part of it is registered in cold"):
+        set_state(bench, State.COLD)
+    assert bench.hot.get(STATE)[0] == b"HOT"
+
+
+def test_cold_is_refused_where_the_replicas_have_other_parts_in_cold(bench: Bench) -> None:
+    """As many, too."""
+    bench.hot.set(STATE, b"HOT")
+    bench.cold.delete(bench.part("r2"))
+    create_cold(f"replicas/r2/parts/{DAY}_7_7_0")(bench)
+    with pytest.raises(StateRefused, match="the replicas have different parts of it in cold") as raised:
+        set_state(bench, State.COLD)
+    assert raised.value.remedy == (
+        "See with part_audit_info what each of them has, and repair it with part_repair"
+    )
+    assert bench.hot.get(STATE)[0] == b"HOT"
+
+
+class Losing(SimulatedProbe):
+    """The servers lose the partition when somebody takes the lock."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench.servers)
+        self._bench = bench
+
+    def active_parts(
+        self, shard_path: str, replica: str, host: str, partitions: Collection[str]
+    ) -> Mapping[str, tuple[ActivePart, ...]]:
+        if self._bench.hot.exists(LOCK) is not None:
+            self._bench.servers.disk[replica].discard(PART)
+        return super().active_parts(shard_path, replica, host, partitions)
+
+
+def test_the_servers_are_asked_again_under_the_lease(bench: Bench) -> None:
+    bench.hot.set(STATE, b"HOT")
+    with pytest.raises(StateRefused, match=r"replica r1 has \[\] active"):
+        set_state(bench, State.COLD, AskServers(Losing(bench)))
+    assert bench.hot.get(STATE)[0] == b"HOT"

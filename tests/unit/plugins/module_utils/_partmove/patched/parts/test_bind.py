@@ -1,0 +1,133 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Binding hot and cold: once, whatever happens in between, and never against what is bound."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.marker import (
+    ColdMarker,
+    HotSide,
+    parse_marker,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.bind import bind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.leased_shard import (
+    LeasedShard,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
+from support.memory.bench import DAY, OTHER, PATH, Bench
+from support.memory.client import MemoryClient
+from support.memory.memory import MemoryEnsemble
+
+SIDE = HotSide(PATH, DEFAULT_ROOT)
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def with_root(bench: Bench, root: str) -> Bench:
+    """Let the runs of the bench go by another coordination root."""
+    keeper = LeaseKeeper(bench.hot_store, bench.cold_store, bench.clock, owner="a test", root=root)
+    bench.world = bench.world._replace(leases=keeper)
+    return bench
+
+
+def leased(bench: Bench) -> LeasedShard:
+    lease = bench.world.leases.acquire(PATH)
+    return LeasedShard(bench.hot_store, bench.cold_store, bench.reader(), ShardLayout(PATH), lease)
+
+
+def marker_of(bench: Bench) -> ColdMarker | None:
+    znode = bench.cold.exists(PATH)
+    return None if znode is None else parse_marker(znode)
+
+
+def test_binding_twice_writes_once(bench: Bench) -> None:
+    shard = bench.reader().shard()
+    under_lease = leased(bench)
+    bind(under_lease, shard)
+    assert marker_of(bench) == ColdMarker(shard.czxid, SIDE)
+    before = bench.hot_ensemble.data(), bench.cold_ensemble.data()
+    bind(under_lease, shard)
+    assert (bench.hot_ensemble.data(), bench.cold_ensemble.data()) == before
+    assert bench.reader().binding().is_known
+
+
+def test_a_marker_of_version_1_is_completed(bench: Bench) -> None:
+    bench.move(DAY)
+    marker = marker_of(bench)
+    assert marker is not None
+    bench.cold.set(PATH, marker._replace(side=None).encode())
+    assert bench.reheat(DAY).moved
+    assert marker_of(bench) == marker
+
+
+def test_a_run_with_another_root_is_refused(bench: Bench) -> None:
+    bench.move(DAY)
+    before = bench.hot_ensemble.data(), bench.cold_ensemble.data()
+    with_root(bench, "/other")
+    for report in (bench.move(OTHER), bench.reheat(DAY)):
+        (refusal,) = report.deferred.values()
+        assert refusal.gate is GateName.BOUND_HERE
+        assert "/other" in refusal.reason
+    assert (bench.hot_ensemble.data(), bench.cold_ensemble.data()) == before
+
+
+def test_of_two_runs_that_begin_with_other_roots_one_copies(bench: Bench) -> None:
+    """The other one looked when the table was not bound yet."""
+    other = bench.beside()
+    with_root(other, "/other")
+    other.before_marked(lambda: bench.move(DAY))
+
+    report = other.move(DAY, OTHER)
+
+    assert {refusal.gate for refusal in report.deferred.values()} == {GateName.BOUND_HERE}
+    assert not report.moved
+    assert bench.move(DAY).unchanged == {DAY}
+    assert bench.move(OTHER).moved.keys() == {OTHER}
+
+
+def test_a_table_is_bound_before_anything_is_copied(bench: Bench) -> None:
+    found: list[bool] = []
+
+    def look() -> None:
+        binding = bench.reader().binding()
+        found.append(binding.is_proven and binding.is_known)
+
+    bench.before_copy(look)
+    assert bench.move(DAY).moved
+    assert found == [True]
+
+
+def test_a_table_is_bound_before_copies_are_removed(bench: Bench) -> None:
+    """They may have been brought back by a version that did not bind it."""
+    bench.move(DAY)
+    assert bench.reheat(DAY).moved
+    marker = marker_of(bench)
+    assert marker is not None
+    bench.cold.set(PATH, marker._replace(side=None).encode())
+    bench.clock.sleep(600.0)
+    assert bench.reheat(DAY).copies_removed == {DAY}
+    assert marker_of(bench) == marker
+
+
+def test_hot_learns_of_another_cold_ensemble(bench: Bench) -> None:
+    """Else the former one would pass for it, where no part is."""
+    bind(leased(bench), bench.reader().shard())
+    former = bench.cold_store.ensemble
+    bench.cold_store.ensemble = MemoryEnsemble("cold", bench.clock)
+    MemoryClient(bench.cold_store).create("/something")
+
+    bind(leased(bench), bench.reader().shard())
+
+    assert bench.reader().binding().is_known
+    bench.cold_store.ensemble = former
+    assert not bench.reader().binding().is_known

@@ -1,0 +1,116 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Copies of another tool are adopted as a whole, or not at all; copies that differ are written anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import Options
+from support.memory.arrange import create, create_cold, delete
+from support.memory.bench import DAY, OTHER, PART, PATH
+from support.memory.drifted import Drifted
+from support.memory.synthetic import MINIMALISTIC
+
+PARTS = [f"replicas/{replica}/parts/{PART}" for replica in ("r1", "r2")]
+CHANGED = MINIMALISTIC[:-1] + b"\x23"
+
+
+@pytest.fixture
+def drifted() -> Drifted:
+    """Another tool has copied a partition, and ended long ago."""
+    drifted = Drifted()
+    for path in PARTS:
+        create_cold(path, drifted.bench.hot.get(f"{PATH}/{path}")[0])(drifted.bench)
+    drifted.bench.clock.sleep(7200)
+    return drifted
+
+
+def take_from_hot(drifted: Drifted) -> None:
+    for path in PARTS:
+        delete(path)(drifted.bench)
+    create(f"block_numbers/{DAY}/State", b"COLD")(drifted.bench)
+    drifted.bench.clock.sleep(7200)
+
+
+@pytest.mark.parametrize("arrange", [lambda _drifted: None, take_from_hot])
+def test_what_is_adopted_can_be_brought_back_and_moved(
+    drifted: Drifted, arrange: Callable[[Drifted], None]
+) -> None:
+    arrange(drifted)
+    assert drifted.repair(Kind.FOREIGN).left == {}
+    drifted.bench.reheat()
+    drifted.bench.clock.sleep(600)
+    drifted.bench.reheat()
+    assert set(drifted.kinds().values()) == {Kind.HOT}
+    assert drifted.bench.move().moved.keys() == {DAY}
+
+
+def test_while_the_other_tool_may_be_at_work(drifted: Drifted) -> None:
+    create_cold(
+        f"replicas/r1/parts/{OTHER}_0_0_0",
+        drifted.bench.hot.get(drifted.bench.part("r1", f"{OTHER}_0_0_0"))[0],
+    )(drifted.bench)
+    left = drifted.repair(Kind.FOREIGN).left
+    assert left.keys() == {DAY, OTHER}
+    assert "another tool may still be at work" in left[DAY].reason
+    assert drifted.repair(Kind.FOREIGN, Options(quiet=0.0)).left == {}
+
+
+def differ_beside_what_is_cold(drifted: Drifted) -> None:
+    drifted.bench.cold.set(f"{PATH}/{PARTS[0]}", CHANGED)
+    delete(PARTS[1])(drifted.bench)
+
+
+@pytest.mark.parametrize(
+    ("arrange", "reason"),
+    [
+        (
+            differ_beside_what_is_cold,
+            f"copies of replica r1 differ from hot: {PART}",
+        ),
+        (
+            lambda drifted: create_cold(f"replicas/r1/parts/{OTHER}_8_8_0", MINIMALISTIC)(drifted.bench),
+            "for replica r1 it is dropped",
+        ),
+        (
+            lambda drifted: create_cold(f"replicas/r9/parts/{PART}", MINIMALISTIC)(drifted.bench),
+            "for replica r9 it is another_replica",
+        ),
+    ],
+    ids=["differ", "dropped", "of another replica"],
+)
+def test_all_or_nothing(drifted: Drifted, arrange: Callable[[Drifted], object], reason: str) -> None:
+    arrange(drifted)
+    assert reason in drifted.repair(Kind.FOREIGN, Options(quiet=0.0)).left[DAY].reason
+    assert drifted.done == []
+
+
+def test_another_gate_keeps_them_foreign(drifted: Drifted) -> None:
+    drifted.bench.servers.stop("r2")
+    assert "replica r2 is not active" in drifted.repair(Kind.FOREIGN).left[DAY].reason
+
+
+def test_copies_that_differ_are_written_anew(drifted: Drifted) -> None:
+    drifted.repair(Kind.FOREIGN)
+    drifted.bench.cold.set(f"{PATH}/{PARTS[0]}", CHANGED)
+    assert drifted.kinds() == {"r1": Kind.COPIES_DIFFER, "r2": Kind.COPIES_LEFT}
+    drifted.saved.clear()
+    assert drifted.repair(Kind.COPIES_DIFFER).left == {}
+    assert [(each.path, each.data) for each in drifted.saved] == [(f"{PATH}/{PARTS[0]}", CHANGED)]
+    assert drifted.kinds() == {"r1": Kind.COPIES_LEFT, "r2": Kind.COPIES_LEFT}
+
+
+def test_what_differs_beside_what_only_cold_has(drifted: Drifted) -> None:
+    drifted.repair(Kind.FOREIGN)
+    drifted.bench.cold.set(f"{PATH}/{PARTS[0]}", CHANGED)
+    delete(PARTS[1])(drifted.bench)
+    drifted.done.clear()
+    left = drifted.repair(Kind.COPIES_DIFFER).left[DAY]
+    assert "cold has parts that hot does not have" in left.reason
+    assert drifted.done == []

@@ -1,0 +1,126 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Each kind is repaired, and what was deleted or changed for it was kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
+    PartMoveError,
+    PausedTooLong,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import Options
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Unhurried
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete
+from support.memory.arrange import create
+from support.memory.bench import DAY, LOCK, OTHER, PART, PATH
+from support.memory.drifted import Drifted
+from support.memory.drifts import DRIFTS, Drift
+
+
+@pytest.fixture
+def drifted() -> Drifted:
+    return Drifted()
+
+
+@pytest.mark.parametrize("drift", DRIFTS.values(), ids=DRIFTS)
+def test_a_kind_is_repaired(drift: Drift) -> None:
+    drifted = drift.made()
+    assert set(drifted.kinds().values()) == {drift.kind}
+    report = drifted.repair(drift.kind)
+    assert not report.left
+    assert {row.partition for row in report.repaired} == {DAY}
+    assert set(drifted.kinds().values()) == {drift.after}
+    assert drifted.repair(drift.kind).repaired == []
+
+
+def test_a_repair_is_in_the_journal_before_and_after(drifted: Drifted) -> None:
+    DRIFTS["ghost"].arrange(drifted.bench)
+    bench = drifted.bench
+    before = len(bench.journal.events)
+    told: list[list[Event]] = []
+    bench.cold_store.before = lambda multi: (
+        told.append([event for event, _row in bench.journal.events[before:]])
+        if any(isinstance(op, Delete) and op.path.endswith(PART) for op in multi)
+        else None
+    )
+
+    drifted.repair(Kind.GHOST)
+
+    common = {"shard_path": PATH, "partition": DAY, "kind": "ghost"}
+    assert told[0] == [Event.REPAIRING, Event.REPAIRING]
+    assert bench.journal.events[before:] == [
+        *(
+            (Event.REPAIRING, {**common, "replica": each, "parts": [PART], "backup": "/backups/one"})
+            for each in ("r1", "r2")
+        ),
+        *((Event.REPAIRED, {**common, "replica": each}) for each in ("r1", "r2")),
+    ]
+    assert [words for multi in drifted.announced for words in multi] == drifted.done
+
+
+def test_what_is_left_is_in_the_journal(drifted: Drifted) -> None:
+    DRIFTS["copied by another"].arrange(drifted.bench)
+    report = drifted.repair(Kind.FOREIGN, Options(quiet=1e6))
+    assert drifted.bench.journal.of(Event.LEFT) == [
+        {"shard_path": PATH, "partition": each, "kind": "foreign", "reason": left.reason}
+        for each, left in report.left.items()
+    ]
+    assert report.left
+
+
+def test_kinds_whose_way_out_is_a_repair_are_repaired() -> None:
+    promised = {kind for kind in Kind if "part_repair" in kind.way_out}
+    assert promised | {Kind.COLD_UNKNOWN} == REMEDIES.keys()
+
+
+def test_only_the_partitions_that_were_named(drifted: Drifted) -> None:
+    for each in (DAY, OTHER):
+        create(f"block_numbers/{each}/State", b"COLD")(drifted.bench)
+    drifted.repair(Kind.HOT_MARKED_COLD, only=[OTHER])
+    assert set(drifted.kinds(OTHER).values()) == {Kind.HOT}
+    assert set(drifted.kinds().values()) == {Kind.HOT_MARKED_COLD}
+
+
+def test_what_cannot_be_judged_is_not_repaired(drifted: Drifted) -> None:
+    drifted.bench.cold.create(PATH, b"junk", makepath=True)
+    with pytest.raises(PartMoveError, match="cannot be judged"):
+        drifted.repair(Kind.FOREIGN)
+
+
+class Refusing(Unhurried):
+    """Lets one partition be repaired and no other."""
+
+    parts_at_once = 1
+
+    def __init__(self) -> None:
+        self.waits: list[int] = []
+
+    def wait(self, parts: int, clock: Clock) -> None:
+        self.waits.append(parts)
+        if len(self.waits) > 1:
+            raise PausedTooLong("The run paused")
+
+
+def test_a_repair_waits_between_partitions_while_it_has_no_lock(drifted: Drifted) -> None:
+    for each in (DAY, OTHER):
+        create(f"block_numbers/{each}/State", b"COLD")(drifted.bench)
+    pace = drifted.pace = Refusing()
+    with pytest.raises(PausedTooLong):
+        drifted.repair(Kind.HOT_MARKED_COLD)
+    assert pace.waits == [2, 2]
+    assert [drifted.bench.hot.get(f"{PATH}/block_numbers/{each}/State")[0] for each in (DAY, OTHER)] == [
+        b"HOT",
+        b"COLD",
+    ]
+    assert drifted.bench.hot.exists(LOCK) is None
+
+    drifted.pace = Unhurried()
+    assert {row.partition for row in drifted.repair(Kind.HOT_MARKED_COLD).repaired} == {OTHER}

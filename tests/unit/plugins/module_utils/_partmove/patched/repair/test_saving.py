@@ -1,0 +1,97 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is deleted or changed is kept before, and nothing is sent where that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.saving import (
+    SavingStore,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
+    Check,
+    Create,
+    Delete,
+    SetData,
+    Znode,
+)
+from support.memory.memory import ManualClock, MemoryEnsemble
+
+
+class Kept:
+    """A store with two znodes, and what it kept by then."""
+
+    def __init__(self) -> None:
+        self.inner = MemoryEnsemble("hot", ManualClock()).open()
+        self.inner.commit([(Create("/a", b"1"), Create("/b", b"2"))])
+        self.kept: list[tuple[str, str, bytes]] = []
+        self.done: list[str] = []
+        self.announced: list[list[str]] = []
+        self.store = SavingStore(self.inner, "hot", self.save, self.announce, self.done)
+
+    def announce(self, multis: Sequence[Sequence[str]]) -> None:
+        assert not self.done
+        self.announced += [list(each) for each in multis]
+
+    def save(self, ensemble: str, znodes: Sequence[Znode]) -> None:
+        assert all(self.inner.read([each.path])[0] == each for each in znodes)
+        self.kept += [(ensemble, each.path, each.data) for each in znodes]
+
+
+def test_what_is_deleted_and_changed_is_kept() -> None:
+    kept = Kept()
+    kept.store.commit(
+        [(Check("/a", 0), SetData("/a", b"new", 0)), (Delete("/b", 0), Create("/c", b"x" * 17))]
+    )
+    assert kept.kept == [("hot", "/a", b"1"), ("hot", "/b", b"2")]
+    assert kept.done == ["hot: set /a to 'new'", "hot: delete /b", "hot: create /c"]
+    assert kept.announced == [kept.done[:1], kept.done[1:]]
+
+
+def test_what_is_not_as_it_was_read_is_neither_kept_nor_done() -> None:
+    kept = Kept()
+    kept.store.commit([(Delete("/a", 5),), (Delete("/gone", 0),)])
+    assert (kept.kept, kept.done) == ([], [])
+    assert kept.inner.read(["/a"])[0] is not None
+
+
+def test_what_cannot_be_kept_is_not_done() -> None:
+    kept = Kept()
+
+    def full(_ensemble: str, _znodes: Sequence[Znode]) -> None:
+        raise PartMoveError("No space left")
+
+    store = SavingStore(kept.inner, "hot", full, kept.announce, kept.done)
+    with pytest.raises(PartMoveError):
+        store.commit([(Delete("/a", 0),)])
+    assert kept.inner.read(["/a"])[0] is not None
+    assert kept.done == []
+
+
+def test_what_cannot_be_told_is_not_done() -> None:
+    kept = Kept()
+
+    def full(_multis: Sequence[Sequence[str]]) -> None:
+        raise PartMoveError("No space left")
+
+    store = SavingStore(kept.inner, "hot", kept.save, full, kept.done)
+    with pytest.raises(PartMoveError):
+        store.commit([(Delete("/a", 0),)])
+    assert kept.inner.read(["/a"])[0] is not None
+    assert kept.done == []
+
+
+def test_the_rest_is_that_of_the_store() -> None:
+    kept = Kept()
+    store, inner = kept.store, kept.inner
+    store.sync("/")
+    assert (store.name, store.chroot, store.addresses) == (inner.name, inner.chroot, inner.addresses)
+    assert (store.server_id, store.session_id) == (inner.server_id, inner.session_id)
+    assert store.children(["/"]) == inner.children(["/"])
+    assert [each.name for each in store.members()] == [each.name for each in inner.members()]

@@ -1,0 +1,84 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Work goes on under another lease where one was lost, a few times, and says why where it cannot."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import LeaseLost, PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import (
+    Lease,
+    LeaseKeeper,
+    path_of_lock,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.under_lease import (
+    LEASES,
+    work_under_leases,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
+from support.memory.memory import MemoryEnsemble
+
+PATH = "/tables/01/hits"
+LOCK = path_of_lock("/partmove", PATH)
+
+
+class Ground:
+    """The lock of a shard path, and work that loses its lease so many times first."""
+
+    def __init__(self, losses: int = 0) -> None:
+        self.hot = MemoryEnsemble("hot")
+        self.store = self.hot.open()
+        self.leases = LeaseKeeper(self.store, None, self.hot.clock, owner="a test", wait_seconds=0)
+        self.losses = losses
+        self.worked = 0
+
+    @property
+    def is_locked(self) -> bool:
+        return self.store.read([LOCK])[0] is not None
+
+    def work(self, _lease: Lease) -> None:
+        assert self.is_locked
+        self.worked += 1
+        if self.worked <= self.losses:
+            raise LeaseLost("the session ended", remedy="Run again")
+
+
+@pytest.mark.parametrize("losses", range(LEASES))
+def test_it_ends_under_the_lease_that_is_kept(losses: int) -> None:
+    ground = Ground(losses)
+    assert work_under_leases(ground.leases, PATH, ground.work) is None
+    assert ground.worked == losses + 1
+    assert not ground.is_locked
+
+
+def test_leases_that_are_all_lost_are_told() -> None:
+    ground = Ground(LEASES)
+    refusal = work_under_leases(ground.leases, PATH, ground.work)
+    assert refusal == (GateName.LOCK_KEPT, "the session ended", "Run again")
+    assert ground.worked == LEASES
+    assert not ground.is_locked
+
+
+def test_a_lease_that_somebody_has_is_not_waited_for_again() -> None:
+    ground = Ground()
+    other = ground.hot.open()
+    ensure_path(other, LOCK)
+    refusal = work_under_leases(ground.leases, PATH, ground.work)
+    assert refusal is not None
+    assert refusal.gate is GateName.LOCK_FREE
+    assert ground.worked == 0
+
+
+def test_what_else_ends_the_work_is_raised_and_the_lease_released() -> None:
+    ground = Ground()
+
+    def fail(_lease: Lease) -> None:
+        raise PartMoveError("it cannot be")
+
+    with pytest.raises(PartMoveError, match="it cannot be"):
+        work_under_leases(ground.leases, PATH, fail)
+    assert not ground.is_locked

@@ -1,0 +1,135 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""An audit tells what two looks see, and knows every state that a run leaves which is killed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.audit import (
+    TwinAudit,
+    audit_twins,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import Records
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from support.memory.interleaving import Died, Script
+from support.memory.twin_audits import SILENT, MemoryWitnesses, audited, reader_of
+from support.memory.twins import DAY, PATH, TwinBench, Twins
+
+FIRST, SECOND = ("a", "b"), ("c",)
+
+
+def kinds(audit: TwinAudit) -> dict[str, TwinKind]:
+    """Partition or replica → kind."""
+    assert not audit.unjudged
+    return {row.partition or row.replica: row.verdict.kind for row in audit.rows}
+
+
+@pytest.mark.parametrize("destination", list(Side))
+def test_every_state_that_a_killed_run_leaves_is_one_that_another_run_ends(destination: Side) -> None:
+    trace = Script()
+    TwinBench(Twins(FIRST, SECOND, at=destination.other)).run(destination, trace)
+    seen = set()
+    for number in range(len(trace.trace)):
+        bench = TwinBench(Twins(FIRST, SECOND, at=destination.other))
+        script = Script()
+        script.actions[number] = script.die
+        with suppress(Died):
+            bench.run(destination, script)
+        bench.servers.script = Script()
+        ((_day, kind),) = kinds(audited(bench)).items()
+        assert kind.is_begun or kind.is_sound, (number, kind)
+        assert kind.is_begun == bool(bench.records)
+        seen.add(kind)
+        bench.run(destination)
+        bench.servers.script = Script()
+        assert kinds(audited(bench)) == {DAY: TwinKind(destination.value)}
+    assert seen == {
+        TwinKind.HOT,
+        TwinKind.COLD,
+        TwinKind.RECORDED,
+        TwinKind.CLONED,
+        TwinKind.ATTACHED,
+        TwinKind.DROPPED_PARTLY,
+        TwinKind.DROPPED,
+    }
+
+
+@pytest.fixture
+def bench() -> TwinBench:
+    return TwinBench(Twins(FIRST, at=Side.HOT))
+
+
+def test_what_passes_between_two_looks_is_not_told(bench: TwinBench) -> None:
+    bench.twins.insert(Side.COLD, FIRST)
+    servers = MemoryWitnesses(bench.servers)
+    reader = reader_of(bench, servers)
+    reader.wait = lambda _seconds: bench.twins.tables[Side.COLD].drop(f"{DAY}_1_1_0")  # type: ignore[assignment,method-assign]
+    assert kinds(audit_twins(reader, PATH)) == {DAY: TwinKind.HOT}
+    assert servers.looks == 4
+
+
+def test_a_replica_is_told_only_where_both_looks_say_so(
+    bench: TwinBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers = MemoryWitnesses(bench.servers)
+    servers.lacking = ["r2"]
+    reader = reader_of(bench, servers)
+
+    def wait(_seconds: float) -> None:
+        servers.lacking = ["r1"]
+
+    monkeypatch.setattr(reader, "wait", wait)
+    assert kinds(audit_twins(reader, PATH)) == {}
+
+
+def test_what_is_sound_is_looked_at_once(bench: TwinBench) -> None:
+    servers = MemoryWitnesses(bench.servers)
+    assert kinds(audited(bench, servers)) == {DAY: TwinKind.HOT}
+    assert servers.looks == 2
+
+
+def test_what_is_so_in_both_looks_is_told(bench: TwinBench) -> None:
+    bench.twins.insert(Side.COLD, FIRST)
+    before = bench.hot.data()
+    audit = audited(bench)
+    assert kinds(audit) == {DAY: TwinKind.EQUAL}
+    assert str(audit.tables and audit.tables.cold) == "db.hits_cold"
+    assert bench.hot.data() == before
+    assert bench.servers.statements == []
+
+
+def test_what_a_run_is_in_the_middle_of_is_not_judged(bench: TwinBench) -> None:
+    bench.twins.insert(Side.COLD, FIRST)
+    bench._create(bench.hot.open(), path_of_lock("/partmove", PATH), b"a run")
+    (row,) = audited(bench).rows
+    assert (row.verdict.kind, row.verdict.reason) == (
+        TwinKind.NOT_JUDGED,
+        "a run works on the table: a run",
+    )
+
+
+def test_replicas_are_told_where_partitions_cannot_be(bench: TwinBench) -> None:
+    servers = MemoryWitnesses(bench.servers)
+    servers.lacking = ["r2"]
+    assert kinds(audited(bench, servers)) == {"r2": TwinKind.TWIN_MISSING}
+    servers.lacking = ["r1", "r2"]
+    assert kinds(audited(bench, servers)) == {"": TwinKind.WITHOUT_TWIN}
+    servers.silent = ["r1"]
+    assert kinds(audited(bench, servers)) == {"r1": TwinKind.NOT_JUDGED}
+    servers.silent, servers.lacking, servers.ceases = [], [], True
+    (row,) = audited(bench, servers).rows
+    assert (row.verdict.kind, row.verdict.reason) == (TwinKind.NOT_JUDGED, f"{SILENT}.")
+
+
+def test_a_record_of_a_table_that_is_gone(bench: TwinBench) -> None:
+    path = Records(bench.hot.open(), "/partmove", "/gone").path(DAY)
+    bench._create(bench.hot.open(), path, b"something")
+    (row,) = audit_twins(reader_of(bench), "/gone").rows
+    assert (row.verdict.kind, row.verdict.record) == (TwinKind.TABLE_GONE, path)

@@ -1,0 +1,56 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The vocabulary of an audit of twins: every kind says what is so, and what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
+
+SOUND = [TwinKind.COLD, TwinKind.HOT, TwinKind.EXCHANGED, TwinKind.WITHOUT_TWIN]
+
+
+@pytest.mark.parametrize("kind", TwinKind)
+def test_a_kind_says_what_is_so_and_what_to_do(kind: TwinKind) -> None:
+    assert kind.value == kind.name.lower()
+    assert kind.means
+    assert bool(kind.way_out) != kind.is_sound
+    for text in (kind.means, kind.way_out):
+        assert not text.endswith(".")
+        assert "|" not in text
+
+
+def test_what_is_sound_comes_last_and_what_is_not_judged_before() -> None:
+    assert list(TwinKind)[-5:] == [TwinKind.NOT_JUDGED, *SOUND]
+    assert [kind for kind in TwinKind if kind.is_sound] == SOUND
+    assert [kind for kind in TwinKind if not kind.is_drift] == [TwinKind.NOT_JUDGED, *SOUND]
+
+
+def test_what_another_run_ends_says_so() -> None:
+    assert [kind for kind in TwinKind if kind.is_begun] == [
+        TwinKind.CLONED,
+        TwinKind.ATTACHED,
+        TwinKind.DROPPED_PARTLY,
+        TwinKind.MERGED,
+        TwinKind.DROPPED,
+        TwinKind.RECORDED,
+        TwinKind.STALE,
+        TwinKind.WITHOUT_PARTS,
+    ]
+
+
+def test_what_readers_may_see_twice() -> None:
+    twice = {kind for kind in TwinKind if kind.is_seen_twice}
+    assert twice == {
+        TwinKind.UNKNOWN,
+        TwinKind.EQUAL,
+        TwinKind.EQUAL_IN_PART,
+        TwinKind.AS_MANY_ROWS,
+        TwinKind.CLONED,
+        TwinKind.ATTACHED,
+        TwinKind.DROPPED_PARTLY,
+        TwinKind.MERGED,
+    }

@@ -1,0 +1,147 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A partition is not moved while anything is not as it must be, and each gate says which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+    Side,
+    TwinTables,
+    Unrest,
+)
+from support.memory.twins import DAY, TwinBench, Twins
+
+ROWS = ("a", "b")
+Change = Callable[[TwinTables], TwinTables]
+
+
+@pytest.fixture
+def bench() -> TwinBench:
+    return TwinBench(Twins(ROWS, ("c",)))
+
+
+def gate_of(bench: TwinBench, destination: Side = Side.COLD, **options: float) -> tuple[GateName, str]:
+    """The gate that defers the partition, and its reason; nothing may have been done."""
+    report = bench.run(destination, **options)  # type: ignore[arg-type]
+    assert not bench.servers.statements
+    assert not bench.records
+    assert not report.is_changed
+    refusal = report.deferred[DAY]
+    assert refusal.remedy
+    return refusal.gate, refusal.reason
+
+
+def cold(**fields: object) -> Change:
+    return lambda tables: tables._replace(cold=tables.cold._replace(**fields))  # type: ignore[arg-type]
+
+
+def hot(**fields: object) -> Change:
+    return lambda tables: tables._replace(hot=tables.hot._replace(**fields))  # type: ignore[arg-type]
+
+
+def only(replica: str, change: Change) -> Change:
+    return lambda tables: change(tables) if tables.replica.name == replica else tables
+
+
+@pytest.mark.parametrize(
+    ("change", "gate", "reason"),
+    [
+        (cold(problem="has no session"), GateName.TWIN_READY, "db.hits_cold has no session"),
+        (hot(problem="has no session"), GateName.TWIN_READY, "db.hits has no session"),
+        (only("r2", cold(active_replicas=1)), GateName.TWIN_READY, "server of r2: of db.hits_cold 1 of 2"),
+        (cold(total_replicas=3, active_replicas=3), GateName.TWIN_READY, "the hot ensemble knows 2"),
+        (hot(total_replicas=3, active_replicas=3), GateName.TWIN_READY, "the hot ensemble knows 2"),
+        (cold(replica="other"), GateName.TWIN_READY, "is replica other"),
+        (cold(definition="(a UInt16)"), GateName.TWIN_ALIKE, "db.hits and db.hits_cold differ"),
+        (
+            only("r2", lambda tables: cold(definition="(b)")(hot(definition="(b)")(tables))),
+            GateName.TWIN_ALIKE,
+            "db.hits is not as on server of r1",
+        ),
+        (cold(ensemble="default"), GateName.TWIN_ALIKE, "is in the default ensemble"),
+        (hot(ensemble="other"), GateName.TWIN_ALIKE, "and not at /tables/01/hits of the default"),
+        (hot(path="/other"), GateName.TWIN_ALIKE, "is at default:/other"),
+        (only("r2", cold(path="/other")), GateName.TWIN_ALIKE, "is at cold:/other, and at cold:/tables"),
+    ],
+)
+def test_tables_that_are_no_twins_are_left_alone(
+    bench: TwinBench, change: Change, gate: GateName, reason: str
+) -> None:
+    bench.servers.change = change
+    found, said = gate_of(bench)
+    assert found is gate
+    assert reason in said
+
+
+@pytest.mark.parametrize("replica", ["r1", "r2"])
+@pytest.mark.parametrize(
+    ("unrest", "gate", "reason"),
+    [
+        (Unrest(["a mutation is not done"], {}, {"default": 100}, 9e9), GateName.TWIN_AT_REST, "a mutation"),
+        (Unrest((), {DAY: ["a merge"]}, {"default": 100}, 9e9), GateName.TWIN_AT_REST, "a merge"),
+        (Unrest((), {}, {"default": 99}, 9e9), GateName.ROOM_FOR_CLONES, "99 bytes is free"),
+        (Unrest((), {}, {}, 9e9), GateName.ROOM_FOR_CLONES, "nobody knows how much"),
+        (
+            Unrest((), {}, {"default": 100}, 9e9, {"default": "it is broken"}),
+            GateName.LINKS_MADE,
+            "is broken",
+        ),
+        (Unrest((), {}, {"default": 100}, 9e9, {"": "a setting is on"}), GateName.LINKS_MADE, "a setting"),
+    ],
+)
+def test_what_goes_on_is_told(
+    bench: TwinBench, replica: str, unrest: Unrest, gate: GateName, reason: str
+) -> None:
+    bench.servers.unrests = {replica: unrest}
+    found, said = gate_of(bench)
+    assert found is gate
+    assert f"server of {replica}" in said
+    assert reason in said
+
+
+def test_what_goes_on_with_another_partition_is_let_be(bench: TwinBench) -> None:
+    no_links = {"another": "it is broken"}
+    bench.servers.unrests = {"r1": Unrest((), {"other": ["a merge"]}, {"default": 100}, 9e9, no_links)}
+    assert bench.run(Side.COLD).moved.keys() == {DAY}
+
+
+@pytest.mark.parametrize("side", list(Side))
+def test_a_replica_that_is_behind_defers(bench: TwinBench, side: Side) -> None:
+    table = bench.twins.tables[side]
+    bench.twins.insert(side, ("late",))
+    table.late_on_r2 = {max(table.parts)}
+    assert gate_of(bench)[0] is GateName.TWIN_EVEN
+
+
+def test_young_parts_stay_in_hot(bench: TwinBench) -> None:
+    bench.servers.modified = bench.servers.now - 59
+    assert gate_of(bench, min_age=60) == (
+        GateName.OLD_ENOUGH,
+        "its newest part is 59 s old on server of r1, min_age is 60 s",
+    )
+    assert bench.run(Side.COLD, min_age=59).moved.keys() == {DAY}
+    assert bench.run(Side.HOT, min_age=60).moved.keys() == {DAY}
+
+
+def test_equal_parts_are_told_before_anything_is_done(bench: TwinBench) -> None:
+    bench.twins.insert(Side.HOT, ROWS)
+    assert gate_of(bench)[0] is GateName.PARTS_DISTINCT
+
+
+@pytest.mark.parametrize("destination", list(Side))
+def test_what_both_tables_have_without_a_record_is_no_clone(destination: Side) -> None:
+    bench = TwinBench(Twins(ROWS, at=Side.HOT))
+    bench.twins.insert(Side.COLD, ROWS)
+    assert gate_of(bench, destination)[0] is GateName.TWIN_APART
+
+
+def test_a_partition_that_is_nowhere_is_told() -> None:
+    bench = TwinBench(Twins())
+    assert gate_of(bench)[0] is GateName.PARTITION_EXISTS

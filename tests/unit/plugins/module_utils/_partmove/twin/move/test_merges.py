@@ -1,0 +1,143 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Merges that were stopped go on, however a run ends, and whatever the next one is asked for."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+    Side,
+    TwinTables,
+)
+from support.memory.interleaving import Died, Script
+from support.memory.twins import DAY, REPLICAS, TwinBench, Twins
+
+RECORD = f"/partmove/twins/%2Ftables%2F01%2Fhits/{DAY}"
+BOTH_WAYS = pytest.mark.parametrize("destination", list(Side), ids=lambda side: f"to {side.value}")
+
+
+def bench_of(destination: Side) -> TwinBench:
+    return TwinBench(Twins(("a", "b"), ("c",), at=destination.other))
+
+
+def trace_of(destination: Side) -> list[str]:
+    """The steps of a run that nothing disturbs."""
+    script = Script()
+    assert bench_of(destination).run(destination, script, stop_merges=True).moved.keys() == {DAY}
+    return script.trace
+
+
+def test_they_are_stopped_from_the_record_on_until_before_it_is_removed() -> None:
+    trace = [
+        each
+        for each in trace_of(Side.COLD)
+        if each.startswith(("servers attach", "servers drop", "servers st", f"hot commit {RECORD}"))
+    ]
+    stop, start = ([f"servers {verb} merges {each}" for each in REPLICAS] for verb in ("stop", "start"))
+    assert trace[1:4] == [*stop, "servers attach"]
+    assert trace[-3:-1] == start
+    assert trace[0].startswith("hot commit")
+    assert trace[-1].startswith("hot commit")
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("merged", list(Side), ids=lambda side: f"merge in {side.value}")
+def test_a_merge_at_any_step_needs_nobody(destination: Side, merged: Side) -> None:
+    for number in range(len(trace_of(destination))):
+        bench = bench_of(destination)
+        script = Script()
+        script.actions[number] = lambda bench=bench: bench.twins.merge(merged)  # type: ignore[misc]
+        bench.run(destination, script, stop_merges=True)
+        assert not bench.twins.stopped
+        report = bench.run(destination, stop_merges=True)
+        assert (report.unchanged | report.moved.keys(), report.failed) == ({DAY}, {})
+        assert bench.twins.rows == bench.twins.inserted
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("partition", [DAY, "20200101"])
+def test_after_a_run_that_was_killed_the_next_one_starts_them(destination: Side, partition: str) -> None:
+    for number in range(len(trace_of(destination))):
+        bench = bench_of(destination)
+        script = Script()
+        script.actions[number] = script.die
+        with suppress(Died):
+            bench.run(destination, script, stop_merges=True)
+        were_stopped = bool(bench.twins.stopped)
+        report = bench.run(destination, partitions=[partition])
+        assert report.is_changed or not were_stopped
+        assert not bench.twins.stopped
+        assert not any(b'"merges_stopped":true' in each for each in bench.records.values())
+        assert bench.twins.rows == bench.twins.inserted or bench.records
+
+
+@pytest.mark.parametrize("steps", range(12))
+def test_a_run_that_takes_a_partition_up_says_that_it_stops_them(steps: int) -> None:
+    bench = bench_of(Side.COLD)
+    first = Script()
+    first.actions[trace_of(Side.COLD).index("servers attach")] = first.die
+    with suppress(Died):
+        bench.run(Side.COLD, first)
+    assert bench.records
+    second, trace = Script(), Script()
+    bench_of(Side.COLD).run(Side.COLD, trace, stop_merges=True)
+    second.actions[trace.trace.index("servers unrest") + steps] = second.die
+    with suppress(Died):
+        bench.run(Side.COLD, second, stop_merges=True)
+    bench.run(Side.COLD, partitions=["20200101"])
+    assert not bench.twins.stopped
+
+
+@BOTH_WAYS
+def test_an_error_at_any_step_leaves_none_stopped(destination: Side) -> None:
+    for number in range(len(trace_of(destination))):
+        bench = bench_of(destination)
+        script = Script()
+
+        def fail() -> None:
+            raise KeyboardInterrupt
+
+        script.actions[number] = fail
+        with suppress(KeyboardInterrupt):
+            bench.run(destination, script, stop_merges=True)
+        assert not bench.twins.stopped
+
+
+def test_a_server_that_cannot_be_told_is_told_later() -> None:
+    bench = bench_of(Side.COLD)
+    start = bench.servers.start_merges
+
+    def fail(tables: TwinTables) -> None:
+        if tables.replica.name == REPLICAS[0]:
+            raise PartMoveError("r1 is down")
+        start(tables)
+
+    bench.servers.start_merges = fail  # type: ignore[method-assign]
+    report = bench.run(Side.COLD, stop_merges=True)
+    assert report.deferred[DAY].gate is GateName.TWIN_READY
+    assert "r1 is down; merges of both tables are still stopped: r1 is down" in report.deferred[DAY].reason
+    assert bench.twins.stopped == {REPLICAS[0]}
+    report = bench.run(Side.COLD)
+    assert report.deferred[DAY].reason == "r1 is down"
+    del bench.servers.start_merges
+    assert bench.run(Side.COLD).moved.keys() == {DAY}
+    assert not bench.twins.stopped
+
+
+def test_check_mode_tells_that_they_would_be_started() -> None:
+    bench = bench_of(Side.COLD)
+    script = Script()
+    script.actions[trace_of(Side.COLD).index("servers attach")] = script.die
+    with suppress(Died):
+        bench.run(Side.COLD, script, stop_merges=True)
+    report = bench.run(Side.COLD, dry=True)
+    assert report.statements[:2] == ["SYSTEM START MERGES db.hits", "SYSTEM START MERGES db.hits_cold"]
+    assert report.is_changed
+    assert bench.twins.stopped == set(REPLICAS)

@@ -1,0 +1,179 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A motion tells what it did, gives statements in their order, and gives up on what keeps changing."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from support.memory.interleaving import Script
+from support.memory.twins import DAY, PATH, REPLICAS, TwinBench, Twins
+
+
+def insert_before_attach(bench: TwinBench, times: int) -> None:
+    """Let an insert come to the hot table right before each ATTACH, so many times."""
+    attach, left = bench.servers.attach, list(range(times))
+
+    def attach_with_an_insert(*args: object) -> str:
+        if left:
+            bench.twins.insert(Side.HOT, (f"late {left.pop()}",))
+        return attach(*args)  # type: ignore[arg-type]
+
+    bench.servers.attach = attach_with_an_insert  # type: ignore[method-assign, assignment]
+
+
+def test_statements_come_in_order_and_the_journal_before_them() -> None:
+    bench = TwinBench(Twins(("a",), ("b", "c")))
+    report = bench.run(Side.COLD)
+    assert bench.servers.statements == [
+        "attach to cold",
+        f"drop {DAY}_1_1_0 of hot",
+        f"drop {DAY}_2_2_0 of hot",
+    ]
+    assert [event for event, _row in bench.journal.events] == [
+        Event.ATTACHING,
+        Event.TWIN_DROPPING,
+        Event.TWIN_MOVED,
+    ]
+    moved = report.moved[DAY]
+    assert (moved.parts, moved.rows, moved.bytes_on_disk, moved.left_behind) == (2, 3, 200, ())
+    assert moved.seen_twice_seconds == 0
+    assert report.touched == {DAY}
+
+
+def test_an_insert_during_the_move_is_left_behind() -> None:
+    bench = TwinBench(Twins(("a",)))
+    trace = Script()
+    TwinBench(Twins(("a",))).run(Side.COLD, trace)
+    script = Script()
+    script.actions[trace.last("servers drop")] = lambda: bench.twins.insert(Side.HOT, ("late",))
+    report = bench.run(Side.COLD, script)
+    assert report.moved[DAY].left_behind == (f"{DAY}_2_2_0",)
+    (row,) = bench.journal.of(Event.TWIN_MOVED)
+    assert (row["shard_path"], row["left_behind"]) == (PATH, [f"{DAY}_2_2_0"])
+
+
+def test_what_keeps_changing_is_given_up_and_put_right() -> None:
+    bench = TwinBench(Twins(("a",)))
+    insert_before_attach(bench, times=9)
+    report = bench.run(Side.COLD)
+    assert report.deferred[DAY].gate is GateName.CLONES_EQUAL
+    assert bench.servers.statements.count("attach to cold") == 3
+    assert not bench.records
+    assert bench.twins.rows == bench.twins.inserted
+    assert not bench.twins.tables[Side.COLD].parts
+
+
+def test_a_part_that_a_server_will_not_drop_keeps_its_record() -> None:
+    bench = TwinBench(Twins(("a",)))
+    bench.servers.drop = lambda *_args: False  # type: ignore[method-assign]
+    report = bench.run(Side.COLD)
+    assert report.deferred[DAY].gate is GateName.CLONES_EQUAL
+    assert bench.records
+    del bench.servers.drop
+    assert bench.run(Side.COLD).moved.keys() == {DAY}
+    assert bench.twins.rows == bench.twins.inserted
+
+
+@pytest.mark.parametrize("destination", list(Side))
+def test_rows_are_compared_where_that_is_asked_for(destination: Side) -> None:
+    for replica, side in product(REPLICAS, Side):
+        bench = TwinBench(Twins(("a",), ("b", "c"), at=destination.other))
+        bench.servers.rotten = {(replica, side)}
+        report = bench.run(destination, checksums=True)
+        assert report.deferred[DAY].gate is GateName.CLONES_EQUAL
+        assert "not all replicas read the same rows" in report.deferred[DAY].reason
+        assert not bench.records
+        assert not bench.twins.tables[destination].parts
+        bench.servers.rotten = set()
+        assert bench.run(destination, checksums=True).moved.keys() == {DAY}
+        assert bench.twins.rows == bench.twins.inserted
+
+
+def test_rows_are_read_from_the_source_before_they_are_there_twice() -> None:
+    bench = TwinBench(Twins(("a",)))
+    script = Script()
+    bench.run(Side.COLD, script, checksums=True)
+    attach = script.trace.index("servers attach")
+    read = [number for number, each in enumerate(script.trace) if "checksum" in each]
+    assert [number < attach for number in read] == [True, True, False, False]
+
+
+def test_a_record_of_other_tables_is_left_to_a_person() -> None:
+    bench = TwinBench(Twins(("a",)))
+    bench.servers.silent_after = lambda _statement: True
+    bench.run(Side.COLD)
+    bench.servers.silent_after = lambda _statement: False
+    bench.servers.change = lambda tables: tables._replace(cold=tables.cold._replace(path="/another"))
+    given = list(bench.servers.statements)
+    report = bench.run(Side.COLD)
+    assert report.failed[DAY].gate is GateName.TWIN_KNOWN
+    assert "between default:/tables/01/hits and cold:/tables/01/hits" in report.failed[DAY].reason
+    assert bench.servers.statements == given
+
+
+def interrupted(bench: TwinBench, destination: Side) -> None:
+    """Let the answer to an ATTACH be lost, so that a record is left and clones that no run has seen."""
+    bench.servers.silent_after = lambda statement: statement.startswith("attach")
+    bench.run(destination)
+    bench.servers.silent_after = lambda _statement: False
+    assert bench.records
+    assert bench.twins.tables[destination].parts
+
+
+def test_what_changed_since_it_was_recorded_is_undone_and_not_cloned_again() -> None:
+    """Each ATTACH would clone something else, and rows would be there as often as runs are."""
+    bench = TwinBench(Twins(("a",), ("b", "c")))
+    interrupted(bench, Side.COLD)
+    bench.twins.insert(Side.HOT, ("late",))
+    bench.twins.merge(Side.HOT)
+    given = len(bench.servers.statements)
+    report = bench.run(Side.COLD)
+    drops = [f"drop {DAY}_1_1_0 of cold", f"drop {DAY}_2_2_0 of cold"]
+    assert bench.servers.statements[given:] == [*drops, "attach to cold", f"drop {DAY}_1_3_1 of hot"]
+    assert report.moved.keys() == {DAY}
+    assert bench.twins.rows == bench.twins.inserted
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_merges_of_what_was_cloned_and_came_late_are_undone(*, is_shown: bool) -> None:
+    """As seen on servers: a late part is cloned, no clone can be dropped at once, and both tables merge.
+
+    What was merged of clones is known by their names, whether or not the servers show these still.
+    """
+    bench = TwinBench(Twins(("a",), ("b", "c")))
+    drop = bench.servers.drop
+
+    def drop_after_a_merge(tables: object, side: Side, part: str) -> bool:
+        if side is Side.COLD and not bench.twins.tables[Side.COLD].past:
+            for each in Side:
+                bench.twins.merge(each)
+            bench.twins.insert(Side.HOT, ("later",))
+            bench.twins.merge(Side.HOT)
+            if not is_shown:
+                bench.twins.tables[Side.HOT].past.clear()
+                bench.twins.tables[Side.COLD].past = {(0, 0, 0): ()}
+            return False
+        return drop(tables, side, part)  # type: ignore[arg-type]
+
+    insert_before_attach(bench, times=1)
+    bench.servers.drop = drop_after_a_merge  # type: ignore[method-assign]
+    report = bench.run(Side.COLD)
+    assert report.moved.keys() == {DAY}, report
+    assert bench.twins.rows == bench.twins.inserted
+    assert not bench.twins.tables[Side.HOT].parts
+
+
+def test_inserts_on_the_way_back_are_no_obstacle() -> None:
+    bench = TwinBench(Twins(("a",), at=Side.COLD))
+    insert_before_attach(bench, times=1)
+    assert bench.run(Side.HOT, checksums=True).moved.keys() == {DAY}
+    assert bench.servers.statements == ["attach to hot", f"drop {DAY}_1_1_0 of cold"]
+    assert bench.twins.rows == bench.twins.inserted

@@ -1,0 +1,41 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is said of partitions that stay tells what was seen, and what a person can do."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import TwinRecord
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.refusals import (
+    keeps_changing,
+    not_known,
+    nowhere,
+    too_large,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Content, Side
+
+RECORD = TwinRecord(Side.COLD, "a", "b", {"p": Content(1, "a", "b")}, {"q": Content(1, "c", "d")}, {}, (), 0)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "gate", "told"),
+    [
+        (nowhere(), GateName.PARTITION_EXISTS, "partition_id"),
+        (keeps_changing("of 2 parts 1 were not cloned"), GateName.CLONES_EQUAL, "of 2 parts 1 were not"),
+        (keeps_changing(""), GateName.CLONES_EQUAL, "it keeps changing"),
+        (too_large(RECORD), GateName.FITS_ONE_MULTI, "it has 2 parts"),
+        (
+            not_known("it is odd", "/partmove/twins/a/p"),
+            GateName.TWIN_KNOWN,
+            "delete the znode /partmove/twins/a/p",
+        ),
+    ],
+)
+def test_a_refusal_tells_its_gate_and_the_way_out(refusal: Refusal, gate: GateName, told: str) -> None:
+    assert refusal.gate is gate
+    assert told in f"{refusal.reason}. {refusal.remedy}"

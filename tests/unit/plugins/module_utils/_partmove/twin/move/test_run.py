@@ -1,0 +1,144 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A run looks before it writes, takes the lease, and does nothing in check mode."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable, PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Unhurried
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+    Side,
+    TwinReplica,
+    TwinTables,
+    read_replicas,
+)
+from support.memory.interleaving import Died, Script
+from support.memory.twins import DAY, PATH, TwinBench, Twins
+
+
+@pytest.fixture
+def bench() -> TwinBench:
+    return TwinBench(Twins(("a",), ("b", "c")))
+
+
+def test_check_mode_tells_the_statements_and_gives_none(bench: TwinBench) -> None:
+    before = bench.hot.data()
+    report = bench.run(Side.COLD, dry=True)
+    assert report.statements == [
+        f"ALTER TABLE db.hits_cold ATTACH PARTITION ID '{DAY}' FROM db.hits",
+        f"ALTER TABLE db.hits DROP PART '{DAY}_1_1_0'",
+        f"ALTER TABLE db.hits DROP PART '{DAY}_2_2_0'",
+    ]
+    assert (report.moved[DAY].parts, report.moved[DAY].rows) == (2, 3)
+    assert bench.servers.statements == []
+    assert bench.hot.data() == before
+
+
+def test_check_mode_looks_at_the_gates(bench: TwinBench) -> None:
+    assert bench.run(Side.COLD, dry=True, min_age=9e9).deferred[DAY].gate is GateName.OLD_ENOUGH
+
+
+def test_nothing_is_written_where_nothing_is_to_be_done(bench: TwinBench) -> None:
+    bench.run(Side.COLD)
+    before = bench.hot.data()
+    report = bench.run(Side.COLD)
+    assert (report.unchanged, report.is_changed) == ({DAY}, False)
+    assert bench.hot.data() == before
+
+
+def test_a_partition_that_another_run_works_on_is_deferred(bench: TwinBench) -> None:
+    bench.run(Side.COLD, partitions=["20200101"])
+    bench.hot.open().commit([(Create("/partmove", b""),)])
+    for folder in ("locks", "epochs"):
+        bench.hot.open().commit([(Create(f"/partmove/{folder}", b""),)])
+    bench.hot.open().commit([(Create(path_of_lock("/partmove", PATH), b"somebody", ephemeral=True),)])
+    report = bench.run(Side.COLD)
+    assert report.deferred[DAY].gate is GateName.LOCK_FREE
+    assert bench.servers.statements == []
+
+
+def test_a_server_that_is_silent_defers(bench: TwinBench) -> None:
+    def silent(_tables: object) -> object:
+        raise PartMoveError("r1 is down")
+
+    bench.servers.change = silent  # type: ignore[assignment]
+    assert bench.run(Side.COLD).deferred[DAY].reason == "r1 is down"
+
+
+@pytest.mark.parametrize("down", [("r1",), ("r2",), ("r1", "r2")])
+def test_all_partitions_are_found_where_one_server_tells_them(
+    bench: TwinBench, down: tuple[str, ...]
+) -> None:
+    """What cannot be listed on one replica is deferred, so that other shard paths are worked on."""
+
+    def silent(tables: TwinTables) -> TwinTables:
+        if tables.replica.name in down:
+            raise PartMoveError(f"{tables.replica.name} is down")
+        return tables
+
+    bench.servers.change = silent
+    if len(down) > 1:
+        with pytest.raises(PartMoveError, match="r1 is down"):
+            bench.find(Side.COLD)
+        return
+    assert bench.find(Side.COLD) == [DAY]
+    refusal = bench.run(Side.COLD, partitions=bench.find(Side.COLD)).deferred[DAY]
+    assert (refusal.gate, refusal.reason) == (GateName.TWIN_READY, f"{down[0]} is down")
+
+
+def test_a_lease_that_is_lost_is_taken_again(bench: TwinBench) -> None:
+    script = Script()
+    trace = Script()
+    TwinBench(Twins(("a",), ("b", "c"))).run(Side.COLD, trace)
+    number = next(at for at, each in enumerate(trace.trace) if each.startswith("servers drop"))
+    script.actions[number - 1] = lambda: bench.hot.end_session(bench.hot._sessions)
+    assert bench.run(Side.COLD, script).moved.keys() == {DAY}
+    assert bench.twins.rows == bench.twins.inserted
+
+
+class Counting(Unhurried):
+    """Counts what is worked on."""
+
+    def __init__(self, bench: TwinBench) -> None:
+        self.parts_at_once = 1
+        self.parts: list[int] = []
+        self._bench = bench
+
+    def wait(self, parts: int, clock: Clock) -> None:
+        """Return at once; no partition is in both tables meanwhile."""
+        assert not self._bench.records
+        self.parts.append(parts)
+
+
+def test_the_parts_of_all_replicas_count(bench: TwinBench) -> None:
+    pace = Counting(bench)
+    assert bench.run(Side.COLD, pace=pace).moved.keys() == {DAY}
+    assert pace.parts == [0, 4]
+
+
+def test_replicas_are_read_with_their_hosts(bench: TwinBench) -> None:
+    store = bench.hot.open()
+    assert read_replicas(store, PATH) == [TwinReplica("r1", "host: x\n"), TwinReplica("r2", "host: x\n")]
+    with pytest.raises(NoSuchTable, match="/tables/01/none is no table"):
+        read_replicas(store, "/tables/01/none")
+
+
+def test_a_partition_on_its_way_is_found_where_the_source_has_it_no_more(bench: TwinBench) -> None:
+    script = Script()
+    trace = Script()
+    TwinBench(Twins(("a",), ("b", "c"))).run(Side.COLD, trace)
+    script.actions[trace.last("hot commit /partmove/twins")] = script.die
+    with pytest.raises(Died):
+        bench.run(Side.COLD, script)
+    assert not bench.twins.tables[Side.HOT].parts
+    assert bench.records
+    assert bench.run(Side.COLD).moved.keys() == {DAY}
+    assert not bench.records

@@ -1,0 +1,106 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Tables are told apart by their places, and whose name it is by how twins are named."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.gates import refuse_tables
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+    Side,
+    TwinReplica,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.pair import (
+    Found,
+    Holding,
+    Pair,
+    differing,
+    named,
+    refuse_databases,
+    refuse_pairs,
+    tables_of,
+)
+from support.memory.pairs import TWIN
+from support.memory.twins import PATH, table_of
+
+
+def pair(replica: str = "r1", home: str = "hits", away: str = "hits_cold", database: str = "db") -> Pair:
+    return Pair(
+        TwinReplica(replica, ""),
+        f"server of {replica}",
+        table_of(Side.HOT, replica)._replace(name=home),
+        table_of(Side.COLD, replica)._replace(name=away, database=database),
+    )
+
+
+@pytest.mark.parametrize(
+    ("home", "away", "at"), [("hits", "hits_cold", Side.HOT), ("hits_cold", "hits", Side.COLD)]
+)
+def test_the_name_is_that_of_the_table_whose_twin_is_named_after_it(home: str, away: str, at: Side) -> None:
+    found = named(pair(home=home, away=away), TWIN)
+    assert (str(found), found.twin, found.at) == ("db.hits", "hits_cold", at)
+
+
+@pytest.mark.parametrize(
+    "other", [pair(away="visits"), pair(home="hits_cold", away="hits_cold_hot"), pair(database="other")]
+)
+def test_names_that_do_not_belong_together_are_refused(other: Pair) -> None:
+    with pytest.raises(PartMoveError, match=r"neither is named as \{table\}_cold"):
+        named(other, TWIN)
+
+
+def test_moves_take_the_table_with_the_name_for_the_hot_one() -> None:
+    there = pair(home="hits_cold", away="hits")
+    tables = tables_of(there, Side.COLD)
+    assert (tables.hot, tables.cold, tables.home) == (there.away, there.home, Side.COLD)
+    assert refuse_tables(PATH, [tables, tables_of(pair("r2", "hits_cold", "hits"), Side.COLD)]) is None
+    # Where one replica has exchanged and the other one has not, no partition moves.
+    refusal = refuse_tables(PATH, [tables, tables_of(pair("r2"), Side.HOT)])
+    assert refusal is not None
+    assert "at default:" in refusal.reason
+
+
+def test_the_table_at_home_has_to_be_at_the_shard_path() -> None:
+    refusal = refuse_tables("/other", [tables_of(pair(), Side.HOT), tables_of(pair("r2"), Side.HOT)])
+    assert refusal is not None
+    assert "and not at /other of the default ensemble" in refusal.reason
+
+
+@pytest.mark.parametrize("engine", ["Ordinary", "Replicated", "Overlay"])
+def test_databases_that_exchange_in_another_way_or_not_at_all_are_refused(engine: str) -> None:
+    first = pair()
+    found = [Found(first.replica, first.server, first.home, None, each) for each in ("Atomic", engine)]
+    refuse_databases(found[:1])
+    with pytest.raises(PartMoveError, match=f"of the engine {engine}"):
+        refuse_databases(found)
+
+
+def test_both_tables_make_a_pair() -> None:
+    whole = pair()
+    assert Found(whole.replica, whole.server, whole.home, whole.away, "Atomic").pair == whole
+    assert Found(whole.replica, whole.server, whole.home, None, "Atomic").pair is None
+
+
+def test_replicas_may_differ_in_where_the_name_is_and_in_nothing_else() -> None:
+    assert [each.at for each in refuse_pairs(PATH, [pair(), pair("r2", "hits_cold", "hits")], TWIN)] == [
+        Side.HOT,
+        Side.COLD,
+    ]
+    with pytest.raises(PartMoveError, match="and db.hits with hits_cold on server of r1"):
+        refuse_pairs(PATH, [pair(), pair("r2", "visits", "visits_cold")], TWIN)
+    inactive = pair("r2")
+    inactive = inactive._replace(away=inactive.away._replace(active_replicas=1))
+    with pytest.raises(PartMoveError, match="1 of 2 replicas are active"):
+        refuse_pairs(PATH, [pair(), inactive], TWIN)
+
+
+def test_replicas_that_have_not_the_same_parts_are_told() -> None:
+    one, other, empty = Holding(3, 1, "a"), Holding(5, 2, "b"), Holding(0, 0, "0")
+    pairs = [pair(), pair("r2")]
+    assert differing(pairs, [(one, empty), (one, empty)]) == ""
+    told = differing(pairs, [(one, empty), (other, empty)])
+    assert told == ("db.hits has 2 parts with 5 rows on server of r2, and 1 with 3 on server of r1")

@@ -1,0 +1,232 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A whole table goes to the other ensemble and back under its name, whatever happens in between."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import LeaseLost, PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from support.memory.interleaving import Script
+from support.memory.pairs import PairBench, Silent
+from support.memory.twins import DAY, PATH, REPLICAS, content_of
+
+
+@pytest.fixture
+def bench() -> PairBench:
+    return PairBench(("a", "b"), ("c",))
+
+
+def test_it_goes_there_and_back_and_then_nothing_is_left_to_do(bench: PairBench) -> None:
+    for side, place in ((Side.COLD, f"cold:{PATH}_cold"), (Side.HOT, f"default:{PATH}")):
+        report = bench.move(side)
+        assert [each.replica for each in report.exchanged] == list(REPLICAS)
+        assert [(each.with_name.rows, each.without_name.rows) for each in report.kept] == [(3, 0)] * 2
+        assert bench.is_at(side)
+        assert not bench.records
+        told = bench.journal.of(Event.EXCHANGING)[-2:]
+        assert [(each["replica"], each["table"], each["place"]) for each in told] == [
+            (replica, "db.hits", place) for replica in REPLICAS
+        ]
+        bench.servers.statements.clear()
+        assert (bench.move(side).exchanged, bench.servers.statements) == ([], [])
+
+
+def test_check_mode_tells_and_does_nothing(bench: PairBench) -> None:
+    report = bench.move(Side.COLD, dry=True)
+    assert len(report.exchanged) == 2
+    assert report.before is not None
+    assert set(report.before.moved) == {DAY}
+    assert bench.is_at(Side.HOT)
+    assert bench.servers.statements == []
+
+
+def test_a_young_partition_is_moved_after_the_exchange(bench: PairBench) -> None:
+    bench.servers.modified = bench.servers.now - 10
+    report = bench.move(Side.COLD, min_age=3600)
+    assert report.before is not None
+    assert report.after is not None
+    assert (set(report.before.deferred), set(report.after.moved)) == ({DAY}, {DAY})
+    assert bench.servers.statements[0] == "exchange on r1"
+    assert bench.is_at(Side.COLD)
+
+
+def test_inserts_between_the_exchanges_of_the_replicas_are_moved(bench: PairBench) -> None:
+    """By then the first replica has the name in the other ensemble, and the second one does not."""
+    bench.pairs.on_exchange = lambda replica: bench.insert("r2", f"late {replica}")
+    report = bench.move(Side.COLD)
+    assert report.after is not None
+    assert report.after.moved[DAY].rows == 2
+    assert bench.is_at(Side.COLD)
+
+
+@pytest.mark.parametrize("wanted", Side)
+def test_a_replica_that_does_not_exchange_leaves_a_state_that_leads_both_ways(
+    bench: PairBench, wanted: Side
+) -> None:
+    def fail(replica: str) -> None:
+        if replica == "r2":
+            raise Silent("no answer")
+
+    bench.pairs.on_exchange = fail
+    with pytest.raises(PartMoveError, match="exchanged on 1 of 2 replicas.*no answer"):
+        bench.move(Side.COLD)
+    assert list(bench.pairs.at.values()) == [Side.COLD, Side.HOT]
+    bench.pairs.on_exchange = lambda _replica: None
+    bench.insert("r1", "x")
+    bench.insert("r2", "y")
+    report = bench.move(wanted)
+    assert [each.replica for each in report.exchanged] == ["r2" if wanted is Side.COLD else "r1"]
+    assert report.before is None
+    assert bench.is_at(wanted)
+
+
+def test_an_exchange_of_which_the_answer_is_lost_is_not_given_again(bench: PairBench) -> None:
+    """The statement undoes itself when it is given twice."""
+
+    def lose(replica: str) -> None:
+        bench.pairs.at[replica] = Side.COLD
+        raise Silent("no answer")
+
+    bench.pairs.on_exchange = lose
+    with pytest.raises(PartMoveError, match="did not or did not say so"):
+        bench.move(Side.COLD)
+    bench.pairs.on_exchange = lambda _replica: None
+    assert [each.replica for each in bench.move(Side.COLD).exchanged] == ["r2"]
+    assert bench.is_at(Side.COLD)
+
+
+def test_an_exchange_that_changed_nothing_is_told(bench: PairBench) -> None:
+    def undo(replica: str) -> None:
+        bench.pairs.at[replica] = bench.pairs.at[replica].other
+
+    bench.pairs.on_exchange = undo
+    with pytest.raises(PartMoveError, match="its names are as before"):
+        bench.move(Side.COLD)
+
+
+def test_a_run_that_lost_its_lease_exchanges_nothing_more(bench: PairBench) -> None:
+    bench.pairs.on_exchange = lambda _replica: bench.session.expire()
+    with pytest.raises(LeaseLost):
+        bench.move(Side.COLD)
+    assert list(bench.pairs.at.values()) == [Side.COLD, Side.HOT]
+
+
+def test_names_stay_while_a_partition_is_between_the_tables(bench: PairBench) -> None:
+    bench.servers.silent_after = lambda statement: statement.startswith("attach")
+    with pytest.raises(PartMoveError, match=f"partition {DAY} of {PATH} cannot be moved: no answer"):
+        bench.move(Side.COLD)
+    # Its record keeps the names also where nobody has looked at the partition.
+    whole = bench.whole(Side.COLD)
+    assert whole.look()
+    with pytest.raises(
+        PartMoveError,
+        match=f"{PATH} and its twin are not exchanged, as partition {DAY} is between the two, says /partmove",
+    ):
+        whole.exchange()
+    assert set(bench.pairs.at.values()) == {Side.HOT}
+    bench.servers.silent_after = lambda _statement: False
+    bench.move(Side.COLD)
+    assert bench.is_at(Side.COLD)
+
+
+def test_names_stay_while_a_partition_cannot_be_moved_at_all() -> None:
+    bench = PairBench(("a",), ("a",))
+    with pytest.raises(PartMoveError, match="ATTACH clones one of them only"):
+        bench.move(Side.COLD)
+    assert set(bench.pairs.at.values()) == {Side.HOT}
+
+
+def test_names_stay_while_something_goes_on_that_knows_them(bench: PairBench) -> None:
+    bench.pairs.hindered = ["mutation 1 of hits is not done"]
+    with pytest.raises(PartMoveError, match="the names are not exchanged, as mutation 1 of hits"):
+        bench.move(Side.COLD)
+    assert set(bench.pairs.at.values()) == {Side.HOT}
+    assert len(bench.move(Side.COLD, dry=True).exchanged) == 2
+
+
+def test_twins_that_are_missing_are_told_apart_from_those_that_have_the_name(bench: PairBench) -> None:
+    bench.pairs.lacking = {"r2"}
+    whole = bench.whole(Side.COLD)
+    assert not whole.look()
+    assert whole.report.name == "db.hits"
+    with pytest.raises(PartMoveError, match="has no twin of db.hits at its place"):
+        whole.exchange()
+    bench.pairs.at["r1"] = Side.COLD
+    with pytest.raises(PartMoveError, match="server of r2 has no table at cold:"):
+        bench.whole(Side.COLD).look()
+    bench.pairs.database_engine = "Ordinary"
+    with pytest.raises(PartMoveError, match="of the engine Ordinary"):
+        bench.whole(Side.COLD).look()
+
+
+def test_replicas_are_waited_for_and_then_told(bench: PairBench) -> None:
+    bench.pairs.uneven_looks = 3
+    assert bench.move(Side.COLD).differing == ""
+    bench.pairs.uneven_looks = 1000
+    report = bench.move(Side.COLD)
+    assert report.differing.startswith("db.hits_cold has 0 parts")
+
+
+def test_what_was_there_before_and_inserts_that_go_on_are_told(bench: PairBench) -> None:
+    bench.pairs.inserting = 2
+    (first, _second) = bench.move(Side.COLD).kept
+    assert first.before is not None
+    assert [each.rows for each in first.before] == [3, 0]
+    assert first.older_inserts == 2
+    # A run that exchanges nothing does not know since when.
+    (first, _second) = bench.move(Side.COLD).kept
+    assert (first.before, first.older_inserts) == (None, 0)
+
+
+def test_contents_are_those_of_the_rows(bench: PairBench) -> None:
+    bench.move(Side.COLD)
+    assert {part.content for part in bench.twins.tables[Side.COLD].shown()} == {
+        content_of(("a", "b")),
+        content_of(("c",)),
+    }
+
+
+class Killed(BaseException):
+    """The process of the run is gone."""
+
+
+class KillingScript(Script):
+    """Lets a run live for so many steps."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self._left = steps
+
+    def step(self, operation: str) -> int:
+        """Take one."""
+        if not self._left:
+            raise Killed(operation)
+        self._left -= 1
+        return super().step(operation)
+
+
+@pytest.mark.parametrize("then", Side)
+def test_a_run_that_is_killed_anywhere_is_taken_up_in_either_direction(then: Side) -> None:
+    ends = set()
+    for steps in range(1000):
+        bench = PairBench(("a", "b"), ("c",))
+        bench.pairs.script = KillingScript(steps)
+        try:
+            bench.move(Side.COLD)
+            break
+        except Killed as killed:
+            ends.add(str(killed))
+        bench.session.expire()
+        bench.pairs.script = Script()
+        for replica in REPLICAS:
+            bench.insert(replica, f"late {replica}")
+        bench.move(then)
+        # What came to the twin of a replica that had exchanged is moved by its partition.
+        assert bench.is_at(then), steps
+        bench.twins.check_nothing_lost()
+    assert {"servers attach", "servers drop hot", "servers exchange", "servers exchanged"} <= ends

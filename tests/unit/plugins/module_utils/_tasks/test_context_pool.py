@@ -1,0 +1,91 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What workers are lent: each something of its own, and in check mode something that remembers nothing."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.interruption import Interrupted
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock, ZnodeStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.context_pool import Worlds
+from support.memory.bench import Bench
+
+WORKERS, TIMES = 8, 2_000
+
+
+def make(bench: Bench, *, check_mode: bool = False, ending: threading.Event | None = None) -> Worlds[World]:
+    """Worlds over the ensembles of the bench."""
+
+    def world(stores: Sequence[ZnodeStore], clock: Clock) -> World:
+        hot, cold = stores
+        return bench.world._replace(hot=hot, cold=cold, clock=clock)
+
+    if check_mode:
+        overlays = OverlayStore(bench.hot_store, bench.clock), OverlayStore(bench.cold_store, bench.clock)
+        return Worlds(overlays, world, ending)
+    return Worlds((bench.hot_store, bench.cold_store), world, ending)
+
+
+@pytest.fixture
+def often() -> Iterator[None]:
+    """Let Python go from thread to thread as often as it can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_what_was_given_back_is_lent_again() -> None:
+    worlds = make(Bench())
+    with worlds.one() as first, worlds.one() as second:
+        assert first is not second
+    with worlds.one() as third:
+        assert third is first or third is second
+
+
+@pytest.mark.usefixtures("often")
+def test_nobody_has_the_world_of_another_thread() -> None:
+    worlds = make(Bench())
+    lent: set[int] = set()
+    guard = threading.Lock()
+
+    def borrow(_worker: int) -> None:
+        for _time in range(TIMES):
+            with worlds.one() as world:
+                with guard:
+                    assert id(world) not in lent
+                    lent.add(id(world))
+                with guard:
+                    lent.remove(id(world))
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        list(pool.map(borrow, range(WORKERS)))
+
+
+def test_a_shard_path_in_check_mode_knows_nothing_of_another() -> None:
+    worlds = make(Bench(), check_mode=True)
+    with worlds.one() as first:
+        first.hot.commit([(Create("/remembered", b""),)])
+        assert first.hot.read(["/remembered"]) != [None]
+    with worlds.one() as second:
+        assert second.hot.read(["/remembered"]) == [None]
+
+
+def test_what_is_lent_ends_with_the_run() -> None:
+    ending = threading.Event()
+    with make(Bench(), ending=ending).one() as lent:
+        lent.hot.sync("/")
+        ending.set()
+        with pytest.raises(Interrupted):
+            lent.cold.sync("/")
