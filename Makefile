@@ -27,6 +27,22 @@ SPARK_PACKAGE := build/spark/olap_partmove
 # What `make setup` installs, or else one of its own.
 GALAXY := $(or $(wildcard $(BIN)/ansible-galaxy),build/galaxy/bin/ansible-galaxy)
 TRACKED := $(wildcard $(shell git ls-files 2>/dev/null))
+READY := build/venv.stamp $(COLLECTION) $(SPARK_PACKAGE)
+# Run a program of tests/, the second one with what the Spark job imports.
+RUN := PYTHONPATH=build/collections:tests $(BIN)/python
+RUN_SPARK := PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python
+
+# What `make bench WHAT=…` and the like can do. The first one is the default.
+KINDS_bench := patched twin daily effect growth modern scale
+KINDS_compat := cores pythons
+KINDS_demo := patched twin record
+KINDS_explore := patched twin
+KINDS_faults := patched twin
+kind = $(or $(filter $(WHAT),$(KINDS_$(1))),$(firstword $(KINDS_$(1))))
+# Here, so that nothing is installed before a wrong WHAT is reported.
+check_kind = $(if $(WHAT),$(if $(KINDS_$(1)),$(if $(filter $(WHAT),$(KINDS_$(1))),,$(error \
+    make $(1) WHAT=$(WHAT): unknown. WHAT is one of: $(KINDS_$(1))))))
+$(foreach goal,$(MAKECMDGOALS),$(call check_kind,$(goal)))
 
 export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/build/collections
 # Checks look at this repository alone: no Galaxy server is asked for anything.
@@ -36,154 +52,83 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help
 help: ## Show what can be made
-	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
 
 .PHONY: setup
-setup: build/host.stamp build/venv.stamp $(COLLECTION) $(SPARK_PACKAGE) ## Prepare this machine and .venv
+setup: build/host-tests.stamp $(READY) ## Install what tests need, and prepare .venv
 
 .PHONY: test
 test: ## Run every check and every test
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint staging-base compat-venvs \
-	    build/classes.stamp zookeepers compiled
-	@$(MAKE) --no-print-directory --jobs 2 every-test sanity-beside
-
-.PHONY: every-test
-every-test: setup
-	@$(PYTEST) $(PYTEST_ARGS)
-
-# One thing after the other for minutes, of which no test needs any: a core would have nothing to do meanwhile.
-.PHONY: sanity-beside
-sanity-beside:
-	@mkdir -p build
-	@$(MAKE) --no-print-directory sanity > build/sanity.log 2>&1 || { cat build/sanity.log; exit 1; }
-	@grep 'NOT RUN' build/sanity.log || true
-
-# Else all workers would compile the same files at the same moment. What is wrong with one the tests say.
-.PHONY: compiled
-compiled: setup
-	@$(BIN)/pytest --collect-only --quiet --quiet > build/collected.log 2>&1 || true
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=line lint staging-base compat-venvs zookeepers compiled \
+	    build/classes.stamp
+	@$(MAKE) --no-print-directory --jobs 2 every-test sanity
 
 .PHONY: lint
-lint: setup ## Check style, types, playbooks and roles
+lint: setup ## Check style, types, links, documentation, playbooks and roles
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/antsibull-changelog lint
+	$(BIN)/python tests/check_links.py
+	$(BIN)/python tests/check_docs.py
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/ansible-lint --offline --profile production
 
 .PHONY: sanity
 sanity: build/sanity.stamp ## Run ansible-test sanity on the tracked files
+	@grep 'NOT RUN' build/sanity.log || true
 
 .PHONY: compat
-compat: export COMPAT_CORES = $(CORES)
-compat: setup compat-venvs ## Test with all releases of ansible-core, or CORES="2.18 2.21"
-	@$(BIN)/pytest tests/compat/test_cores.py --numprocesses 2 $(PYTEST_ARGS)
-
-.PHONY: pythons
-pythons: setup compat-venvs ## Test what runs on managed hosts with every Python at hand
-	@$(BIN)/pytest tests/compat/test_pythons.py --numprocesses 2 $(PYTEST_ARGS)
+compat: export COMPAT_CORES = $(if $(filter cores,$(call kind,compat)),$(CORES))
+compat: setup compat-venvs ## Test with other releases of ansible-core, CORES="2.18 2.21", or WHAT=pythons
+	@$(BIN)/pytest tests/compat/test_$(call kind,compat).py --numprocesses 2 $(PYTEST_ARGS)
 
 .PHONY: fuzz
-fuzz: setup ## Hand bad input to every parser, or SEED=1 INPUTS=1000 ONLY="log entry"
-	@PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests \
-	    SEED="$(SEED)" INPUTS="$(INPUTS)" FIRST="$(FIRST)" ONLY="$(ONLY)" $(BIN)/python -m fuzz
-
-# One that is ready is left as it is.
-.PHONY: compat-venvs
-compat-venvs: build/venv.stamp
-	@PYTHONPATH=tests $(BIN)/python -m compat
-
-# What is there is left as it is. What cannot be had is said, here and by the tests that need it.
-.PHONY: zookeepers
-zookeepers: build/venv.stamp ## Get older releases of ZooKeeper, whose files tests read
-	@PYTHONPATH=tests $(BIN)/python -m support.servers.zookeeper_releases
-
-.PHONY: docs-check
-docs-check: setup ## Show that ansible-doc can read every plugin and role
-	@$(BIN)/python tests/check_docs.py
+fuzz: setup ## Hand bad input to every parser: SEED=1 INPUTS=1000 ONLY="log entry"
+	@SEED="$(SEED)" INPUTS="$(INPUTS)" FIRST="$(FIRST)" ONLY="$(ONLY)" $(RUN_SPARK) -m fuzz
 
 .PHONY: mutants
-mutants: setup ## Make the protocol unsafe in many ways, and see that tests notice each
-	@PYTHONPATH=build/collections:tests $(BIN)/python -m mutants $(ARGS)
+mutants: setup ## Make the protocol unsafe in many ways, and require that a test fails for each
+	@$(RUN) -m mutants $(ARGS)
 
-.PHONY: demo-twin
-demo-twin: setup ## Classify and move partitions of a modern ClickHouse without a patch
-	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.twin
+# FAULTS: the number of faults; SEED: selects them; ONLY: the numbers of faults to repeat, such as 17,20-29.
+# The time of the test of twins grows with PARTITIONS: it has no limit.
+.PHONY: faults
+faults: setup ## Break real servers while partitions move: FAULTS=300 SEED=2, or WHAT=twin PARTITIONS=1000
+ifeq ($(call kind,faults),twin)
+	@PARTITIONS="$(or $(PARTITIONS),1000)" $(BIN)/pytest tests/integration/test_twin_shards.py --timeout 0 \
+	    $(PYTEST_ARGS)
+else
+	@$(RUN) -m faults $(if $(FAULTS),--faults $(FAULTS)) $(if $(SEED),--seed $(SEED)) \
+	    $(if $(ONLY),--only $(ONLY)) $(ARGS)
+endif
 
+.PHONY: explore
+explore: setup ## Explore random schedules of faults: STEPS=1000000 SEED=7, or WHAT=twin RUNS=60000
+ifeq ($(call kind,explore),twin)
+	RUNS="$(or $(RUNS),60000)" $(RUN) -m pytest -q -n auto \
+	    tests/unit/plugins/module_utils/_partmove/twin/move/test_partition_move_many_acts.py
+else
+	@SEED="$(SEED)" STEPS="$(STEPS)" $(RUN) -m explore
+endif
+
+# The head of each file in tests/benchmark/ lists its variables: RUNS, PARTITIONS, SHARD_PATHS, ROWS, …
+.PHONY: bench
+bench: setup ## Measure on this machine: WHAT=patched|twin|daily|effect|growth|modern|scale
+	$(RUN_SPARK) tests/benchmark/bench_$(call kind,bench).py
+
+# WHAT=record makes tests/demo/recorded anew: the znodes that the demo shows where it has no servers.
 .PHONY: demo
-demo: setup ## Classify and move partitions of real servers on this machine
-	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.demo
+demo: $(if $(filter twin,$(call kind,demo)),build/host-twin.stamp,build/host-patched.stamp)
+demo: $(READY) ## Classify and move partitions of real servers on this machine: WHAT=patched|twin
+	$(RUN) -m demo.$(call kind,demo)
 
 .PHONY: sandbox
-sandbox: setup ## Start servers to try the commands of docs/quickstart.md on, until Ctrl-C
-	@PYTHONPATH=build/collections:tests $(BIN)/python -m demo.sandbox
-
-.PHONY: record
-record: setup ## Record the znodes that the demo uses where there is no ClickHouse
-	PYTHONPATH=build/collections:tests $(BIN)/python -m demo.record
+sandbox: build/host-patched.stamp $(READY) ## Start servers for the commands of docs/quickstart.md, until Ctrl-C
+	@$(RUN) -m demo.sandbox
 
 .PHONY: screenshots
 screenshots: setup ## Take the pictures of the report in docs/images
-	@PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python -m demo.screenshots
-
-# FAULTS: how many; SEED: which; ONLY: the numbers to carry out again, such as 17,20-29.
-.PHONY: faults
-faults: setup ## Break real servers at every step of a move, or FAULTS=300 SEED=2
-	@PYTHONPATH=build/collections:tests $(BIN)/python -m faults $(if $(FAULTS),--faults $(FAULTS)) \
-	    $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(ARGS)
-
-# The limit of a test is one for those that every run has.
-.PHONY: faults-twin
-faults-twin: setup ## Kill runs and servers while twins are moved: PARTITIONS=1000
-	@PARTITIONS="$(or $(PARTITIONS),1000)" $(BIN)/pytest tests/integration/test_twin_shards.py --timeout 0 \
-	    $(PYTEST_ARGS)
-
-.PHONY: explore
-explore: export SEED ?=
-explore: export STEPS ?=
-explore: setup ## Explore faults while partitions move: STEPS=1000000, or play SEED=7 again
-	@PYTHONPATH=build/collections:tests $(BIN)/python -m explore
-
-.PHONY: explore-twin
-explore-twin: export RUNS ?= 60000
-explore-twin: setup ## Explore what may happen between a table and its cold twin: RUNS=60000
-	PYTHONPATH=build/collections:tests $(BIN)/pytest -q -n auto \
-	    tests/unit/plugins/module_utils/_partmove/twin/test_motion_many_acts.py
-
-.PHONY: bench
-bench: setup ## Measure the move, the audit and the classification on this machine
-	PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests $(BIN)/python tests/benchmark/bench.py
-
-.PHONY: bench-twin
-bench-twin: setup ## Measure moves between a table and its cold twin: PARTITIONS=200
-	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_twin.py
-
-.PHONY: bench-daily
-bench-daily: setup ## Measure the daily run: SHARD_PATHS=1000 LATENCY_MS=5
-	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_daily.py
-
-.PHONY: bench-effect
-bench-effect: setup ## Measure an ensemble before and after a move: ZNODES=1000000
-	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_effect.py
-
-.PHONY: bench-growth
-bench-growth: setup ## Measure how a move grows: MOST_PARTS=1000000 MOST_SHARD_PATHS=10000
-	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_growth.py
-
-.PHONY: bench-modern
-bench-modern: setup ## Measure what the servers of a modern ClickHouse cost that tests start
-	PYTHONPATH=build/collections:tests $(BIN)/python tests/benchmark/bench_modern.py
-
-.PHONY: bench-scale
-bench-scale: setup ## Classify more parts than fit into memory, 50 million or ROWS=5000000
-	@PYTHONPATH=build/collections:build/spark:roles/partition_classify/files:tests ROWS="$(ROWS)" \
-	    $(BIN)/python tests/benchmark/bench_scale.py
-
-# Else the first test that boots a host would build the tree of all hosts, and others would wait for it. Without
-# .venv, as it is begun beside that.
-.PHONY: staging-base
-staging-base: build/host.stamp
-	@PYTHONPATH=tests $(PYTHON) -m staging.ready
+	@$(RUN_SPARK) -m demo.screenshots
 
 .PHONY: staging
 staging: setup ## Test the roles on hosts that really boot
@@ -209,6 +154,15 @@ changelog: setup ## Write CHANGELOG.md as it would be if this were released now
 	    PATH="$(CURDIR)/$(BIN):$$PATH" antsibull-changelog release
 	@cp build/changelog/ansible_collections/olap/partmove/CHANGELOG.md .
 
+# constraints.txt has an exact version for each package of .venv, so that a new release of one breaks no clone.
+.PHONY: raise-pins
+raise-pins: ## Raise the versions in constraints.txt of what development installs
+	@rm -rf build/pins && mkdir -p build && $(PYTHON) -m venv build/pins
+	@grep -v '^-' requirements-dev.txt > build/pins/tools.txt
+	@build/pins/bin/pip install --quiet --disable-pip-version-check -r requirements.txt -r build/pins/tools.txt
+	@{ grep '^#' constraints.txt; build/pins/bin/pip freeze; } > build/pins/constraints.txt
+	@mv build/pins/constraints.txt . && rm -r build/pins && git diff --stat constraints.txt
+
 .PHONY: clean
 clean: ## Remove all that was made, except .venv
 	rm -rf build .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache artifacts spark-warehouse \
@@ -226,12 +180,13 @@ build/galaxy/bin/ansible-galaxy:
 	@$(PYTHON) -m venv build/galaxy
 	@build/galaxy/bin/pip install --quiet --disable-pip-version-check '$(shell grep ansible-core requirements.txt)'
 
-build/host.stamp: tests/setup_host.sh
+# Of: tests, patched, twin.
+build/host-%.stamp: tests/setup_host.sh
 	@mkdir -p build
-	tests/setup_host.sh
+	tests/setup_host.sh $*
 	@touch $@
 
-build/venv.stamp: requirements.txt requirements-dev.txt | build/host.stamp
+build/venv.stamp: requirements.txt requirements-dev.txt constraints.txt
 	@mkdir -p build
 	$(PYTHON_IS_RECENT)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -251,11 +206,33 @@ $(SPARK_PACKAGE):
 # With these Spark and ZooKeeper start in half the time, which tests do often.
 build/classes.stamp: build/venv.stamp | setup
 	@echo Make the archives of classes
-	@PYTHONPATH=build/collections:tests:roles/partition_classify/files $(BIN)/python -m support.servers.class_archives
+	@$(RUN_SPARK) -m support.servers.class_archives
 	@touch $@
 
 # The stamp is as old as the start of the run: what changes meanwhile is checked the next time.
-build/sanity.stamp: build/host.stamp build/venv.stamp $(TRACKED)
+build/sanity.stamp: build/host-tests.stamp build/venv.stamp $(TRACKED)
 	@touch $@.new
-	$(BIN)/python tests/run_sanity.py
+	@echo 'ansible-test sanity takes minutes, and writes to build/sanity.log'
+	@$(BIN)/python tests/run_sanity.py > build/sanity.log 2>&1 || { cat build/sanity.log; exit 1; }
 	@mv $@.new $@
+
+# Parts of `make test`. Each leaves what is ready as it is, and lists what cannot be had as NOT RUN.
+.PHONY: every-test compiled compat-venvs zookeepers staging-base
+every-test: setup
+	@$(PYTEST) $(PYTEST_ARGS)
+
+# Collecting compiles all files once: otherwise all workers would do so at the same moment.
+compiled: setup
+	@$(BIN)/pytest --collect-only --quiet --quiet > build/collected.log 2>&1 || true
+
+compat-venvs: build/venv.stamp
+	@$(RUN) -m compat
+
+# Older releases, whose files tests read. After the host, as both use apt-get.
+zookeepers: build/venv.stamp | build/host-tests.stamp
+	@$(RUN) -m support.servers.zookeeper_releases
+
+# Otherwise the first test that boots a host would build the tree of all hosts, and others would wait for it.
+# Without .venv, which is made at the same time.
+staging-base: build/host-tests.stamp
+	@PYTHONPATH=tests $(PYTHON) -m staging.ready

@@ -3,10 +3,22 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Installs the Debian packages that the tests use and that are missing here: a JRE 17 or later,
-# ClickHouse, Chromium, g++ and shellcheck. Starts no service. Fails only when there is no Java afterwards.
+# Installs the Debian packages that are missing here. The argument says for what:
+#   twin     the demo of twins: Java
+#   patched  the demo and the sandbox of patched servers: Java and ClickHouse
+#   tests    all tests and checks
+# Starts no service. Fails only when there is no Java 17 or later afterwards.
 
 set -euo pipefail
+
+need=${1:-}
+case $need in
+twin | patched | tests) ;;
+*)
+    echo "usage: $0 twin|patched|tests" >&2
+    exit 2
+    ;;
+esac
 
 have_java() {
     local version
@@ -20,9 +32,24 @@ have() {
 
 missing_packages() {
     have_java || echo openjdk-17-jre-headless
+    case $need in
+    patched) missing_for_patched ;;
+    tests) missing_for_tests ;;
+    esac
+}
+
+# Debian's server gets the patch from a library that g++ compiles. Compilers are not installed for a demo, which without
+# one shows znodes that were recorded, and then has no use for a server.
+missing_for_patched() {
+    if have g++; then
+        have clickhouse-server || echo clickhouse-server
+    fi
+}
+
+missing_for_tests() {
+    have g++ || echo g++
     have clickhouse-server || echo clickhouse-server
     have clickhouse-client || echo clickhouse-client
-    have g++ || echo g++
     have shellcheck || echo shellcheck
     have chromium || echo chromium
     [ -e /usr/share/java/zookeeper.jar ] || echo libzookeeper-java

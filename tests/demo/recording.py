@@ -32,10 +32,9 @@ _UNSHOWN = "this is the demo without ClickHouse servers"
 
 _WARNING = """\
 This is the demo WITHOUT CLICKHOUSE SERVERS, so it shows less. The znodes of its tables were recorded from \
-real servers ({made_with}) and are put into the hot ensemble, and part_move is told "assume_active: true" \
+real servers ({made_with}) and are put into the hot ensemble, and part_move runs with "assume_active: true" \
 and "assume_patched: true", which take for granted that the servers have the parts on disk and know the \
-cold ensemble. To see it all, install clickhouse-server: \
-`make setup` does so on Debian."""
+cold ensemble. To see everything on Debian 12, as root: apt-get install clickhouse-server g++"""
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ def read(path: Path = RECORDING) -> Recording:
     """
     content = json.loads(path.read_text())
     if content.get("format") != _FORMAT:
-        raise ValueError(f"{path} is no recording of znodes: make it again with tests/demo/record.py")
+        raise ValueError(f"{path} is no recording of znodes: `make demo WHAT=record` makes it again")
     return Recording(content["made_with"], tuple(_from_json(each) for each in content["znodes"]))
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import yaml
 
 from clickhouse.patched_server.compile import PatchedServerError
-from demo.demo import add_recorded, stage_on
+from demo.patched import add_recorded, stage_on
 from demo.runs import Runs, connections_of
 from demo.screen import Screen, Surprise
 from demo.stage import Ensembles, Stage, running_ensembles

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from demo.demo import scratch_folder
+from demo.patched import scratch_folder
 from demo.runs import Runs
 from demo.screen import Screen, Surprise, require
 from demo.stage import Ensembles, running_ensembles

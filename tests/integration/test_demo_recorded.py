@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
-from demo import demo
+from clickhouse.patched_server.compile import NoCompilerError
+from demo import patched, recording
 from demo.recording import RECORDING, read, write
 from demo.screen import Screen, Surprise
 from demo.tables import REPLICAS, TABLES
@@ -40,11 +43,25 @@ def test_a_surprise_ends_the_demo_with_status_1(
     def perform(_screen: Screen, _logs: Path, *, recorded: bool) -> None:
         raise Surprise(f"recorded is {recorded}")
 
-    monkeypatch.setattr(demo, "perform", perform)
-    monkeypatch.setattr(sys, "argv", ["demo.py", "--recorded", "--logs", str(tmp_path)])
+    monkeypatch.setattr(patched, "perform", perform)
+    monkeypatch.setattr(sys, "argv", ["demo", "--recorded", "--logs", str(tmp_path)])
 
-    assert demo.main() == 1
+    assert patched.main() == 1
     assert capsys.readouterr().err == "\nThe demo failed: recorded is True\n"
+
+
+def test_without_a_compiler_the_stage_is_the_recorded_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_library() -> Path:
+        raise NoCompilerError("no g++ here")
+
+    monkeypatch.setattr(patched, "clickhouse_program", lambda: "clickhouse-server")
+    monkeypatch.setattr(patched, "patched_library", no_library)
+    monkeypatch.setattr(recording, "recorded_stage", lambda *_: nullcontext("recorded"))
+
+    with patched.stage_on(tmp_path, ensembles=mock.sentinel.ensembles, recorded=False) as stage:
+        assert stage == "recorded"  # type: ignore[comparison-overlap]
 
 
 def test_the_recording_has_the_partitions_that_the_demo_speaks_of() -> None:

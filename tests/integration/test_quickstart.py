@@ -99,7 +99,7 @@ def test_what_is_not_run_here_is_what_the_page_says() -> None:
     ]
     assert (ROOT / "requirements.txt").is_file()
     assert "\nmake sandbox\n" in PAGE
-    assert "$(BIN)/python -m demo.sandbox\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "$(RUN) -m demo.sandbox\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 @pytest.mark.long(minutes=4)

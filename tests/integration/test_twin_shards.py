@@ -4,7 +4,7 @@
 
 """The partitions of two shards go to their cold twins and back, while all that can happen happens.
 
-PARTITIONS says of how many, in both shards together; `make faults-twin` takes 1,000.
+PARTITIONS says of how many, in both shards together; `make faults WHAT=twin` takes 1,000.
 """
 
 from __future__ import annotations

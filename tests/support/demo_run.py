@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from demo import demo, twin
+from demo import patched, twin
 from demo.runs import Runs, Separation
 from demo.tables import COLD_AFTER_SECONDS, POLICY, ROOT as TABLES_ROOT
 from partition_classify.job import main as classify
@@ -90,11 +90,11 @@ def play_here(folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     """
     logs, scratch = folder / "logs", folder / "scratch"
     scratch.mkdir()
-    patch.setattr(demo, "Runs", RunsHere)
-    patch.setattr(sys, "argv", ["demo.py", "--recorded", "--logs", str(logs)])
+    patch.setattr(patched, "Runs", RunsHere)
+    patch.setattr(sys, "argv", ["demo", "--recorded", "--logs", str(logs)])
     patch.setattr(tempfile, "tempdir", str(scratch))
 
-    status = demo.main()
+    status = patched.main()
 
     shown = capsys.readouterr()
     assert (status, shown.err) == (0, ""), shown.out + shown.err
@@ -128,7 +128,7 @@ def play(folder: Path) -> str:
     scratch.mkdir()
 
     done = subprocess.run(
-        [sys.executable, "-m", "demo.demo", "--logs", str(logs)],
+        [sys.executable, "-m", "demo.patched", "--logs", str(logs)],
         cwd=ROOT,
         env={
             **os.environ,

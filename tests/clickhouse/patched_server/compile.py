@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-__all__ = ["BUILD_DIR", "LIBRARY_NAME", "PatchedServerError", "patched_library"]
+__all__ = ["BUILD_DIR", "LIBRARY_NAME", "NoCompilerError", "PatchedServerError", "patched_library"]
 
 LIBRARY_NAME = "libclickhouse-cold-zookeeper.so"
 
@@ -33,11 +33,16 @@ class PatchedServerError(RuntimeError):
     """The library or the package cannot be built here; the text says what is missing."""
 
 
+class NoCompilerError(PatchedServerError):
+    """This machine has no C++ compiler."""
+
+
 def patched_library() -> Path:
     """Return the path of the compiled library; compile it when the sources have changed.
 
     Raises:
-        PatchedServerError: there is no compiler, or it refuses the sources.
+        NoCompilerError: the library is not compiled yet, and there is no compiler.
+        PatchedServerError: the compiler refuses the sources.
     """
     sources = sorted([*_SOURCES.glob("*.cpp"), *_SOURCES.glob("*.h")])
     digest = hashlib.sha256(" ".join(_FLAGS).encode())
@@ -56,7 +61,7 @@ def patched_library() -> Path:
 def _compile(sources: list[Path], library: Path) -> None:
     compiler = shutil.which("g++")
     if compiler is None:
-        raise PatchedServerError("no g++ here: run `make setup`, or apt-get install g++")
+        raise NoCompilerError("no g++ here: run `make setup`, or apt-get install g++")
     unfinished = library.with_suffix(".new")
     command = [compiler, *_FLAGS, "-o", str(unfinished), *map(str, sources), "-ldl"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_SECONDS, check=False)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from clickhouse.patched_server.compile import PatchedServerError
+from clickhouse.patched_server.compile import NoCompilerError, PatchedServerError, patched_library
 from demo import recording
 from demo.live import live_stage
 from demo.play import Play
@@ -32,7 +32,7 @@ from support.servers.process import ServerError
 
 def main() -> int:
     """Play; return the exit status."""
-    parser = argparse.ArgumentParser(prog="demo.py", description="Show hot and cold partitions.")
+    parser = argparse.ArgumentParser(prog="demo", description="Show hot and cold partitions.")
     add_recorded(parser)
     parser.add_argument(
         "--logs",
@@ -83,10 +83,12 @@ def perform(screen: Screen, logs: Path, *, recorded: bool) -> None:
     )
 
 
-def _has_clickhouse() -> bool:
+def _has_patched_servers() -> bool:
+    """Compile the library of the patch; raises PatchedServerError when the compiler refuses it."""
     try:
         clickhouse_program()
-    except ServerError:
+        patched_library()
+    except (ServerError, NoCompilerError):
         return False
     return True
 
@@ -105,8 +107,8 @@ def scratch_folder(logs: Path) -> Iterator[Path]:
 
 @contextmanager
 def stage_on(folder: Path, ensembles: Ensembles, *, recorded: bool) -> Iterator[Stage]:
-    """Give the stage with ClickHouse servers, or the recorded one where there are none or it is wanted."""
-    if recorded or not _has_clickhouse():
+    """Yield the stage with patched servers, or the recorded one where it is wanted or servers cannot run."""
+    if recorded or not _has_patched_servers():
         with recording.recorded_stage(ensembles, recording.read()) as stage:
             yield stage
     else:
