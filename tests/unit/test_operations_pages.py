@@ -26,7 +26,7 @@ PAGES = [
     "twin/move",
     "twin/reheat",
 ]
-HEADINGS = ["When", "The danger", "Steps", "How to see that it worked", "The way back"]
+HEADINGS = ["When", "The danger", "Steps", "How to see that it worked", "Rollback"]
 
 
 def text_of(page: str) -> str:
