@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What README promises on its first pages is so, and what playbooks do before anything else."""
+"""README, the index of pages and the quickstart agree with the collection; playbooks check their variables."""
 
 from __future__ import annotations
 
 import ast
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,15 @@ from compat.pythons import SUPPORTED
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PLAYBOOKS = sorted((ROOT / "playbooks").glob("*.yml"))
-ROWS = re.findall(r"^\| `(\w+)`(?: \((\w+)\))? \| (.+) \|$", README, flags=re.MULTILINE)
+QUICKSTART = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+INDEX = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+# An inline link to a file of the repository, without its anchor.
+_LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 
 
 def documentation(plugin: Path) -> dict[str, Any]:
-    """The text that ansible-doc shows, without its fragments."""
+    """Return the documentation that ansible-doc shows, without its fragments."""
     for node in ast.parse(plugin.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "DOCUMENTATION":
             found: dict[str, Any] = yaml.safe_load(ast.literal_eval(node.value))
@@ -37,7 +41,7 @@ def documentation(plugin: Path) -> dict[str, Any]:
 
 
 def specs(role: str) -> dict[str, Any]:
-    """The argument specs of a role."""
+    """Return the argument specs of a role."""
     found: dict[str, Any] = yaml.safe_load(
         (ROOT / "roles" / role / "meta" / "argument_specs.yml").read_text()
     )
@@ -48,51 +52,85 @@ def public(kind: str) -> list[Path]:
     return sorted((ROOT / "plugins" / kind).glob("[a-z]*.py"))
 
 
-def what_there_is() -> Iterator[tuple[str, str, str]]:
-    """Name, kind where it is told, and line of every playbook, role and plugin; a playbook has no line."""
-    for playbook in PLAYBOOKS:
-        yield playbook.stem, "", ""
-    for folder in sorted((ROOT / "roles").iterdir()):
-        yield folder.name, "", specs(folder.name)["short_description"]
-    for module in public("modules"):
-        yield module.stem, "", documentation(module)["short_description"]
-    for kind in ("inventory", "lookup", "filter"):
-        for plugin in public(kind):
-            yield plugin.stem, kind, documentation(plugin)["short_description"]
+def section(heading: str) -> str:
+    """Return the text of a section of the index of pages."""
+    (found,) = re.findall(rf"^## {heading}$(.*?)(?=^## |\Z)", INDEX, flags=re.MULTILINE | re.DOTALL)
+    return str(found)
+
+
+def columns(text: str, number: int) -> list[list[str]]:
+    """Return the names in backticks, by column, of all table rows with that number of columns."""
+    cells = [row.split("|")[1:-1] for row in text.splitlines() if row.startswith("|")]
+    return [
+        [name for row in cells if len(row) == number for name in re.findall(r"`(\w+)`", row[column])]
+        for column in range(number)
+    ]
+
+
+def linked_from(page: Path) -> list[Path]:
+    """Return the files that a page links to, in their order."""
+    return [(page.parent / target).resolve() for target in _LINK.findall(page.read_text(encoding="utf-8"))]
 
 
 def tasks_of(play: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tasks of a play, with those of a file that comes first."""
+    """Return the tasks of a play, including those of a file that it imports first."""
     tasks: list[Mapping[str, Any]] = play["tasks"]
     first = tasks[0].get("ansible.builtin.import_tasks")
     return [*yaml.safe_load((ROOT / "playbooks" / first).read_text()), *tasks[1:]] if first else tasks
 
 
 def needed_by(playbook: Path) -> Mapping[str, Any]:
-    """What the playbook refuses to begin without."""
+    """Return the variables that the playbook requires before it does anything."""
     plays = yaml.safe_load(playbook.read_text(encoding="utf-8"))
     firsts = [tasks_of(play)[0] for play in plays]
-    (found,) = [each["olap.partmove._needed_variables"] for each in firsts if _asks(each)]
+    (found,) = [each["olap.partmove._check_variables"] for each in firsts if _asks(each)]
     return found  # type: ignore[no-any-return]
 
 
 def _asks(task: Mapping[str, Any]) -> bool:
-    return "olap.partmove._needed_variables" in task
+    return "olap.partmove._check_variables" in task
 
 
 @pytest.fixture(scope="module")
 def variables() -> dict[str, Any]:
-    """The file vars.yml that README writes."""
-    (text,) = re.findall(r"^cat > vars.yml <<'END'\n(.*?)^END$", README, flags=re.MULTILINE | re.DOTALL)
+    """Return the vars.yml for patched servers that the quickstart shows."""
+    (text,) = re.findall(r"^```yaml\n(hot:\n.*?)^```$", QUICKSTART, flags=re.MULTILINE | re.DOTALL)
     found: dict[str, Any] = yaml.safe_load(text)
     return found
 
 
-def test_the_tables_have_all_there_is_and_nothing_else() -> None:
-    there_is = list(what_there_is())
-    number = len(PLAYBOOKS)
-    assert [row[0] for row in ROWS[:number]] == [row[0] for row in there_is[:number]]
-    assert ROWS[number:] == there_is[number:]
+def test_the_index_lists_every_playbook_role_and_plugin_once_and_nothing_else() -> None:
+    playbooks, _ = columns(section("Playbooks"), 2)
+    assert playbooks == [each.stem for each in PLAYBOOKS]
+    _, roles, modules = columns(section("Roles and plugins"), 3)
+    kinds = re.findall(r"^\| `(\w+)` \| (inventory|lookup|filter) \|", INDEX, flags=re.MULTILINE)
+    others = {name for name, _ in kinds}
+    assert sorted(roles) == sorted(each.name for each in (ROOT / "roles").iterdir())
+    assert sorted(set(modules) - others) == [each.stem for each in public("modules")]
+    assert len(modules) == len(set(modules))
+    assert kinds == [(each.stem, kind) for kind in ("inventory", "lookup", "filter") for each in public(kind)]
+
+
+def test_the_index_names_every_page_once() -> None:
+    in_tables = "\n".join(line for line in INDEX.splitlines() if line.startswith("| "))
+    named = [(ROOT / "docs" / target).resolve() for target in _LINK.findall(in_tables)]
+    decisions = ROOT / "docs" / "internals" / "adr"
+    wanted = {each for each in PAGES if each.name != "README.md" and each.parent != decisions}
+    assert sorted(named) == sorted({*wanted, decisions, ROOT / "CONTRIBUTING.md"})
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda each: str(each.relative_to(ROOT))
+)
+def test_links_of_a_page_lead_to_files(page: Path) -> None:
+    assert [each for each in linked_from(page) if not each.exists()] == []
+
+
+def test_playbooks_that_first_pages_run_are_there() -> None:
+    for text in (README, QUICKSTART):
+        run = set(re.findall(r"ansible-playbook olap\.partmove\.(\w+)", text))
+        assert run
+        assert run <= {each.stem for each in PLAYBOOKS}
 
 
 def test_badges_tell_the_releases_that_are_tested() -> None:
@@ -142,25 +180,25 @@ def test_an_execution_environment_has_what_the_collection_needs() -> None:
 @pytest.mark.parametrize("playbook", PLAYBOOKS, ids=lambda each: each.stem)
 def test_a_playbook_fails_without_hosts_and_without_its_variables(playbook: Path) -> None:
     for play in yaml.safe_load(playbook.read_text(encoding="utf-8")):
-        # Those that a play before has found.
+        # The hosts that an earlier play of the playbook added.
         found = play["hosts"].endswith("__servers")
         assert found or "lookup('olap.partmove.play_hosts', " in play["hosts"]
     assert needed_by(playbook)["roles"]
 
 
-def test_the_variables_of_readme_are_those_of_roles(variables: dict[str, Any]) -> None:
+def test_the_variables_of_the_quickstart_are_those_of_roles(variables: dict[str, Any]) -> None:
     roles = {each.name: specs(each.name)["options"] for each in (ROOT / "roles").iterdir()}
     known = {name for options in roles.values() for name in options}
     assert set(variables) - known == {"hot", "cold", "clickhouse"}
 
 
 def given_as(value: Any, **variables: Any) -> Any:
-    """A value of a task, as Ansible has it with these variables."""
+    """Return a value of a task as Ansible evaluates it with these variables."""
     return NativeEnvironment().from_string(value).render(variables) if isinstance(value, str) else value
 
 
 @pytest.mark.parametrize("name", ["audit", "census", "reheat", "rollout", "separate"])
-def test_the_variables_of_readme_are_enough(variables: dict[str, Any], name: str) -> None:
+def test_the_variables_of_the_quickstart_are_enough(variables: dict[str, Any], name: str) -> None:
     needed = needed_by(ROOT / "playbooks" / f"{name}.yml")
     assert set(given_as(needed.get("needed", []))) <= variables.keys()
     assert all(variables.keys() & set(group) for group in given_as(needed.get("one_of", [])))
@@ -189,7 +227,7 @@ def test_the_sign_of_the_patch_is_a_query(variables: dict[str, Any]) -> None:
 
 
 def test_the_archive_is_built_without_what_tests_need() -> None:
-    """As where nothing was made yet: neither servers nor the packages of tests are installed."""
+    """On a fresh clone `make build` installs neither servers nor the packages of tests."""
     done = subprocess.run(
         ["make", "--dry-run", "BIN=/nowhere", f"--directory={ROOT}", "build"],
         capture_output=True,
@@ -201,3 +239,4 @@ def test_the_archive_is_built_without_what_tests_need() -> None:
     assert "requirements-dev" not in done.stdout
     archive = f"olap-partmove-{yaml.safe_load((ROOT / 'galaxy.yml').read_text())['version']}.tar.gz"
     assert f"ansible-galaxy collection install build/dist/{archive}\n" in README
+    assert f"ansible-galaxy collection install build/dist/{archive}\n" in QUICKSTART

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An operator who runs playbooks for one table of real servers, with the variables of pages in docs/patched."""
+"""An operator who runs playbooks for one table of real servers, as the pages of docs/patched say."""
 
 from __future__ import annotations
 
