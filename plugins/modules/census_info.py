@@ -244,7 +244,7 @@ advice:
     means:
       description: What is so.
       type: str
-    way_out:
+    remedy:
       description: What to do about it.
       type: str
     path:

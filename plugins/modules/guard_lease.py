@@ -138,9 +138,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.guard_lease import TakeTurn
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.guard_lease import TakeGuardLease
 
-    return TakeTurn(params)
+    return TakeGuardLease(params)
 
 
 if __name__ == "__main__":

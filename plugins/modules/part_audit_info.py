@@ -128,7 +128,7 @@ findings:
     reason:
       description: Why it was not judged; otherwise empty.
       type: str
-    way_out:
+    remedy:
       description: What to do about it; empty for what is sound.
       type: str
     restart_unsafe:
@@ -143,7 +143,7 @@ findings:
       means: parts are active on disk and registered in neither ensemble, so the next restart sets them aside
       parts: [20191201_0_5_2]
       reason: ""
-      way_out: Do not restart the server. part_repair with this kind and a file that has the registrations
+      remedy: Do not restart the server. part_repair with this kind and a file that has the registrations
       restart_unsafe: true
 kinds:
   description: How many partitions of replicas are of each kind, with a key for every kind there is.

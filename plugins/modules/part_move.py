@@ -380,9 +380,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move import MovePartitions
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move import PartMove
 
-    return MovePartitions(params)
+    return PartMove(params)
 
 
 if __name__ == "__main__":

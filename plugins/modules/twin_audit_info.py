@@ -111,7 +111,7 @@ findings:
     reason:
       description: What was seen, or why it was not judged; empty where the kind says it all.
       type: str
-    way_out:
+    remedy:
       description: What to do about it; empty for what is sound.
       type: str
     statements:
@@ -133,7 +133,7 @@ findings:
         clone
       parts: [20191201_0_5_2]
       reason: 1 of 1 parts of the table equal some of the twin
-      way_out: If these are the same rows, give the statements told
+      remedy: If these are the same rows, give the statements told
       statements: ["ALTER TABLE db.hits DROP PART '20191201_0_5_2'"]
       record: ""
       seen_twice: true

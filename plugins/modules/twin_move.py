@@ -325,9 +325,9 @@ def main() -> None:
 
 
 def _task(params: Mapping[str, Any]) -> Task:
-    from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_move import MovePartitions
+    from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_move import TwinMove
 
-    return MovePartitions(params)
+    return TwinMove(params)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from ansible.module_utils.testing import patch_module_args
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move import to_cold
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.post_switch_check import (
-    Aftermath,
+    PostSwitchCheck,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.switch import Switch
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.compare import (
@@ -50,7 +50,7 @@ _PHASES: tuple[tuple[str, object, tuple[str, ...]], ...] = (
     ("copy", ColdCopies, ("make",)),
     ("verify", CopyComparison, ("add", "finish")),
     ("switch", Switch, ("_create_markers", "_switch_group")),
-    ("aftermath", Aftermath, ("check",)),
+    ("post_switch_check", PostSwitchCheck, ("check",)),
 )
 _CLIENT: tuple[tuple[object, tuple[str, ...]], ...] = (
     (Reader, ("__init__", "read", "children", "ask", "sync", "close")),

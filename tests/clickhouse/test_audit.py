@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import ShardAudit
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import EnsembleOptions
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.store import connect
@@ -68,28 +68,28 @@ def test_every_kind_is_made_that_servers_leave_as_it_is() -> None:
     made = {
         kind for scene in SCENES for of_partition in scene.kinds.values() for kind in of_partition.values()
     }
-    assert set(Kind) - made == {
+    assert set(FindingKind) - made == {
         # Servers of this version do not tell what they have detached; a test below asks their disks.
-        Kind.SET_ASIDE,
+        FindingKind.SET_ASIDE,
         # Nor do they tell the hashes of their parts.
-        Kind.UNLIKE_DISK,
+        FindingKind.UNLIKE_DISK,
         # Servers fetch the part at once, and it has no registration until they have it.
-        Kind.NOT_ON_DISK,
+        FindingKind.NOT_ON_DISK,
         # Takes another ensemble; there are tests of that below and in test_audit_ensembles.py.
-        Kind.COLD_UNKNOWN,
+        FindingKind.COLD_UNKNOWN,
     }
 
 
 def test_servers_that_tell_what_they_have_detached(ground: Ground) -> None:
     ours.unreadable_while_cold(ground)
     telling = ground.reader(TellingDisks(ground.table, ground.probe()))
-    assert kinds_of(ground.audit(telling))[DAY] == {"r1": Kind.COLD, "r2": Kind.SET_ASIDE}
+    assert kinds_of(ground.audit(telling))[DAY] == {"r1": FindingKind.COLD, "r2": FindingKind.SET_ASIDE}
 
 
 def test_what_was_detached_on_purpose_is_not_set_aside(ground: Ground) -> None:
     ours.detached_while_cold(ground)
     telling = ground.reader(TellingDisks(ground.table, ground.probe()))
-    assert kinds_of(ground.audit(telling))[DAY] == both(Kind.EMPTY_MARKED_COLD)
+    assert kinds_of(ground.audit(telling))[DAY] == both(FindingKind.EMPTY_MARKED_COLD)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_part_that_is_attached_while_the_other_replica_has_it_cold(ground: Gro
     (table.folder(1) / PART).rename(table.folder(1) / "detached" / PART)
     second.start()
     telling = ground.reader(TellingDisks(table, ground.probe()))
-    assert kinds_of(ground.audit(telling))[DAY] == {"r1": Kind.COLD, "r2": Kind.SET_ASIDE}
+    assert kinds_of(ground.audit(telling))[DAY] == {"r1": FindingKind.COLD, "r2": FindingKind.SET_ASIDE}
 
     second.execute(f"ALTER TABLE {table.name} ATTACH PART '{PART}'")
     table.settle()
@@ -129,7 +129,7 @@ def test_a_part_that_is_attached_while_the_other_replica_has_it_cold(ground: Gro
     (table.folder(0) / PART).rename(table.folder(0).with_name(PART))
     first.start()
     table.settle()
-    assert judged(ground) == {DAY: both(Kind.GHOST), OTHER: both(Kind.HOT)}
+    assert judged(ground) == {DAY: both(FindingKind.GHOST), OTHER: both(FindingKind.HOT)}
     assert Repairs(ground, {}, []).carry_out() == set()
     assert [table.rows(number) for number in (0, 1)] == [rows, rows]
 
@@ -144,7 +144,9 @@ def test_what_a_run_is_in_the_middle_of_is_not_judged(ground: Ground) -> None:
     ground.mover.before_hot = look
     ground.move(DAY)
 
-    assert [kinds_of(each) for each in found] == [{DAY: both(Kind.NOT_JUDGED), OTHER: both(Kind.HOT)}]
+    assert [kinds_of(each) for each in found] == [
+        {DAY: both(FindingKind.NOT_JUDGED), OTHER: both(FindingKind.HOT)}
+    ]
     reasons = {row.verdict.reason for row in found[0].rows if row.partition == DAY}
     assert len(reasons) == 1
     assert reasons.pop().startswith("a run works on the table: a test")
@@ -154,13 +156,15 @@ def test_data_that_no_part_has_is_found_where_all_content_is_compared(ground: Gr
     ground.move(DAY)
     path = f"{ground.table.path}/replicas/r1/parts/{PART}"
     ground.registry.cold.set(f"{path}/checksums", b"checksums format version: 99\n")
-    cold = {DAY: both(Kind.COLD), OTHER: both(Kind.HOT)}
+    cold = {DAY: both(FindingKind.COLD), OTHER: both(FindingKind.HOT)}
     assert kinds_of(ground.audit()) == cold
 
     found = ground.audit(compare_all=True)
 
-    assert kinds_of(found) == {**cold, DAY: {"r1": Kind.UNREADABLE, "r2": Kind.COLD}}
-    assert [row.verdict.parts for row in found.rows if row.verdict.kind is Kind.UNREADABLE] == [(path,)]
+    assert kinds_of(found) == {**cold, DAY: {"r1": FindingKind.UNREADABLE, "r2": FindingKind.COLD}}
+    assert [row.verdict.parts for row in found.rows if row.verdict.kind is FindingKind.UNREADABLE] == [
+        (path,)
+    ]
 
 
 def test_a_cold_ensemble_that_is_another_one(ground: Ground) -> None:
@@ -173,4 +177,4 @@ def test_a_cold_ensemble_that_is_another_one(ground: Ground) -> None:
         found = ground.audit(ground.reader(cold=another))
     finally:
         another.close()
-    assert kinds_of(found) == {DAY: both(Kind.COLD_UNKNOWN), OTHER: both(Kind.HOT)}
+    assert kinds_of(found) == {DAY: both(FindingKind.COLD_UNKNOWN), OTHER: both(FindingKind.HOT)}

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.registrations_file import (
     read_registrations,
 )
@@ -167,7 +167,7 @@ def test_cold_was_emptied(field: Field) -> None:
     field.restore(field.cold)
 
     with field.ground() as ground:
-        assert kinds_of(ground.audit()) == {DAY: both(Kind.COLD_UNKNOWN), OTHER: both(Kind.HOT)}
+        assert kinds_of(ground.audit()) == {DAY: both(FindingKind.COLD_UNKNOWN), OTHER: both(FindingKind.HOT)}
 
     field.restart_servers()
     assert [field.table.detached(number) for number in (0, 1)] == [[f"ignored_{PART}"]] * 2
@@ -181,7 +181,7 @@ def test_cold_was_lost_and_files_of_hot_from_before_the_move_are_there(field: Fi
         ground.move(DAY)
     field.restore(field.cold)
 
-    found = {DAY: both(Kind.COLD_UNKNOWN), OTHER: both(Kind.HOT)}
+    found = {DAY: both(FindingKind.COLD_UNKNOWN), OTHER: both(FindingKind.HOT)}
     care.repairs(found, field.registrations(files), cold_is_lost=True)
 
 
@@ -202,14 +202,14 @@ def test_cold_is_lost_for_good_and_what_was_cold_is_detached_and_attached(field:
     field.restore(field.cold)
 
     with field.ground() as ground:
-        assert judged(ground) == {DAY: both(Kind.HOT_MARKED_COLD), OTHER: both(Kind.HOT)}
+        assert judged(ground) == {DAY: both(FindingKind.HOT_MARKED_COLD), OTHER: both(FindingKind.HOT)}
         assert Repairs(ground, {}, []).carry_out() == set()
     field.restart_servers()
     assert [table.rows(number) for number in (0, 1)] == [rows, rows]
     assert [table.detached(number) for number in (0, 1)] == [[], [PART]]
     with field.ground() as ground:
         ground.move(DAY)
-        assert kinds_of(ground.audit())[DAY] == both(Kind.COLD)
+        assert kinds_of(ground.audit())[DAY] == both(FindingKind.COLD)
 
 
 def test_cold_was_put_back_from_before_the_first_move(field: Field) -> None:
@@ -221,7 +221,7 @@ def test_cold_was_put_back_from_before_the_first_move(field: Field) -> None:
     files = field.copy_of_files(field.cold)
     field.restore(field.cold)
 
-    found = {DAY: both(Kind.COLD_UNKNOWN), OTHER: both(Kind.HOT)}
+    found = {DAY: both(FindingKind.COLD_UNKNOWN), OTHER: both(FindingKind.HOT)}
     care.repairs(found, field.registrations(files), cold_is_lost=True)
 
 
@@ -237,7 +237,7 @@ def test_cold_was_put_back_from_before_a_later_move(field: Field) -> None:
         ground.move(DAY)
     field.restore(field.cold)
 
-    found = {DAY: both(Kind.UNREGISTERED), OTHER: both(Kind.COLD), THIRD: both(Kind.HOT)}
+    found = {DAY: both(FindingKind.UNREGISTERED), OTHER: both(FindingKind.COLD), THIRD: both(FindingKind.HOT)}
     care.repairs(found, field.registrations(files))
 
 
@@ -252,7 +252,7 @@ def test_hot_was_put_back_from_before_the_move(field: Field) -> None:
     field.restart_servers()
     assert field.table.seen() == before
 
-    care.repairs({DAY: both(Kind.COPIES_LEFT), OTHER: both(Kind.HOT)})
+    care.repairs({DAY: both(FindingKind.COPIES_LEFT), OTHER: both(FindingKind.HOT)})
 
 
 def test_hot_was_put_back_from_before_the_way_back(field: Field) -> None:
@@ -266,7 +266,7 @@ def test_hot_was_put_back_from_before_the_way_back(field: Field) -> None:
     field.restore(field.hot)
     field.restart_servers()
 
-    care.repairs({DAY: both(Kind.COLD), OTHER: both(Kind.HOT)})
+    care.repairs({DAY: both(FindingKind.COLD), OTHER: both(FindingKind.HOT)})
 
 
 def test_hot_was_put_back_from_before_copies_were_removed(field: Field) -> None:
@@ -282,7 +282,7 @@ def test_hot_was_put_back_from_before_copies_were_removed(field: Field) -> None:
     files = field.copy_of_files(field.hot)
     field.restore(field.hot)
 
-    found = {DAY: both(Kind.UNREGISTERED), OTHER: both(Kind.HOT)}
+    found = {DAY: both(FindingKind.UNREGISTERED), OTHER: both(FindingKind.HOT)}
     care.repairs(found, field.registrations(files))
 
 
@@ -298,4 +298,4 @@ def test_both_were_put_back_from_one_moment(field: Field) -> None:
     for ensemble in (field.hot, field.cold):
         field.restore(ensemble)
 
-    care.repairs({DAY: both(Kind.COLD), OTHER: both(Kind.HOT)})
+    care.repairs({DAY: both(FindingKind.COLD), OTHER: both(FindingKind.HOT)})

@@ -20,8 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.adv
     AdviceKind,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import Census, Places
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import Limits, judge
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits, judge
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from partition_classify.census import census_of
@@ -35,7 +35,7 @@ from support.servers.zookeeper import Ensemble
 pytestmark = pytest.mark.clickhouse
 
 DAYS = ("2019-12-01", "2019-12-02", "2019-12-03")
-AT_ONCE = Limits(inactive_after=0, unused_after=0)
+AT_ONCE = CensusLimits(inactive_after=0, unused_after=0)
 
 
 def taken(ensemble: Ensemble) -> Census:
@@ -62,11 +62,11 @@ def test_what_servers_keep_and_what_is_left(start_cluster: ClusterMaker, hot: En
     census = taken(hot)
     found = census.tables[table.path]
     parts = sum(len(names) for names in table.active_parts().values())
-    assert Kind.UNKNOWN not in found.kinds
-    assert found.kinds[Kind.PART].znodes >= 2 * parts == 4
+    assert ZnodeKind.UNKNOWN not in found.kinds
+    assert found.kinds[ZnodeKind.PART].znodes >= 2 * parts == 4
     # This version always writes legacy headers.
-    assert found.kinds[Kind.PART_CHILD].znodes == 2 * found.kinds[Kind.PART].znodes
-    assert found.kinds[Kind.MUTATION].znodes == 1
+    assert found.kinds[ZnodeKind.PART_CHILD].znodes == 2 * found.kinds[ZnodeKind.PART].znodes
+    assert found.kinds[ZnodeKind.MUTATION].znodes == 1
     assert all(replica.has_session for replica in found.replicas.values())
     assert sorted(found.replicas) == sorted(table.replicas)
     advice = advice_of(census, table.path)

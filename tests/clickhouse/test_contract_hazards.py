@@ -175,9 +175,9 @@ def test_a_new_replica_silently_lacks_the_cold_partitions(
     table.fill(["2019-12-02"])
     table.settle()
     enter(mover.hot, mover.cold, *(ReplicaKey(table.path, name) for name in ("r1", "r2")))
-    world = mover.world(table)
-    world = world._replace(readiness=LedgerReadiness(Ledger(mover.hot), ColdEnsemble.of(mover.cold)))
-    assert move_shard(world, table.path, [DAY], ANY).moved.keys() == {DAY}
+    context = mover.context(table)
+    context = context._replace(readiness=LedgerReadiness(Ledger(mover.hot), ColdEnsemble.of(mover.cold)))
+    assert move_shard(context, table.path, [DAY], ANY).moved.keys() == {DAY}
 
     server = table.servers[0]
     server.execute(
@@ -189,5 +189,5 @@ def test_a_new_replica_silently_lacks_the_cold_partitions(
     hot_rows = [("2019-12-02", number) for number in range(3)]
     assert sorted(server.query(f"SELECT * FROM {table.name}_again")) == hot_rows
     assert registry.of(table, DAY).cold.keys() == {"r1", "r2"}
-    refusal = move_shard(world, table.path, [OTHER], ANY).deferred[OTHER]
+    refusal = move_shard(context, table.path, [OTHER], ANY).deferred[OTHER]
     assert (refusal.gate, refusal.reason) == ("patched_replicas", "replica r3 is not in the ledger")

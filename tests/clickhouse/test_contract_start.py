@@ -170,8 +170,8 @@ def test_a_stock_server_is_not_ready(
     table.settle()
 
     readiness = LedgerReadiness(Ledger(mover.hot), ColdEnsemble.of(mover.cold))
-    world = mover.world(table)._replace(readiness=readiness)
-    refusal = move_shard(world, table.path, [DAY], ANY).deferred[DAY]
+    context = mover.context(table)._replace(readiness=readiness)
+    refusal = move_shard(context, table.path, [DAY], ANY).deferred[DAY]
     assert refusal.gate == "patched_replicas"
     assert refusal.reason == "replica r1 restarted, or had a new session, since it was verified"
 

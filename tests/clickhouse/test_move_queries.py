@@ -46,8 +46,8 @@ def test_a_shard_path_takes_few_queries_of_each_replica(
     endpoints = {name: f"127.0.0.1:{each.port}" for name, each in gateways.items()}
     probe = HttpReplicaProbe(ClickHouseOptions(endpoints=endpoints))
     for table in tables:
-        world = mover.world(table)._replace(servers=AskServers(probe, at_once=2))
-        moved = move_shard(world, table.path, ["20191201", "20191202"], mover.options).moved
+        context = mover.context(table)._replace(servers=AskServers(probe, at_once=2))
+        moved = move_shard(context, table.path, ["20191201", "20191202"], mover.options).moved
         assert sorted(moved) == ["20191201", "20191202"]
     for gateway in gateways.values():
         assert 0 < gateway.requests <= len(tables) * MOST_FOR_A_SHARD_PATH + ONCE

@@ -242,8 +242,8 @@ def test_a_server_that_has_read_hot_before_and_reads_cold_after_it(
 
         refusal = mover.reheat(table).deferred[DAY]
         assert (refusal.gate, refusal.reason.startswith("replica r2: ")) == ("active_on_disk", True)
-        world = mover.world(table)._replace(servers=AssumeActive())
-        assert reheat_shard(world, table.path, [DAY]).moved.keys() == {DAY}
+        context = mover.context(table)._replace(servers=AssumeActive())
+        assert reheat_shard(context, table.path, [DAY]).moved.keys() == {DAY}
 
         look.release()
         starting.result()

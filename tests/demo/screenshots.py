@@ -34,7 +34,7 @@ PICTURES = (Picture("report.png", 1120, 1240, "light"), Picture("report-phone.pn
 def main() -> int:
     """Write each picture over the one that is there; the exit status is 1 without a browser."""
     if shutil.which("chromium") is None:
-        sys.stderr.write("There is no chromium here. Run tests/setup_host.sh as root, or install it.\n")
+        sys.stderr.write("There is no chromium here. Run `make setup` as root, or install it.\n")
         return 1
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="screenshots.") as name:

@@ -35,7 +35,7 @@ def converge(scene: Scene, runs: Runs, scripts: list[Script], log: list[str]) ->
         log.append(f"then move: {told(runs.move(_process(runs, scripts)))}")
         _come_to_rest(scene)
         for _round in range(_ROUNDS):
-            report = reheat_shard(_process(runs, scripts).world, PATH, WANTED)
+            report = reheat_shard(_process(runs, scripts).context, PATH, WANTED)
             log.append(f"then reheat: {told(report)}")
             _come_to_rest(scene)
             scene.wait(_FENCE_SECONDS)

@@ -27,7 +27,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.le
     withdraw_replicas,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.set_state import (
     StateSetter,
 )
@@ -55,7 +55,7 @@ class Process(NamedTuple):
     script: Script
     hot: WatchedStore
     cold: WatchedStore
-    world: World
+    context: MoveContext
     root: str
     settings: Settings
 
@@ -106,12 +106,12 @@ class Runs:
             cold = WatchedStore(self._other_cold.open(1), script, _Unwatched())
         clock = _ClockAhead(scene.clock, settings.seconds_ahead)
         root = _OTHER_ROOT if settings.other_root else DEFAULT_ROOT
-        world = make_world(hot, cold, clock, probe=SimulatedProbe(scene.servers))
+        context = make_world(hot, cold, clock, probe=SimulatedProbe(scene.servers))
         leases = LeaseKeeper(hot, cold, clock, owner="a run", root=root, wait_seconds=3.0)
-        world = world._replace(leases=leases)
+        context = context._replace(leases=leases)
         if self._by_ledger:
-            world = world._replace(readiness=LedgerReadiness(Ledger(hot, root), ColdEnsemble.of(cold)))
-        return Process(script, hot, cold, world, root, settings)
+            context = context._replace(readiness=LedgerReadiness(Ledger(hot, root), ColdEnsemble.of(cold)))
+        return Process(script, hot, cold, context, root, settings)
 
     def carry_out(self, goal: str, partition: str, process: Process) -> str:
         """Let the run do what it is for; returns what it tells. Raises PartMoveError, and Died."""
@@ -119,7 +119,7 @@ class Runs:
             report = self.move(process)
             return told(report)
         if goal == "reheat":
-            return told(reheat_shard(process.world, PATH, WANTED))
+            return told(reheat_shard(process.context, PATH, WANTED))
         if goal == "downgrade":
             return self._downgrade(process)
         return str(self.set_state(process, partition, State[goal.split(" ")[1]]))
@@ -131,14 +131,14 @@ class Runs:
             min_age=process.settings.min_age, max_parts=own.max_parts + process.settings.more_parts
         )
         report = ShardReport(PATH)
-        move_shard(process.world, PATH, partitions, options, report)
+        move_shard(process.context, PATH, partitions, options, report)
         self._scene.watch.end(process.script, report.moved)
         return report
 
     def set_state(self, process: Process, partition: str, state: State) -> object:
         """Set State of a partition."""
-        world = process.world
-        setter = StateSetter(world.hot, world.cold, world.leases, world.servers, ShardLayout(PATH))
+        context = process.context
+        setter = StateSetter(context.hot, context.cold, context.leases, context.servers, ShardLayout(PATH))
         return setter.set(partition, state)
 
     def _downgrade(self, process: Process) -> str:

@@ -135,12 +135,12 @@ def carry_out(task: Task) -> Ending:
                 )
                 stores.append(connect(options))
                 stack.callback(stores[-1].close)
-            world = make_later_world(stores[0], stores[1], task.seconds_ahead)
+            context = make_later_world(stores[0], stores[1], task.seconds_ahead)
             probe = HttpReplicaProbe(ClickHouseOptions(endpoints=task.endpoints))
-            world = world._replace(servers=AskServers(probe))
+            context = context._replace(servers=AskServers(probe))
             if task.phase is Phase.MOVE:
-                return Ending(move_shard(world, task.path, task.partitions, ANY))
-            return Ending(reheat_shard(world, task.path, task.partitions))
+                return Ending(move_shard(context, task.path, task.partitions, ANY))
+            return Ending(reheat_shard(context, task.path, task.partitions))
     except PartMoveError as error:
         return Ending(error=error)
 

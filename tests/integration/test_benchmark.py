@@ -39,7 +39,15 @@ def test_a_move_is_measured_by_phase(pair: Pair, legacy: bool) -> None:
     measured = pair.measure(pair.build(f"legacy_is_{legacy}", 20, legacy=legacy))
 
     assert measured.parts == 60
-    assert list(measured.phases) == ["read", "gates", "copy", "verify", "switch", "aftermath", "other"]
+    assert list(measured.phases) == [
+        "read",
+        "gates",
+        "copy",
+        "verify",
+        "switch",
+        "post_switch_check",
+        "other",
+    ]
     assert all(phase.seconds > 0 for phase in measured.phases.values())
     assert sum(phase.seconds for phase in measured.phases.values()) == pytest.approx(measured.seconds)
     assert all(measured.phases[name].client_seconds > 0 for name in ("read", "copy", "verify", "switch"))

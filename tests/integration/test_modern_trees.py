@@ -22,7 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client i
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import read_usage
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import Places
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.log_entry import (
     EntryKind,
@@ -157,8 +157,8 @@ def test_census_knows_every_znode(ground: Ground, hot_ensemble: Ensemble, cold_e
             census = take_census(store, Places(DEFAULT_ROOT))
             for name in names:
                 table = census.tables[f"{ground.base}/{name}"]
-                assert table.kinds.get(Kind.UNKNOWN) is None, census.unknown.by_name
-                assert table.kinds[Kind.PART].znodes
+                assert table.kinds.get(ZnodeKind.UNKNOWN) is None, census.unknown.by_name
+                assert table.kinds[ZnodeKind.PART].znodes
                 assert sorted(table.replicas) == ["r1", "r2"]
 
 

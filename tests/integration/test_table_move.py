@@ -20,7 +20,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.pair_servers import HttpPairServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.table_switch import (
-    WholeTable,
+    TableSwitch,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import Resources
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.table_move import MoveTables
@@ -435,7 +435,7 @@ def test_a_partition_that_is_between_the_tables_keeps_the_names(
     with pytest.raises(Killed), dying(monkeypatch, 0, given=True):
         place.run_here("cold")
     # The record is of a partition that nobody moves on, so that only the look before the exchange sees it.
-    monkeypatch.setattr(WholeTable, "move_before", lambda _table: None)
+    monkeypatch.setattr(TableSwitch, "move_before", lambda _table: None)
     with pytest.raises(PartMoveError, match="is between the two, says"):
         place.run_here("cold")
     assert place.where() == ["default"] * 2

@@ -68,14 +68,14 @@ MUTANTS = (
     Mutant(
         "one server stands for all",
         _SERVERS,
-        "return side_by_side(ask, shard.replicas, self._at_once)",
+        "return map_concurrently(ask, shard.replicas, self._at_once)",
         "return [ask(shard.replicas[0])] * len(shard.replicas)",
         ("gates/test_servers.py::test_every_replica_is_asked_by_its_address",),
     ),
     Mutant(
         "what is detached on one server only is looked for",
         _SERVERS,
-        "answers = side_by_side(ask, shard.replicas, self._at_once)",
+        "answers = map_concurrently(ask, shard.replicas, self._at_once)",
         "answers = [ask(shard.replicas[0])] * len(shard.replicas)",
         ("gates/test_servers.py::test_what_is_detached_is_told_of_the_replicas_that_can_tell",),
     ),
@@ -94,8 +94,8 @@ MUTANTS = (
     Mutant(
         "what is on one server only is all that is active",
         _SERVERS,
-        "in aligned(shard.replicas, self._active_parts(shard, partition_ids)):",
-        "in [*aligned(shard.replicas, self._active_parts(shard, partition_ids))][:1]:",
+        "in zip_strict(shard.replicas, self._active_parts(shard, partition_ids)):",
+        "in [*zip_strict(shard.replicas, self._active_parts(shard, partition_ids))][:1]:",
         ("gates/test_servers.py::test_what_is_active_is_told_by_partition_and_replica",),
     ),
     Mutant(

@@ -14,7 +14,7 @@ MUTANTS = (
     Mutant(
         "servers are not asked whether they have the parts",
         _RUN,
-        "            refused.update(self._world.servers.refusals(look.shard, expected))\n",
+        "            refused.update(self._context.servers.refusals(look.shard, expected))\n",
         "",
         ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[active_on_disk0]",),
     ),
@@ -80,7 +80,7 @@ MUTANTS = (
         "a run may pause between a copy that was verified and its switch",
         _RUN,
         "        changed = self._switch(leased, prepared) if prepared else []\n",
-        "        self._world.pace.wait(0, self._world.clock)\n"
+        "        self._context.pace.wait(0, self._context.clock)\n"
         "        changed = self._switch(leased, prepared) if prepared else []\n",
         ("patched/move/test_run_pace.py::test_no_copy_waits_for_its_switch",),
     ),
@@ -88,7 +88,7 @@ MUTANTS = (
         "a run may pause between a switch and the look at what became of it",
         _RUN,
         "                if result.shard is not None:\n",
-        "                self._world.pace.wait(0, self._world.clock)\n"
+        "                self._context.pace.wait(0, self._context.clock)\n"
         "                if result.shard is not None:\n",
         ("patched/move/test_run_pace.py::test_no_switch_waits_to_be_looked_at_again",),
     ),

@@ -85,7 +85,7 @@ MUTANTS = (
     Mutant(
         "copies of dropped parts go without a server being asked",
         _TO_HOT,
-        "        if not self._world.servers.asks:\n            return refused\n",
+        "        if not self._context.servers.asks:\n            return refused\n",
         "",
         (
             (
@@ -97,21 +97,21 @@ MUTANTS = (
     Mutant(
         "copies of dropped parts go although a server has them",
         _TO_HOT,
-        "            refused.update(self._world.servers.refusals(shard, dropped))\n",
+        "            refused.update(self._context.servers.refusals(shard, dropped))\n",
         "",
         ("patched/move/test_to_hot_dropped.py::test_they_stay_where_a_server_has_the_part",),
     ),
     Mutant(
         "what was detached on the way back is not looked for",
         _TO_HOT,
-        "failures = detached_since(self._world.servers, shard, parts, detached_before)",
-        "failures = detached_since(self._world.servers, shard, [], detached_before)",
+        "failures = detached_since(self._context.servers, shard, parts, detached_before)",
+        "failures = detached_since(self._context.servers, shard, [], detached_before)",
         ("patched/move/test_to_hot_refusals.py::test_why_a_partition_was_not_brought_back[active_on_disk4]",),
     ),
     Mutant(
         "what State says to be cold and is registered nowhere is taken for dropped",
         _TO_HOT,
-        "return sorted([*found.registered, *not_known_to_be_dropped(world.servers, shard, found.nowhere)])",
+        "return sorted([*found.registered, *not_known_to_be_dropped(context.servers, shard, found.nowhere)])",
         "return sorted(found.registered)",
         ("patched/move/test_unregistered.py::test_what_cold_has_lost_is_told_of_a_whole_shard_path[lose]",),
     ),

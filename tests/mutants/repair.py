@@ -58,10 +58,10 @@ MUTANTS = (
     Mutant(
         "a repair is told after it was done",
         _RUN,
-        "    world.journal.record(Event.REPAIRING, (_repairing(row, world.backup) for row in rows))\n"
+        "    context.journal.record(Event.REPAIRING, (_repairing(row, context.backup) for row in rows))\n"
         "    report.left.update(_remedied(case))\n",
         "    report.left.update(_remedied(case))\n"
-        "    world.journal.record(Event.REPAIRING, (_repairing(row, world.backup) for row in rows))\n",
+        "    context.journal.record(Event.REPAIRING, (_repairing(row, context.backup) for row in rows))\n",
         ("patched/repair/test_run.py::test_a_repair_is_in_the_journal_before_and_after",),
     ),
     Mutant(
@@ -95,7 +95,7 @@ MUTANTS = (
     Mutant(
         "a cold ensemble that is not the right one counts as lost",
         _RUN,
-        "if kind is Kind.COLD_UNKNOWN and not options.cold_is_lost:",
+        "if kind is FindingKind.COLD_UNKNOWN and not options.cold_is_lost:",
         "if False:",
         ("patched/repair/test_by_registration.py::test_a_cold_ensemble_that_is_lost",),
     ),
@@ -154,14 +154,14 @@ MUTANTS = (
     Mutant(
         "what an ensemble has that is not the right one registers a part",
         "patched/repair/sources.py",
-        "if case.kind is not Kind.COLD_UNKNOWN:",
+        "if case.kind is not FindingKind.COLD_UNKNOWN:",
         "if True:",
         ("patched/repair/test_sources.py::test_what_only_cold_registers",),
     ),
     Mutant(
         "no gate is asked before parts are registered",
         _REGISTRATION,
-        "left.update({each: Left(why.reason, why.remedy) for each, why in refused.items()})",
+        "left.update({each: NotRepaired(why.reason, why.remedy) for each, why in refused.items()})",
         "",
         ("patched/repair/test_by_registration.py::test_a_gate_keeps_it",),
     ),
@@ -182,7 +182,7 @@ MUTANTS = (
     Mutant(
         "copies are adopted beside what is not to be",
         _COPIES,
-        "if verdict.kind is not Kind.FOREIGN:",
+        "if verdict.kind is not FindingKind.FOREIGN:",
         "if False:",
         ("patched/repair/test_by_copies.py::test_all_or_nothing[of another replica]",),
     ),
@@ -210,8 +210,8 @@ MUTANTS = (
     Mutant(
         "State is set without a look at the disks",
         _STATE,
-        "StateSetter(world.hot, world.cold, world.leases, world.servers, case.layout)",
-        "StateSetter(world.hot, world.cold, world.leases, __import__('ansible_collections.olap.partmove"
+        "StateSetter(context.hot, context.cold, context.leases, context.servers, case.layout)",
+        "StateSetter(context.hot, context.cold, context.leases, __import__('ansible_collections.olap.partmove"
         ".plugins.module_utils._partmove.gates.servers', fromlist=['_']).AssumeActive(), case.layout)",
         ("patched/repair/test_by_state.py::test_a_state_that_would_not_be_true_is_left",),
     ),

@@ -67,8 +67,8 @@ MUTANTS = (
     Mutant(
         "a queue that is not the first is not read",
         _PENDING,
-        "for queue, names in aligned(queues, queued) for name in names or ()]",
-        "for queue, names in aligned(queues[:1], queued[:1]) for name in names or ()]",
+        "for queue, names in zip_strict(queues, queued) for name in names or ()]",
+        "for queue, names in zip_strict(queues[:1], queued[:1]) for name in names or ()]",
         ("shard/test_pending.py::test_entries_of_a_replica_that_was_added_again_are_read_anew",),
     ),
     Mutant(

@@ -39,8 +39,8 @@ MUTANTS = (
     Mutant(
         "a list is kept with a stat that was read after it",
         _LISTED,
-        "at_once)\n        stats = dict(aligned(folders, found.znodes))\n",
-        "at_once)\n        stats = dict(aligned(folders, (yield Query(folders)).znodes))\n",
+        "at_once)\n        stats = dict(zip_strict(folders, found.znodes))\n",
+        "at_once)\n        stats = dict(zip_strict(folders, (yield Query(folders)).znodes))\n",
         (f"{_TESTS}::test_a_part_that_comes_while_the_list_is_read_for_the_first_time",),
     ),
     Mutant(

@@ -14,15 +14,15 @@ MUTANTS = (
     Mutant(
         "the first multis of many do without the checks",
         _BATCHES,
-        "            yield Batch(tuple(keys), (*checks, *ops))\n            keys",
-        "            yield Batch(tuple(keys), tuple(ops))\n            keys",
+        "            yield MultiBatch(tuple(keys), (*checks, *ops))\n            keys",
+        "            yield MultiBatch(tuple(keys), tuple(ops))\n            keys",
         ("tree/test_multi_batches.py::test_every_multi_carries_the_checks",),
     ),
     Mutant(
         "the last multi does without the checks",
         _BATCHES,
-        "    if ops:\n        yield Batch(tuple(keys), (*checks, *ops))",
-        "    if ops:\n        yield Batch(tuple(keys), tuple(ops))",
+        "    if ops:\n        yield MultiBatch(tuple(keys), (*checks, *ops))",
+        "    if ops:\n        yield MultiBatch(tuple(keys), tuple(ops))",
         ("tree/test_multi_batches.py::test_every_group_is_carried_once_as_a_whole",),
     ),
     Mutant(

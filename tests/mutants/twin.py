@@ -56,7 +56,7 @@ MUTANTS = (
     Mutant(
         "parts that the source has not as they were recorded are cloned",
         _MOTION,
-        "        elif found.state is TwinState.RECORDED and is_over(kept.record, there):\n",
+        "        elif found.state is TwinState.RECORDED and must_roll_back(kept.record, there):\n",
         "        elif found.state is TwinState.RECORDED and not there.on(kept.record.destination.other):\n",
         (
             "twin/move/test_partition_move.py::test_what_changed_since_it_was_recorded_is_undone_and_not_cloned_again",
@@ -65,8 +65,8 @@ MUTANTS = (
     Mutant(
         "parts are clones by their rows alone",
         _CLONES,
-        "    clones: dict[Content, list[str]] = {}\n",
-        "    clones: dict[Content, list[str]] = {}\n"
+        "    clones: dict[PartContent, list[str]] = {}\n",
+        "    clones: dict[PartContent, list[str]] = {}\n"
         "    rows = sorted(each.content.rows for each in new_in(record, parts))\n"
         "    if rows == sorted(each.rows for each in record.parts.values()):\n"
         "        return dict.fromkeys(record.parts, 'a part')\n",
@@ -136,9 +136,9 @@ MUTANTS = (
     Mutant(
         "an unverified record is enough to drop",
         _CLONES,
-        "    clones: dict[Content, list[str]] = {}\n",
+        "    clones: dict[PartContent, list[str]] = {}\n",
         "    if record.parts:\n        return {name: name for name in record.parts}\n"
-        "    clones: dict[Content, list[str]] = {}\n",
+        "    clones: dict[PartContent, list[str]] = {}\n",
         ("twin/move/test_partition_move_interleavings.py::test_an_act_at_any_step_loses_nothing",),
     ),
     Mutant(

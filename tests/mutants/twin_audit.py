@@ -30,8 +30,8 @@ MUTANTS = (
     Mutant(
         "rows that may be the same are dropped without being compared",
         _JUDGE,
-        "        doubt = Doubt({Side.HOT: hot, Side.COLD: cold}, tuple((Side.HOT, name) for name in hot))",
-        "        doubt = Doubt({}, tuple((Side.HOT, name) for name in hot))",
+        "        doubt = ManualCheck({Side.HOT: hot, Side.COLD: cold}, tuple((Side.HOT, name) for name in hot))",
+        "        doubt = ManualCheck({}, tuple((Side.HOT, name) for name in hot))",
         ("twin/audit/test_judge.py::test_of_what_may_be_equal_the_rows_are_compared_first",),
     ),
     Mutant(

@@ -46,7 +46,7 @@ def test_pictures_are_those_that_pages_show_and_small() -> None:
     images = ROOT / "docs" / "images"
     shown = {
         (page.parent / target).resolve()
-        for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))
+        for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
         for target in re.findall(r"\]\(([^)]+\.(?:png|svg))\)", page.read_text(encoding="utf-8"))
     }
     assert shown == set(images.iterdir())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._partmove.twin.move.servers import Side, TwinReplica, TwinTable, TwinTables
-from .._partmove.twin.table.pair import Found, Holding, Pair, named, tables_of
+from .._partmove.twin.table.pair import FoundTables, Holding, TablePair, named, tables_of
 from .client import ClickHouseClient, literal
 from .options import ClickHouseOptions
 from .twin_activity import statements_under_way
@@ -29,14 +29,14 @@ class HttpPairServers(HttpTwinServers):
         super().__init__(options, twin)
         self._place = place
 
-    def find(self, shard_path: str, replica: TwinReplica) -> Found:
+    def find(self, shard_path: str, replica: TwinReplica) -> FoundTables:
         """As PairServers says; raises PartMoveError where the server has not exactly one such replica."""
         client = self._clients.of(shard_path, replica.name, replica.host)
         home = self._hot(client, shard_path, replica)
         ((engine,),) = client.rows(
             f"SELECT engine FROM system.databases WHERE name = {literal(home.database)}"
         )
-        return Found(replica, client.label, home, self._away(client, shard_path, replica), engine)
+        return FoundTables(replica, client.label, home, self._away(client, shard_path, replica), engine)
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
         """As TwinServers says, with the table that has the name as the hot one."""
@@ -45,16 +45,16 @@ class HttpPairServers(HttpTwinServers):
             return super().tables(shard_path, replica)
         return tables_of(found.pair, named(found.pair, self._twin).at)
 
-    def exchange(self, pair: Pair) -> None:
+    def exchange(self, pair: TablePair) -> None:
         """As PairServers says; any error tells nothing of what was done."""
         self._of(pair).execute(self.exchange_statement(pair))
 
-    def exchange_statement(self, pair: Pair) -> str:
+    def exchange_statement(self, pair: TablePair) -> str:
         """As PairServers says."""
         first, second = sorted((pair.home, pair.away), key=lambda table: table.name)
         return f"EXCHANGE TABLES {sql_name(first)} AND {sql_name(second)}"
 
-    def hindrances(self, pair: Pair) -> Sequence[str]:
+    def hindrances(self, pair: TablePair) -> Sequence[str]:
         """As PairServers says."""
         client, tables = self._of(pair), tables_of(pair, Side.HOT)
         both = both_tables(tables)
@@ -72,18 +72,18 @@ class HttpPairServers(HttpTwinServers):
             *statements_under_way(client, tables),
         ]
 
-    def contents(self, pair: Pair) -> tuple[Holding, Holding]:
+    def contents(self, pair: TablePair) -> tuple[Holding, Holding]:
         """As PairServers says."""
         return self._holding(pair, pair.home), self._holding(pair, pair.away)
 
-    def older_inserts(self, pair: Pair, seconds: float) -> int:
+    def older_inserts(self, pair: TablePair, seconds: float) -> int:
         """As PairServers says."""
         ((count,),) = self._of(pair).rows(
             f"SELECT count() FROM system.processes WHERE query ILIKE 'INSERT %' AND elapsed > {seconds:.3f}"
         )
         return int(count)
 
-    def _holding(self, pair: Pair, table: TwinTable) -> Holding:
+    def _holding(self, pair: TablePair, table: TwinTable) -> Holding:
         ((rows, parts, digest),) = self._of(pair).rows(
             "SELECT toString(sum(rows)), toString(count()),"
             " lower(hex(groupBitXor(cityHash64(name, rows, hash_of_all_files))))"
@@ -101,5 +101,5 @@ class HttpPairServers(HttpTwinServers):
         )
         return self._table(client, *found[0]) if len(found) == 1 else None
 
-    def _of(self, pair: Pair) -> ClickHouseClient:
+    def _of(self, pair: TablePair) -> ClickHouseClient:
         return self._clients.of(pair.home.path, pair.replica.name, pair.replica.host)

@@ -14,7 +14,7 @@ Only ``hosts`` has to be there. A setting that is None counts as not given.
 
 from __future__ import annotations
 
-from .._partmove.records import FLAG, SECONDS, TEXT, WHOLE_NUMBER, Settings, Unfit, Value, list_of
+from .._partmove.records import FLAG, SECONDS, TEXT, WHOLE_NUMBER, FieldType, InvalidValue, Settings, list_of
 from .client import ClickHouseClient
 from .options import ClickHouseOptions, endpoint
 
@@ -24,7 +24,7 @@ _TEXTS = list_of(TEXT)
 def _hosts(value: object) -> list[str]:
     hosts: list[str] = _TEXTS.check(value)
     if not hosts:
-        raise Unfit("is empty", "Name each server as host, or as host:port")
+        raise InvalidValue("is empty", "Name each server as host, or as host:port")
     return hosts
 
 
@@ -38,7 +38,7 @@ _SERVERS = Settings(
         "verify": FLAG,
         "timeout": SECONDS,
     },
-    needed={"hosts": Value(_hosts, "a list of servers, each as host or host:port")},
+    needed={"hosts": FieldType(_hosts, "a list of servers, each as host or host:port")},
 )
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from .._partmove.errors import FormatError
 from .._partmove.formats.names import FORMAT_VERSIONS, PATCH_PREFIX, partition_id_of
 from .._partmove.text import shortened
-from .._partmove.twin.move.servers import TwinTables, Unrest
+from .._partmove.twin.move.servers import ActivityInProgress, TwinTables
 from .client import ClickHouseClient, literal
 from .twin_sql import both_tables, texts
 
@@ -27,7 +27,9 @@ _NOT_WRITABLE = {
 _COPY = "always_use_copy_instead_of_hardlinks"
 
 
-def read_unrest(client: ClickHouseClient, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
+def read_activity(
+    client: ClickHouseClient, tables: TwinTables, partition_ids: Sequence[str]
+) -> ActivityInProgress:
     """As TwinServers has it, of the server of one replica."""
     names = both_tables(tables)
     of_table = [*_changing(client, names), *statements_under_way(client, tables)]
@@ -55,7 +57,7 @@ def read_unrest(client: ClickHouseClient, tables: TwinTables, partition_ids: Seq
     disks = client.rows("SELECT name, toString(free_space) FROM system.disks")
     ((now,),) = client.rows("SELECT toString(toUnixTimestamp(now()))")
     free = {disk: int(size) for disk, size in disks}
-    return Unrest(
+    return ActivityInProgress(
         sorted(of_table),
         {each: sorted(of_partition[each]) for each in partition_ids},
         free,

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
 from .._partmove.twin.move.servers import (
-    Content,
+    ActivityInProgress,
+    PartContent,
     PartsOf,
     Side,
     TwinPart,
     TwinReplica,
     TwinTable,
     TwinTables,
-    Unrest,
 )
 from .._partmove.twin.table.pair import TABLE
 from .auxiliary import tells_ensembles
@@ -27,7 +27,7 @@ from .client import ClickHouseClient, QueryRefused, identifier, literal
 from .options import ClickHouseOptions
 from .replica_table import ReplicaClients
 from .table_definition import definition_of, ensemble_in
-from .twin_activity import read_unrest
+from .twin_activity import read_activity
 from .twin_sql import both_tables, one_table, sql_name, texts
 
 DEFAULT_TWIN = f"{TABLE}_cold"
@@ -127,7 +127,7 @@ class HttpTwinServers:
                     f"{tables.server} does not tell the hashes of part {name} of {table}",
                     remedy="See whether the part is broken, and run again",
                 )
-            content = Content(int(count), files.lower(), data.lower())
+            content = PartContent(int(count), files.lower(), data.lower())
             part = TwinPart(name, content, int(size), disk, float(modified))
             found[table, partition_id, is_active].append(part)
         kinds = [(side, active) for active in (True, False) for side in (tables.hot.name, tables.cold.name)]
@@ -143,9 +143,9 @@ class HttpTwinServers:
         )
         return sorted(partition_id for (partition_id,) in rows)
 
-    def unrest(self, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
+    def activity(self, tables: TwinTables, partition_ids: Sequence[str]) -> ActivityInProgress:
         """As TwinServers says."""
-        return read_unrest(self._client_of(tables), tables, partition_ids)
+        return read_activity(self._client_of(tables), tables, partition_ids)
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
         """As TwinServers says; rows that a policy or a mask hides are not in it."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
 from .._partmove.twin.move.servers import TwinReplica, TwinTable
-from .._partmove.twin.table.pair import EXCHANGEABLE, TABLE, Found, named
+from .._partmove.twin.table.pair import EXCHANGEABLE, TABLE, FoundTables, named
 from .client import ClickHouseClient, identifier, literal
 from .options import ClickHouseOptions
 from .pair_servers import HttpPairServers
@@ -28,7 +28,7 @@ BESIDE, IN_FRONT = f"{TABLE}_all", f"{TABLE}_hot"
 """The names of a reading table beside, and of the table that it was put in front of."""
 
 
-class Names(NamedTuple):
+class ViewNames(NamedTuple):
     """The names of one replica: ``reading`` is to read ``hot`` and ``twin``; in ``database``."""
 
     database: str
@@ -90,15 +90,15 @@ class TwinViews(HttpPairServers):
             statements += (f"EXCHANGE TABLES {pair}",)
         return TwinViewSteps(replica.name, client, f"{names.database}.{names.reading}", statements)
 
-    def _names_beside(self, found: Found) -> Names:
+    def _names_beside(self, found: FoundTables) -> ViewNames:
         pair = found.pair
         if pair is None:
             raise _lacks_twin(found)
         name = named(pair, self._twin)
         reading = self._name.replace(TABLE, name.name)
-        return Names(name.database, reading, name.name, name.twin, reading)
+        return ViewNames(name.database, reading, name.name, name.twin, reading)
 
-    def _names_in_front(self, found: Found) -> Names:
+    def _names_in_front(self, found: FoundTables) -> ViewNames:
         if found.away is None:
             raise _lacks_twin(found)
         home, twin = found.home.name, found.away.name
@@ -113,7 +113,7 @@ class TwinViews(HttpPairServers):
                         f" {found.database_engine}, and names can be exchanged in {EXCHANGEABLE} only",
                         remedy="Read by a table beside the two, with in_front false",
                     )
-                return Names(found.home.database, reading, hot, twin, hot)
+                return ViewNames(found.home.database, reading, hot, twin, hot)
         wanted = self._twin.replace(TABLE, candidates[0][1])
         raise PartMoveError(
             f"{found.server}: {found.home} would become {candidates[0][1]}, and its twin is {twin} and not"
@@ -123,7 +123,7 @@ class TwinViews(HttpPairServers):
         )
 
     def _creation(
-        self, client: ClickHouseClient, found: Found, names: Names, table: TwinTable
+        self, client: ClickHouseClient, found: FoundTables, names: ViewNames, table: TwinTable
     ) -> tuple[str, ...]:
         """The statement that makes the table the reading one; none where it is."""
         there = client.rows(
@@ -174,7 +174,7 @@ def _without(template: str, name: str) -> str:
     return name[len(before) : len(name) - len(after)] if fits else ""
 
 
-def _lacks_twin(found: Found) -> PartMoveError:
+def _lacks_twin(found: FoundTables) -> PartMoveError:
     return PartMoveError(
         f"{found.server} has no twin of {found.home} at its place", remedy="Create it with twin_table first"
     )

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from .._partmove.twin.audit.evidence import Pair
-from .._partmove.twin.audit.judge import Doubt
+from .._partmove.twin.audit.evidence import ReplicaTables
+from .._partmove.twin.audit.judge import ManualCheck
 from .._partmove.twin.move.servers import TwinReplica, TwinTable, TwinTables
 from .._partmove.twin.table.pair import TABLE
 from .auxiliary import auxiliary_tables
@@ -28,11 +28,11 @@ _OF_CLONES = "%\\_replace\\_from\\_%"
 class HttpTwinWitnesses(HttpTwinServers):
     """Implements TwinWitnesses over the HTTP interface."""
 
-    def pair(self, shard_path: str, replica: TwinReplica) -> Pair:
+    def pair(self, shard_path: str, replica: TwinReplica) -> ReplicaTables:
         """As TwinWitnesses says."""
         found = self.look(shard_path, replica)
         is_exchanged = found.found is None and self._has_given_its_name(found.client, found.hot)
-        return Pair(replica, found.client.label, found.hot, found.found, is_exchanged)
+        return ReplicaTables(replica, found.client.label, found.hot, found.found, is_exchanged)
 
     def _has_given_its_name(self, client: ClickHouseClient, table: TwinTable) -> bool:
         """Whether a table in an auxiliary ensemble has the name whose twin this one is named as."""
@@ -71,7 +71,7 @@ def _reads_all_ensembles(client: ClickHouseClient) -> bool:
     )
 
 
-def statements_of(tables: TwinTables, doubt: Doubt) -> list[str]:
+def statements_of(tables: TwinTables, doubt: ManualCheck) -> list[str]:
     """What compares the rows, where that has to be done, and what drops those that are there twice."""
     sums = [
         f"SELECT {literal(str(tables.on(side)))} AS place, count() AS rows, sum(cityHash64(*)) AS hash"

@@ -14,7 +14,9 @@ _Whom = TypeVar("_Whom")
 _Answer = TypeVar("_Answer")
 
 
-def side_by_side(ask: Callable[[_Whom], _Answer], those: Sequence[_Whom], at_once: int = 1) -> list[_Answer]:
+def map_concurrently(
+    ask: Callable[[_Whom], _Answer], those: Sequence[_Whom], at_once: int = 1
+) -> list[_Answer]:
     """The answer of each, in their order, of so many at once; one after the other where that is 1.
 
     Raises what the first of them in that order raises. The others are asked all the same, unless it is one

@@ -22,7 +22,7 @@ _SHOWN_CHARACTERS = 200
 _FOREVER = 1_000_000_000
 
 
-class Unfit(Exception):
+class InvalidValue(Exception):
     """A value, or something in it, is not of its kind.
 
     The check of a value raises it without arguments; what is around the value adds the rest.
@@ -38,14 +38,14 @@ class Unfit(Exception):
         self.place = place
         self.value: object = None
 
-    def locate(self, place: str, kind: Kind, value: object) -> None:
+    def locate(self, place: str, kind: Schema, value: object) -> None:
         """Say it of what has, in that place, the value that was checked; it had to be of that kind."""
         if not self.remedy:
             self.value, self.remedy = value, f"It has to be {kind.expected}"
         self.place = place + self.place
 
 
-class Value(NamedTuple):
+class FieldType(NamedTuple):
     """The kind of a value by itself.
 
     check: gives what is kept of a value. It raises Unfit, or FormatError with a message that says it all.
@@ -56,59 +56,59 @@ class Value(NamedTuple):
     expected: str
 
 
-def that(is_fit: Callable[[Any], bool], expected: str) -> Value:
+def satisfying(is_fit: Callable[[Any], bool], expected: str) -> FieldType:
     """Values that are kept as they are if they pass the test."""
 
     def check(value: object) -> object:
         if is_fit(value):
             return value
-        raise Unfit
+        raise InvalidValue
 
-    return Value(check, expected)
+    return FieldType(check, expected)
 
 
-def one_of(*words: str) -> Value:
+def one_of(*words: str) -> FieldType:
     """Some words, and no other text."""
-    return that(words.__contains__, " or ".join(words))
+    return satisfying(words.__contains__, " or ".join(words))
 
 
-def word_of(values: Mapping[str, Any]) -> Value:
+def word_of(values: Mapping[str, Any]) -> FieldType:
     """The words that are keys of the mapping, of which the value is kept."""
 
     def check(word: object) -> Any:
         if isinstance(word, str) and word in values:
             return values[word]
-        raise Unfit
+        raise InvalidValue
 
-    return Value(check, " or ".join(values))
+    return FieldType(check, " or ".join(values))
 
 
-def list_of(kind: Kind, expected: str = "a list") -> Value:
+def list_of(kind: Schema, expected: str = "a list") -> FieldType:
     """Lists of any length, of values of one kind."""
 
     def check(value: object) -> list[Any]:
         if isinstance(value, list):
             return [_checked(f"[{index}]", kind, each) for index, each in enumerate(value)]
-        raise Unfit
+        raise InvalidValue
 
-    return Value(check, expected)
+    return FieldType(check, expected)
 
 
-def mapping_of(kind: Kind) -> Value:
+def mapping_of(kind: Schema) -> FieldType:
     """Mappings with any text as keys, and with values of one kind."""
 
     def check(value: object) -> dict[str, Any]:
         if isinstance(value, dict) and all(isinstance(key, str) for key in value):
             return {key: _checked(f"[{key!r}]", kind, each) for key, each in value.items()}
-        raise Unfit
+        raise InvalidValue
 
-    return Value(check, "a mapping")
+    return FieldType(check, "a mapping")
 
 
-def or_none(kind: Kind) -> Value:
+def or_none(kind: Schema) -> FieldType:
     """Values of one kind, and None."""
     check = kind.check
-    return Value(lambda value: None if value is None else check(value), f"null or {kind.expected}")
+    return FieldType(lambda value: None if value is None else check(value), f"null or {kind.expected}")
 
 
 def _is_whole(value: object) -> bool:
@@ -119,7 +119,7 @@ def _count(value: object) -> int:
     # Plans have millions of these, so it is written out.
     if isinstance(value, int) and value >= 0 and not isinstance(value, bool):
         return value
-    raise Unfit
+    raise InvalidValue
 
 
 def _is_time(value: object) -> bool:
@@ -129,11 +129,11 @@ def _is_time(value: object) -> bool:
     return -_FOREVER < value < _FOREVER
 
 
-TEXT = that(lambda value: isinstance(value, str), "text in quotes")
-FLAG = that(lambda value: isinstance(value, bool), "true or false")
-WHOLE_NUMBER = that(_is_whole, "a whole number")
-COUNT = Value(_count, "a whole number, 0 or more")
-SECONDS = that(_is_time, "a number of seconds, below a thousand million")
+TEXT = satisfying(lambda value: isinstance(value, str), "text in quotes")
+FLAG = satisfying(lambda value: isinstance(value, bool), "true or false")
+WHOLE_NUMBER = satisfying(_is_whole, "a whole number")
+COUNT = FieldType(_count, "a whole number, 0 or more")
+SECONDS = satisfying(_is_time, "a number of seconds, below a thousand million")
 
 
 def parse_base64(text: object) -> bytes:
@@ -145,7 +145,7 @@ def parse_base64(text: object) -> bytes:
 
 
 def _unfit() -> bytes:
-    raise Unfit
+    raise InvalidValue
 
 
 class Record:
@@ -157,8 +157,8 @@ class Record:
 
     def __init__(
         self,
-        fields: Mapping[str, Kind],
-        optional: Mapping[str, Kind] | None = None,
+        fields: Mapping[str, Schema],
+        optional: Mapping[str, Schema] | None = None,
         *,
         error: type[PartMoveError] = FormatError,
         remedy: str = "",
@@ -176,7 +176,7 @@ class Record:
         """The fields that are there; raises the error of the record. ``where`` is what messages call it."""
         try:
             return self.check(value)
-        except Unfit as unfit:
+        except InvalidValue as unfit:
             self._explain(unfit, "", self, value)
             subject = f"{where}: {unfit.place.lstrip('.')}" if unfit.place else where
             raise self._refused(f"{subject} {unfit.problem}", unfit.remedy) from None
@@ -186,7 +186,7 @@ class Record:
     def check(self, value: Any) -> dict[str, Any]:
         """What `read` gives, for a record that is inside of another; raises Unfit or FormatError."""
         if not isinstance(value, dict):
-            raise Unfit
+            raise InvalidValue
         if value.keys() != self._kinds.keys():
             self._check_keys(value)
         fields = {}
@@ -194,7 +194,7 @@ class Record:
             for name, check in self._checks:
                 if name in value:
                     fields[name] = check(value[name])
-        except Unfit as unfit:
+        except InvalidValue as unfit:
             self._explain(unfit, _place(name), self._kinds[name], value[name])
             raise
         return fields
@@ -203,17 +203,17 @@ class Record:
         """What messages say of a value that is refused."""
         return f"is {cut(repr(value), _SHOWN_CHARACTERS)}"
 
-    def _explain(self, unfit: Unfit, place: str, kind: Kind, value: object) -> None:
+    def _explain(self, unfit: InvalidValue, place: str, kind: Schema, value: object) -> None:
         unfit.locate(place, kind, value)
         unfit.problem = unfit.problem or self.shown(unfit.value)
 
     def _check_keys(self, value: Mapping[Any, Any]) -> None:
         for key in value:
             if key not in self._kinds and not self._others:
-                raise Unfit("is not a known key", f"Known are {', '.join(self._kinds)}", _place(key))
+                raise InvalidValue("is not a known key", f"Known are {', '.join(self._kinds)}", _place(key))
         for name, kind in self._required.items():
             if name not in value:
-                raise Unfit("is missing", f"It has to be {kind.expected}", _place(name))
+                raise InvalidValue("is missing", f"It has to be {kind.expected}", _place(name))
 
     def _refused(self, message: str, remedy: str) -> PartMoveError:
         return self._error(message, remedy=". ".join(filter(None, (remedy, self._remedy))))
@@ -227,9 +227,9 @@ class Settings(Record):
 
     def __init__(
         self,
-        fields: Mapping[str, Kind],
+        fields: Mapping[str, Schema],
         *,
-        needed: Mapping[str, Kind] | None = None,
+        needed: Mapping[str, Schema] | None = None,
         error: type[PartMoveError] = PartMoveError,
     ) -> None:
         super().__init__(needed or {}, fields, error=error)
@@ -245,10 +245,10 @@ class Settings(Record):
         return f"is of type {type(value).__name__}"
 
 
-def _checked(place: str, kind: Kind, value: object) -> Any:
+def _checked(place: str, kind: Schema, value: object) -> Any:
     try:
         return kind.check(value)
-    except Unfit as unfit:
+    except InvalidValue as unfit:
         unfit.locate(place, kind, value)
         raise
 
@@ -257,4 +257,4 @@ def _place(key: object) -> str:
     return f".{key}" if isinstance(key, str) and key.isidentifier() else f"[{key!r}]"
 
 
-Kind = Union[Value, Record]
+Schema = Union[FieldType, Record]

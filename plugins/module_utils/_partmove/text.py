@@ -21,10 +21,10 @@ _SHOWN_CHARACTERS = 80
 _LINE_CHARACTERS = 200
 
 
-def few(items: Iterable[str], most: int = 3) -> str:
+def first_few(items: Iterable[str], most: int = 3) -> str:
     """The first few of the items for a sentence, and how many more there are.
 
-    >>> few(["r1", "r2", "r3", "r4", "r5"])
+    >>> first_few(["r1", "r2", "r3", "r4", "r5"])
     'r1, r2, r3 and 2 more'
     """
     listed = list(items)

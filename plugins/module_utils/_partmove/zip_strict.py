@@ -13,12 +13,12 @@ _A = TypeVar("_A")
 _B = TypeVar("_B")
 
 
-def aligned(first: Sequence[_A], second: Sequence[_B]) -> Iterator[tuple[_A, _B]]:
+def zip_strict(first: Sequence[_A], second: Sequence[_B]) -> Iterator[tuple[_A, _B]]:
     """The pairs of two columns of one length; raises ValueError where the lengths differ.
 
     It is ``zip`` with its option ``strict``, which Python has from 3.10 on.
 
-    >>> list(aligned(["/a", "/b"], [None, b"x"]))
+    >>> list(zip_strict(["/a", "/b"], [None, b"x"]))
     [('/a', None), ('/b', b'x')]
     """
     if len(first) != len(second):

@@ -36,5 +36,5 @@ def finding_of(row: AnyRow) -> dict[str, Any]:
         "means": verdict.kind.means,
         "parts": list(verdict.parts),
         "reason": verdict.reason,
-        "way_out": verdict.kind.way_out,
+        "remedy": verdict.kind.remedy,
     }

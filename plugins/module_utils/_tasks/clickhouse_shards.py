@@ -16,7 +16,7 @@ from .._clickhouse.config.files import Config
 from .._clickhouse.config.local_files import ConfigFiles
 from .._clickhouse.config.xml_document import LXML_IMPORT_ERROR, XmlFile
 from .._partmove.errors import FormatError, PartMoveError
-from .._partmove.text import few
+from .._partmove.text import first_few
 from .resources import client_of
 
 __all__ = ["ClusterHost", "PartMoveError", "hosts_of", "read_clusters"]
@@ -60,8 +60,8 @@ def hosts_of(
     wanted = known if clusters is None else list(dict.fromkeys(clusters))
     missing = [name for name in wanted if name not in known]
     if missing or not known:
-        there = f"there are {few(known, 10)}" if known else "there is none at all"
-        what = f"There is no cluster {few(missing)}" if missing else "There is no cluster"
+        there = f"there are {first_few(known, 10)}" if known else "there is none at all"
+        what = f"There is no cluster {first_few(missing)}" if missing else "There is no cluster"
         raise FormatError(f"{what}; {there}", remedy="Give the names of clusters that are there")
     nodes = [node for name in wanted for node in nodes if node.cluster == name]
     ports: dict[str, set[int]] = {}

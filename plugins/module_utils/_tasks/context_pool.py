@@ -20,8 +20,8 @@ from .resources import SystemClock
 _World = TypeVar("_World")
 
 
-class Worlds(Generic[_World]):
-    """Lends a world to whoever works on a shard path."""
+class ContextPool(Generic[_World]):
+    """Lends a context to whoever works on a shard path."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Worlds(Generic[_World]):
         make: Callable[[Sequence[ZnodeStore], Clock], _World],
         ending: threading.Event | None,
     ) -> None:
-        """Take the stores that ``make`` is given for each world, as they are lent.
+        """Take the stores that ``make`` is given for each context, as they are lent.
 
         With ``ending`` what is lent raises Interrupted when the run is about to end.
         """
@@ -40,14 +40,14 @@ class Worlds(Generic[_World]):
 
     @contextmanager
     def one(self) -> Iterator[_World]:
-        """A world that nobody else has; in check mode one that knows of no other shard path."""
+        """A context that nobody else has; in check mode one that knows of no other shard path."""
         try:
-            world = self._free.get_nowait()
+            context = self._free.get_nowait()
         except Empty:
-            world = self._new()
-        yield world
+            context = self._new()
+        yield context
         if not isinstance(self._stores[0], OverlayStore):
-            self._free.put(world)
+            self._free.put(context)
 
     def _new(self) -> _World:
         stores, clock = [_apart(each) for each in self._stores], SystemClock()

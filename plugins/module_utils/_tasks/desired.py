@@ -22,7 +22,7 @@ from .._partmove.tree.ports import ZnodeReader
 _SHARE = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
 
 
-class Wanted:
+class DesiredPartitions:
     """What there is to do, sorted; the rows of a plan file are read when their turn comes."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._partmove.errors import FormatError
-from .._partmove.lease.timed_lease import LONGEST_SECONDS, Claim, Turns
+from .._partmove.lease.timed_lease import LONGEST_SECONDS, Claim, TimedLeases
 from .._partmove.text import parse_duration
 from .resources import Resources, coordination_root
 
 _LONGEST_OWNER = 200
 
 
-class TakeTurn:
+class TakeGuardLease:
     """Implements Task for guard_lease."""
 
     failure = ""
@@ -46,7 +46,7 @@ class TakeTurn:
 
     def run(self, resources: Resources) -> None:
         """Take the turn or give it back, as the option ``state`` says."""
-        turns = Turns(resources.open_ensemble("hot"), self._root)
+        turns = TimedLeases(resources.open_ensemble("hot"), self._root)
         if self._is_to_take:
             self._holder, self._former, self._seconds_left = turns.take(self._name, self._claim)
             return

@@ -150,7 +150,7 @@ def unwritable(path: Path, error: OSError) -> PartMoveError:
 
 
 @contextmanager
-def told_run(
+def journalled_run(
     journal: Journal,
     module: str,
     ensembles: tuple[ZnodeStore, ZnodeStore | None],

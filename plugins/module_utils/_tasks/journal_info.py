@@ -13,7 +13,7 @@ from typing import Any
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.formats.names import check_partition_id
-from .._partmove.journal.history import History, Wanted, parse_moment
+from .._partmove.journal.history import History, HistoryQuery, parse_moment
 from .journal_file import default_path
 from .resources import Resources
 
@@ -30,7 +30,7 @@ class ReadJournal:
         if most < 0:
             raise PartMoveError(f"max_listed is {most}", remedy="Give 0 or more")
         self._path = default_path() if path is None else Path(path)
-        wanted = Wanted(
+        wanted = HistoryQuery(
             None if shard_path is None else check_shard_path(shard_path),
             None if partition is None else check_partition_id(partition, "partition"),
             params["run"],

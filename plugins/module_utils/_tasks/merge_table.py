@@ -17,7 +17,7 @@ from .._partmove.shard.facts import RegisteredNames
 from .._partmove.shard.location import Location, NamesByPartition, locate
 from .._partmove.shard.parts import PartNames
 from .._partmove.tree.ports import ZnodeReader, ZnodeStore
-from .._partmove.zip_strict import aligned
+from .._partmove.zip_strict import zip_strict
 
 
 class Replica(NamedTuple):
@@ -44,7 +44,7 @@ class MergeTable:
         hosts = hot.read([layout.replica(name).host for name in names])
         self.replicas: Sequence[Replica] = [
             Replica(name, "" if host is None else host.data.decode(errors="replace"))
-            for name, host in aligned(names, hosts)
+            for name, host in zip_strict(names, hosts)
         ]
         self._listed: tuple[NamesByPartition, NamesByPartition] | None = None
 

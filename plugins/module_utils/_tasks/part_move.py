@@ -22,19 +22,19 @@ from .._partmove.lease.two_ensembles import check_invisible, check_unlike
 from .._partmove.patched.ledger.entry import ColdEnsemble
 from .._partmove.patched.ledger.ledger import Ledger, LedgerReadiness
 from .._partmove.patched.move.report import ShardReport
-from .._partmove.patched.move.run import World
+from .._partmove.patched.move.run import MoveContext
 from .._partmove.patched.move.to_cold import move_shard
 from .._partmove.patched.move.to_hot import find_reheatable, reheat_shard
-from .._partmove.run.batches import stages_of
+from .._partmove.run.batches import memory_batches
 from .._partmove.run.pace import Pace
 from .._partmove.run.report import record_refusals
 from .._partmove.shard.inventory import check_tables
-from .._partmove.shard.listing_cache import KnownParts
+from .._partmove.shard.listing_cache import ListingCache
 from .._partmove.text import parse_duration
 from .._partmove.tree.ports import Clock, ZnodeStore
-from .context_pool import Worlds
-from .desired import Wanted
-from .journal_file import told_run
+from .context_pool import ContextPool
+from .desired import DesiredPartitions
+from .journal_file import journalled_run
 from .pacing import PaceOptions
 from .part_move_result import MoveTally
 from .progress import Progress, ProgressJournal
@@ -42,7 +42,7 @@ from .resources import LockOptions, Resources, SystemClock, server_check
 from .workers import work_in_order, workers_for
 
 
-class MovePartitions:
+class PartMove:
     """Implements Task for part_move."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
@@ -58,7 +58,7 @@ class MovePartitions:
         self._pace = PaceOptions.of(params)
         self._servers = server_check(params)
         self._to_cold = State.named(params["state"]) is State.COLD
-        self._work = Wanted(params)
+        self._work = DesiredPartitions(params)
         self._tally = MoveTally(params["max_listed"])
         self._unreadable = ""
         self._check_mode = False
@@ -90,26 +90,30 @@ class MovePartitions:
         pace = resources.open_pace(self._pace, progress.announce)
         workers = workers_for(self._params["workers"], self._work.sizes())
         ending = threading.Event()
-        worlds = Worlds((hot, cold), partial(self._world, journal, pace), ending if workers > 1 else None)
+        contexts = ContextPool(
+            (hot, cold), partial(self._context, journal, pace), ending if workers > 1 else None
+        )
 
         def take(done: _Done) -> None:
             self._take(done)
             progress.add(0, 0, f"{self._tally.summary(self._check_mode)}, done with {done.shard_path}")
 
         work = self._work.event()
-        with told_run(journal, "part_move", (hot, cold), work, lambda: self.result()["counts"]):
+        with journalled_run(journal, "part_move", (hot, cold), work, lambda: self.result()["counts"]):
             work_in_order(
                 self._work.by_shard_path(),
-                partial(self._carry_out, worlds, progress),
+                partial(self._carry_out, contexts, progress),
                 take,
                 workers=workers,
                 ending=ending,
             )
 
-    def _world(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> World:
+    def _context(
+        self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock
+    ) -> MoveContext:
         hot, cold = stores
         keeper = self._locks.keeper("part_move", hot, cold, clock)
-        return World(hot, cold, clock, journal, keeper, self._readiness(hot, cold), self._servers, pace)
+        return MoveContext(hot, cold, clock, journal, keeper, self._readiness(hot, cold), self._servers, pace)
 
     def _check(self, hot: ZnodeStore, cold: ZnodeStore, shard_paths: Sequence[str]) -> None:
         """Refuse what would go wrong later, before anything is written."""
@@ -128,48 +132,48 @@ class MovePartitions:
         return LedgerReadiness(Ledger(hot, self._locks.root), ColdEnsemble.of(cold))
 
     def _carry_out(
-        self, worlds: Worlds[World], progress: Progress, job: tuple[str, list[str] | None]
+        self, contexts: ContextPool[MoveContext], progress: Progress, job: tuple[str, list[str] | None]
     ) -> _Done:
         """Work on one shard path; what that ends with is in the answer."""
         shard_path, partitions = job
         done = _Done(shard_path, MoveTally(self._params["max_listed"]))
         try:
             if partitions is None:
-                with worlds.one() as world:
-                    partitions = _find(world, done)
+                with contexts.one() as context:
+                    partitions = _find(context, done)
                 progress.expect(done.found)
             # In check mode a stage begins with what is really there, of which the one before knows too much.
-            known = None if self._check_mode else KnownParts()
-            for stage in stages_of(partitions):
-                self._carry_out_stage(worlds, progress, done, stage, known)
+            known = None if self._check_mode else ListingCache()
+            for stage in memory_batches(partitions):
+                self._carry_out_stage(contexts, progress, done, stage, known)
         except BaseException as error:  # noqa: BLE001 - it is raised again where the result is taken
             done.error = error
         return done
 
     def _carry_out_stage(
         self,
-        worlds: Worlds[World],
+        contexts: ContextPool[MoveContext],
         progress: Progress,
         done: _Done,
         partitions: Sequence[str],
-        known: KnownParts | None,
+        known: ListingCache | None,
     ) -> None:
         """Work on so many partitions as fit into memory, and keep of them what is counted and listed.
 
         In check mode nothing is kept of what would be written, either. ``known`` has the names of parts.
         """
         report = ShardReport(done.shard_path)
-        with worlds.one() as lent:
+        with contexts.one() as lent:
             told = ProgressJournal(lent.journal, progress, f"at {done.shard_path}")
-            world = lent._replace(journal=told, known=known)
+            context = lent._replace(journal=told, known=known)
             try:
                 if self._to_cold:
-                    move_shard(world, done.shard_path, partitions, self._options, report)
+                    move_shard(context, done.shard_path, partitions, self._options, report)
                 else:
-                    reheat_shard(world, done.shard_path, partitions, report)
+                    reheat_shard(context, done.shard_path, partitions, report)
             finally:
                 done.tally.add(report)
-                record_refusals(world.journal, report)
+                record_refusals(context.journal, report)
         progress.add(len(partitions) - told.partitions, 0, f"at {done.shard_path}")
 
     def _take(self, done: _Done) -> None:
@@ -197,11 +201,11 @@ class _Done:
     """What ended the run."""
 
 
-def _find(world: World, done: _Done) -> list[str]:
+def _find(context: MoveContext, done: _Done) -> list[str]:
     """Without partitions to defer, one odd table must not keep the others from coming back."""
     shard_path = done.shard_path
     try:
-        partitions = find_reheatable(world, shard_path)
+        partitions = find_reheatable(context, shard_path)
     except FormatError as error:
         done.unreadable = f"{shard_path} cannot be read: {error}"
         return []

@@ -16,9 +16,9 @@ from .._partmove.gates.servers import AskServers
 from .._partmove.journal.events import Event
 from .._partmove.journal.port import Journal
 from .._partmove.lease.two_ensembles import check_unlike
-from .._partmove.patched.audit.kind import Kind
+from .._partmove.patched.audit.kind import FindingKind
 from .._partmove.patched.repair.backup import BackupHeader
-from .._partmove.patched.repair.case import Options, RepairWorld
+from .._partmove.patched.repair.case import RepairContext, RepairOptions
 from .._partmove.patched.repair.run import REMEDIES, RepairReport, repair_shard
 from .._partmove.patched.repair.saving import SavingStore
 from .._partmove.shard.fence import no_table
@@ -26,7 +26,7 @@ from .._partmove.text import format_time, parse_duration
 from .._partmove.tree.ports import ZnodeStore
 from .._partmove.tree.znodes import Znode
 from .backup_file import BackupFile
-from .journal_file import told_run
+from .journal_file import journalled_run
 from .pacing import PaceOptions
 from .registrations_file import read_registrations
 from .resources import SERVERS_AT_ONCE, LockOptions, Resources, probe_of
@@ -41,7 +41,7 @@ class RepairParts:
         """Take the options of the module; raises PartMoveError for those that cannot be."""
         self._params = params
         self._layout = ShardLayout(params["shard_path"])
-        self._kind = Kind(params["kind"])
+        self._kind = FindingKind(params["kind"])
         given = params["partitions"]
         self._only = None if given is None else [_partition_id(each) for each in given]
         self._locks = LockOptions.of(params)
@@ -102,7 +102,7 @@ class RepairParts:
             progress.expect(expected)
             progress.add(done, 0, f"of the kind {self._kind.value} at {self._layout.path}")
 
-        world = RepairWorld(
+        context = RepairContext(
             self._saving(hot, "hot", journal),
             self._saving(cold, "cold", journal),
             resources.clock,
@@ -116,8 +116,10 @@ class RepairParts:
             told,
         )
         work = {"work": f"{self._kind.value} of {self._layout.path}", "shard_paths": 1}
-        with told_run(journal, "part_repair", (hot, cold), work, self._counts):
-            self._report = repair_shard(world, self._layout.path, self._kind, self._options, only=self._only)
+        with journalled_run(journal, "part_repair", (hot, cold), work, self._counts):
+            self._report = repair_shard(
+                context, self._layout.path, self._kind, self._options, only=self._only
+            )
 
     def _saving(self, store: ZnodeStore, name: str, journal: Journal) -> SavingStore:
         def announce(multis: Sequence[Sequence[str]]) -> None:
@@ -141,15 +143,15 @@ class RepairParts:
         would = "would be " if self._check_mode else ""
         return f"{repaired} {would}repaired, {left} left"
 
-    def _read_options(self) -> Options:
+    def _read_options(self) -> RepairOptions:
         params = self._params
         if self._kind not in REMEDIES:
             raise PartMoveError(
                 f"Partitions of the kind {self._kind.value} are not repaired by a module",
-                remedy=self._kind.way_out or "They are as they should be",
+                remedy=self._kind.remedy or "They are as they should be",
             )
         path = params["registrations"]
-        return Options(
+        return RepairOptions(
             registrations=() if path is None else read_registrations(path, self._layout),
             quiet=parse_duration(params["quiet"], "quiet"),
             cold_is_lost=params["cold_is_lost"],

@@ -13,7 +13,7 @@ from .._partmove.journal.events import Event
 from .._partmove.lease.two_ensembles import check_unlike
 from .._partmove.patched.repair.restore import Restored, restore
 from .backup_file import read_backup
-from .journal_file import told_run
+from .journal_file import journalled_run
 from .resources import LockOptions, Resources
 
 
@@ -52,7 +52,7 @@ class RestoreParts:
         check_unlike(hot, cold, path)
         leases = self._locks.keeper("part_restore", hot, cold, resources.clock)
         work = {"work": self._backup, "shard_paths": 1}
-        with told_run(journal, "part_restore", (hot, cold), work, self._counts):
+        with journalled_run(journal, "part_restore", (hot, cold), work, self._counts):
             rows = [{"shard_path": path, "backup": self._backup, "znodes": len(self._saved)}]
             journal.record(Event.RESTORING, rows)
             try:

@@ -16,7 +16,7 @@ from .._partmove.formats.layout import ShardLayout
 from .._partmove.health.cold_presence import ColdPresence
 from .._partmove.health.diagnosis import diagnose, has_caught_up, is_healthy
 from .._partmove.health.disk_record import detached_record, parse_record, parts_record
-from .._partmove.health.facts import HealthFacts, Limits, Registration, ReplicaPath, ReplicaStatus
+from .._partmove.health.facts import HealthFacts, HealthLimits, Registration, ReplicaPath, ReplicaStatus
 from .._partmove.health.symptom import Finding
 from .._partmove.lease.two_ensembles import check_unlike
 from .._partmove.patched.ledger.ledger import Ledger
@@ -37,7 +37,7 @@ class DiagnoseReplica:
         self._before = None if params["before"] is None else parse_record(params["before"])
         self._interval = parse_duration(params["sample_interval"], "sample_interval")
         self._root = coordination_root(params)
-        self._limits = Limits(
+        self._limits = HealthLimits(
             max_delay=parse_duration(params["max_delay"], "max_delay"),
             max_queue_age=parse_duration(params["max_queue_age"], "max_queue_age"),
             ddl_grace=parse_duration(params["ddl_grace"], "ddl_grace"),

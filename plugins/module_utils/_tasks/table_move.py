@@ -16,11 +16,11 @@ from .._partmove.formats.layout import check_shard_path
 from .._partmove.text import parse_duration
 from .._partmove.twin.move.partition import TwinOptions
 from .._partmove.twin.move.report import MovedTwin, TwinReport
-from .._partmove.twin.move.run import TwinWorld
+from .._partmove.twin.move.run import TwinMoveContext
 from .._partmove.twin.move.servers import Side, read_replicas
 from .._partmove.twin.table.pair import Holding
-from .._partmove.twin.table.table_switch import Kept, WholeReport, WholeTable, Wish
-from .journal_file import told_run
+from .._partmove.twin.table.table_switch import FinalCounts, TableSwitch, TableSwitchReport, Target
+from .journal_file import journalled_run
 from .progress import Progress
 from .resources import LockOptions, Resources
 from .twin_move_result import TwinTally
@@ -43,7 +43,7 @@ class MoveTables:
         paths = sorted({check_shard_path(each) for each in params["shard_paths"]})
         for each in paths:
             self._place.of(each)
-        self._reports = [WholeReport(each) for each in paths]
+        self._reports = [TableSwitchReport(each) for each in paths]
         self._twins: list[tuple[str, TwinSteps]] = []
         self._is_dry = False
 
@@ -81,9 +81,11 @@ class MoveTables:
         hot, journal = resources.open_ensemble("hot"), resources.open_journal()
         progress = resources.open_progress("shard paths", "steps")
         keeper = self._locks.keeper("table_move", hot, None, resources.clock)
-        world = TwinWorld(hot, resources.clock, journal, keeper, self._servers, dry=resources.check_mode)
+        context = TwinMoveContext(
+            hot, resources.clock, journal, keeper, self._servers, dry=resources.check_mode
+        )
         tables = [
-            WholeTable(world, self._servers, Wish(self._twin, self._wanted), self._options, each)
+            TableSwitch(context, self._servers, Target(self._twin, self._wanted), self._options, each)
             for each in self._reports
         ]
         work = {
@@ -92,39 +94,39 @@ class MoveTables:
             "shard_paths": len(tables),
         }
         complete = [table for table in tables if table.look()]
-        with told_run(journal, "table_move", (hot, None), work, lambda: self.result()["counts"]):
+        with journalled_run(journal, "table_move", (hot, None), work, lambda: self.result()["counts"]):
             if self._wanted is Side.COLD:
                 lacking = [table for table in tables if table not in complete]
-                self._create_twins(world, lacking)
+                self._create_twins(context, lacking)
                 complete += [] if resources.check_mode else lacking
             self._work(complete, progress)
 
-    def _create_twins(self, world: TwinWorld, tables: list[WholeTable]) -> None:
+    def _create_twins(self, context: TwinMoveContext, tables: list[TableSwitch]) -> None:
         paths = [table.report.shard_path for table in tables]
         steps = [
             (path, step)
             for path in paths
-            for step in steps_to_twins(self._servers, path, read_replicas(world.hot, path), self._place)
+            for step in steps_to_twins(self._servers, path, read_replicas(context.hot, path), self._place)
         ]
         for path, step in steps:
-            if not world.dry:
+            if not context.dry:
                 step.carry_out()
             self._twins.append((path, step))
 
-    def _work(self, tables: list[WholeTable], progress: Progress) -> None:
-        steps: tuple[tuple[str, Callable[[WholeTable], None]], ...] = (
-            ("moved away from the name", WholeTable.move_before),
-            ("looked at what stayed", WholeTable.refuse_left),
-            ("exchanged", WholeTable.exchange),
+    def _work(self, tables: list[TableSwitch], progress: Progress) -> None:
+        steps: tuple[tuple[str, Callable[[TableSwitch], None]], ...] = (
+            ("moved away from the name", TableSwitch.move_before),
+            ("looked at what stayed", TableSwitch.refuse_left),
+            ("exchanged", TableSwitch.exchange),
             ("moved to the name", self._move_after),
-            ("compared", WholeTable.look_after),
+            ("compared", TableSwitch.look_after),
         )
         for told, step in steps:
             for table in tables:
                 step(table)
                 progress.announce(f"{told}: {table.report.shard_path}")
 
-    def _move_after(self, table: WholeTable) -> None:
+    def _move_after(self, table: TableSwitch) -> None:
         # In check mode names are as they were, and what will be left nobody knows.
         if not self._is_dry or table.is_at_end:
             table.move_after()
@@ -144,7 +146,7 @@ class MoveTables:
         return f"{', '.join(sorted(names)) or 'nothing'}: {exchanged} replicas {would}exchanged; {moved}"
 
 
-def _merged(whole: WholeReport) -> TwinReport:
+def _merged(whole: TableSwitchReport) -> TwinReport:
     """Both reports of a table as one: what was moved by either, and what the last one left."""
     merged = TwinReport(whole.shard_path)
     for report in (whole.before, whole.after):
@@ -171,7 +173,7 @@ def _both(earlier: MovedTwin | None, moved: MovedTwin) -> MovedTwin:
     )
 
 
-def _told(report: WholeReport, kept: Kept) -> dict[str, Any]:
+def _told(report: TableSwitchReport, kept: FinalCounts) -> dict[str, Any]:
     before = [] if kept.before is None else [each.rows for each in kept.before]
     return {
         "shard_path": report.shard_path,

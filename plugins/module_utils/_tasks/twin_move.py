@@ -24,11 +24,11 @@ from .._partmove.text import parse_duration
 from .._partmove.tree.ports import Clock, ZnodeStore
 from .._partmove.twin.move.partition import TwinOptions
 from .._partmove.twin.move.report import TwinReport
-from .._partmove.twin.move.run import TwinRun, TwinWorld
+from .._partmove.twin.move.run import TwinMoveContext, TwinRun
 from .._partmove.twin.move.servers import Side
-from .context_pool import Worlds
-from .desired import Wanted
-from .journal_file import told_run
+from .context_pool import ContextPool
+from .desired import DesiredPartitions
+from .journal_file import journalled_run
 from .pacing import PaceOptions
 from .progress import Progress
 from .resources import LockOptions, Resources
@@ -36,7 +36,7 @@ from .twin_move_result import TwinTally
 from .workers import work_in_order, workers_for
 
 
-class MovePartitions:
+class TwinMove:
     """Implements Task for twin_move."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class MovePartitions:
         self._options = TwinOptions(min_age, params["stop_merges"], params["checksums"])
         self._pace = PaceOptions.of(params)
         self._workers = params["workers"]
-        self._work = Wanted(params)
+        self._work = DesiredPartitions(params)
         self._tally = TwinTally(params["max_listed"])
         self._check_mode = False
 
@@ -74,7 +74,7 @@ class MovePartitions:
         pace = resources.open_pace(self._pace, progress.announce, ensembles=("hot",))
         workers = workers_for(self._workers, self._work.sizes())
         ending = threading.Event()
-        worlds = Worlds([hot], partial(self._world, journal, pace), ending if workers > 1 else None)
+        contexts = ContextPool([hot], partial(self._context, journal, pace), ending if workers > 1 else None)
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
 
@@ -84,34 +84,36 @@ class MovePartitions:
             progress.add(done.partitions, 0, f"{summary}, done with {done.report.shard_path}")
 
         work = self._work.event()
-        with told_run(journal, "twin_move", (hot, None), work, lambda: self.result()["counts"]):
+        with journalled_run(journal, "twin_move", (hot, None), work, lambda: self.result()["counts"]):
             # Here, as a plan file is read by one thread only.
             jobs = self._work.by_shard_path()
-            work_in_order(jobs, partial(self._move, worlds, progress), take, workers=workers, ending=ending)
+            work_in_order(jobs, partial(self._move, contexts, progress), take, workers=workers, ending=ending)
 
-    def _world(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> TwinWorld:
+    def _context(
+        self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock
+    ) -> TwinMoveContext:
         (hot,) = stores
         keeper = self._locks.keeper("twin_move", hot, None, clock)
-        return TwinWorld(hot, clock, journal, keeper, self._servers, pace, self._check_mode)
+        return TwinMoveContext(hot, clock, journal, keeper, self._servers, pace, self._check_mode)
 
     def _move(
-        self, worlds: Worlds[TwinWorld], progress: Progress, job: tuple[str, list[str] | None]
+        self, contexts: ContextPool[TwinMoveContext], progress: Progress, job: tuple[str, list[str] | None]
     ) -> _Done:
         """Work on one shard path; what that ends with is in the answer."""
         shard_path, partitions = job
         done = _Done(TwinReport(shard_path))
         try:
-            with worlds.one() as world:
-                self._carry_out(world, progress, done, partitions)
+            with contexts.one() as context:
+                self._carry_out(context, progress, done, partitions)
         except BaseException as error:  # noqa: BLE001 - it is raised again where the report is taken
             done.error = error
         return done
 
     def _carry_out(
-        self, world: TwinWorld, progress: Progress, done: _Done, partitions: list[str] | None
+        self, context: TwinMoveContext, progress: Progress, done: _Done, partitions: list[str] | None
     ) -> None:
         report = done.report
-        run = TwinRun(world, self._destination, self._options, report)
+        run = TwinRun(context, self._destination, self._options, report)
         if partitions is None:
             partitions = run.find()
             done.found = len(partitions)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn, Optional, TypeVar
 from .._partmove.errors import AccessDenied, EnsembleError
 from .._partmove.tree.multi_batches import MAX_BYTES
 from .._partmove.tree.rate import Rate
-from .._partmove.tree.znodes import Found, Query, Znode
+from .._partmove.tree.znodes import Query, QueryAnswer, Znode
 from .options import EnsembleOptions
 from .session import LOST, Session
 from .wire import (
@@ -140,7 +140,7 @@ class Reader:
         """Names of the children of each path, sorted; None where there is no znode. Raises as `read` does."""
         return self._read([Section(CHILDREN, paths)], self._options.chroot)[1]
 
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
+    def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         """The answers to each query, in order. Raises as `read` does."""
         sections: list[Section] = []
         for query in queries:
@@ -152,7 +152,7 @@ class Reader:
         found = self._read(sections, self._options.chroot)
         znodes, children = iter(found[0]), iter(found[1])
         return [
-            Found(list(islice(znodes, len(query.znodes))), list(islice(children, len(query.children))))
+            QueryAnswer(list(islice(znodes, len(query.znodes))), list(islice(children, len(query.children))))
             for query in queries
         ]
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What playbooks refuse before they do anything: hosts and variables that are missing."""
+"""Playbooks fail before they do anything: without hosts, with wrong variables, and with unknown tags."""
 
 from __future__ import annotations
 
@@ -100,7 +100,10 @@ def test_all_variables_that_are_missing_are_told_at_once(tmp_path: Path) -> None
     assert "part_move_hot cannot be read, as member is undefined; " in sentence
     assert "part_move_result_dest cannot be read, as folder is undefined; " in sentence
     assert "partition_classify_policy cannot be read, as " in sentence
-    assert "`ansible-doc --type role olap.partmove.part_move` tell what each variable is." in sentence
+    assert (
+        " See `ansible-doc --type role olap.partmove.partition_classify` and"
+        " `ansible-doc --type role olap.partmove.part_move` for what each variable means."
+    ) in sentence
     assert "Tr0ub4dor" not in done.output
     assert done.output.count("TASK [") == 1
 
@@ -110,6 +113,7 @@ def test_a_whole_table_needs_its_paths(tmp_path: Path, name: str) -> None:
     done = run(tmp_path, name, ENSEMBLES)
     assert done.status != 0
     assert f"twin_move_hot, twin_move_clickhouse and {name}_shard_paths are not given" in done.output
+    assert "and docs/reference/playbook-variables.md of the collection for what" in done.output
     assert done.output.count("TASK [") == 1
 
 
@@ -130,7 +134,7 @@ def test_the_way_of_separation_is_known_and_has_its_own_variables(tmp_path: Path
         assert done.status != 0
         assert done.output.count("TASK [") == 1
     assert "twin_move_hot and twin_move_clickhouse are not given" in auxiliary.output
-    assert "--type role olap.partmove.twin_move` tell" in auxiliary.output
+    assert "--type role olap.partmove.twin_move` for what each variable means." in auxiliary.output
     assert "part_move_clickhouse, part_move_assume_active" not in auxiliary.output
 
 
@@ -150,3 +154,131 @@ def test_the_stock_servers_need_no_sign_of_the_patch(tmp_path: Path) -> None:
     assert "clickhouse_node_cold and clickhouse_node_patched_sign are not given" in patched.output
     stock = run(tmp_path, "rollout", {"clickhouse_node_state": "stock"})
     assert "clickhouse_node_hot and clickhouse_node_cold are not given" in stock.output
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "meant", "where"),
+    [
+        (
+            "separate",
+            "part_move_max_part_per_second",
+            "part_move_max_parts_per_second",
+            "`ansible-doc --type role olap.partmove.part_move`",
+        ),
+        ("rollout", "rollout_szie", "rollout_size", "docs/reference/playbook-variables.md of the collection"),
+    ],
+)
+def test_a_misspelled_variable_is_named_with_the_one_that_is_meant(
+    tmp_path: Path, name: str, variable: str, meant: str, where: str
+) -> None:
+    done = run(tmp_path, name, {variable: 1, "zookeeper_port": 2181, "part_move__mine": 1})
+    assert done.status != 0
+    assert (
+        f"{variable} is not a variable of this collection. Did you mean {meant}? See {where}." in done.output
+    )
+    assert "zookeeper_port" not in done.told
+    assert done.output.count("TASK [") == 1
+
+
+def role_play(role: str, keyword: str, *, tasks_from: str = "main", **variables: Any) -> dict[str, Any]:
+    """A play of a user that uses a role of the collection."""
+    use = {"name": f"olap.partmove.{role}", "tasks_from": tasks_from}
+    return {
+        "hosts": "localhost",
+        "gather_facts": False,
+        "vars": variables,
+        "tasks": [{f"ansible.builtin.{keyword}": use}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("keyword", "role", "tasks_from", "given"),
+    [
+        ("import_role", "part_move", "main", {"part_move_partitions": [], **ENSEMBLES}),
+        ("include_role", "part_move", "inspect", ENSEMBLES),
+        (
+            "include_role",
+            "twin_move",
+            "twins",
+            {"twin_move_hot": {"hosts": ["127.0.0.1:1"]}, "twin_move_clickhouse": {"user": "default"}},
+        ),
+    ],
+)
+def test_a_role_refuses_a_misspelled_variable(
+    tmp_path: Path, keyword: str, role: str, tasks_from: str, given: dict[str, Any]
+) -> None:
+    playbook = tmp_path / "site.yml"
+    play = role_play(role, keyword, tasks_from=tasks_from, **given, **{f"{role}_max_lisetd": 1})
+    playbook.write_text(json.dumps([play]))
+    done = run_playbook(playbook)
+    assert done.status != 0
+    assert (
+        f"{role}_max_lisetd is not a variable of this collection. Did you mean {role}_max_listed?"
+        f" See `ansible-doc --type role olap.partmove.{role}`."
+    ) in done.output
+    assert f"TASK [olap.partmove.{role} : Refuse misspelled variables]" in done.told
+
+
+UNKNOWN_TAG = "--tags clasify matches no task. The tags of this run are: classify, move."
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("separate", ["--tags", "clasify"], UNKNOWN_TAG),
+        ("separate", ["--tags", "move,clasify"], UNKNOWN_TAG),
+        ("separate", ["--skip-tags", "clasify"], f"--skip-{UNKNOWN_TAG[2:]}"),
+        ("separate", ["--tags", "untagged"], "--tags untagged matches no task."),
+        (
+            "audit",
+            ["--tags", "x"],
+            "--tags x matches no task. The playbook has no tags; leave the option out.",
+        ),
+    ],
+)
+def test_a_tag_that_matches_nothing_fails(
+    tmp_path: Path, name: str, options: list[str], message: str
+) -> None:
+    done = run(tmp_path, name, {}, *options)
+    assert done.status != 0
+    assert message in done.output
+    assert "TASK [" not in done.output
+
+
+def test_a_playbook_by_its_full_name_knows_its_tags() -> None:
+    done = run_playbook(Path("olap.partmove.separate"), "--tags", "clasify")
+    assert done.status != 0
+    assert UNKNOWN_TAG in done.output
+
+
+def test_tags_of_a_playbook_with_other_plays_are_those_of_its_user(tmp_path: Path) -> None:
+    (tmp_path / "inner.yml").write_text(
+        json.dumps([{"ansible.builtin.debug": {"msg": "done"}, "tags": "inner"}])
+    )
+    own = {
+        "hosts": "localhost",
+        "gather_facts": False,
+        "tasks": [{"ansible.builtin.include_tasks": "inner.yml", "tags": "always"}],
+    }
+    playbook = tmp_path / "site.yml"
+    playbook.write_text(json.dumps([{"ansible.builtin.import_playbook": "olap.partmove.reheat"}, own]))
+    done = run_playbook(playbook, "--tags", "inner")
+    assert done.status == 0, done.told
+    assert "done" in done.output
+
+
+def test_tags_of_an_import_are_known(tmp_path: Path) -> None:
+    playbook = tmp_path / "site.yml"
+    imported = {"ansible.builtin.import_playbook": "olap.partmove.separate", "tags": "nightly"}
+    playbook.write_text(json.dumps([imported]))
+    done = run_playbook(playbook, "--tags", "nightly")
+    assert "partition_classify_root, part_move_hot and part_move_cold are not given; " in done.output
+    unknown = run_playbook(playbook, "--tags", "nihgtly")
+    assert (
+        "--tags nihgtly matches no task. The tags of this run are: classify, move, nightly." in unknown.output
+    )
+
+
+def test_lists_and_checks_of_the_syntax_need_no_tag(tmp_path: Path) -> None:
+    done = run(tmp_path, "separate", {}, "--tags", "clasify", "--list-tags")
+    assert done.status == 0, done.told

@@ -16,8 +16,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.leas
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import (
+    TwinMoveContext,
     TwinRun,
-    TwinWorld,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
     Side,
@@ -107,9 +107,9 @@ class ModernTables:
         store = connect(options_of("hot", self.given["hot"]))
         clock, report = SystemClock(), TwinReport(shard_path)
         leases = LeaseKeeper(store, None, clock, owner="a test", root=self.root)
-        world = TwinWorld(store, clock, NullJournal(), leases, servers)
+        context = TwinMoveContext(store, clock, NullJournal(), leases, servers)
         try:
-            TwinRun(world, Side(state), options, report).carry_out([day])
+            TwinRun(context, Side(state), options, report).carry_out([day])
         finally:
             store.close()
         return report

@@ -85,10 +85,10 @@ class Chrooted(MemoryStore):
 def lag(bench: Bench) -> tuple[Behind, Behind]:
     """Let the runs of the bench read hot and cold from members that can fall behind, and return these two."""
     hot, cold = Behind(bench.hot_ensemble), Behind(bench.cold_ensemble)
-    servers, readiness = bench.world.servers, bench.world.readiness
+    servers, readiness = bench.context.servers, bench.context.readiness
     bench.hot_store, bench.cold_store = hot, cold
-    world = make_world(hot, cold, bench.clock, lock_wait=3.0)
-    bench.world = world._replace(servers=servers, readiness=readiness)
+    context = make_world(hot, cold, bench.clock, lock_wait=3.0)
+    bench.context = context._replace(servers=servers, readiness=readiness)
     return hot, cold
 
 

@@ -14,7 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     reheat_shard,
@@ -109,7 +109,7 @@ def _switches(multi: Multi, state: bytes) -> bool:
 
 
 class Bench:
-    """One table, a client of each ensemble to change it with, and the world of the move.
+    """One table, a client of each ensemble to change it with, and the context of the move.
 
     Runs are connected to members that lag behind; all else is to the leaders.
 
@@ -126,7 +126,7 @@ class Bench:
         table = build_table(self.hot, PATH, options or TableOptions(partitions=(DAY, OTHER)))
         self.servers = Statements(table, self.hot, self.cold)
         self.hot_store, self.cold_store = HookedStore(self.hot_ensemble), HookedStore(self.cold_ensemble)
-        self.world: World = make_world(self.hot_store, self.cold_store, self.clock, lock_wait=3.0)
+        self.context: MoveContext = make_world(self.hot_store, self.cold_store, self.clock, lock_wait=3.0)
         self.options: GateOptions = ANY
         self.switched_to = b"COLD"
 
@@ -134,25 +134,25 @@ class Bench:
         """Return another process at work on the same table, with sessions of its own."""
         other = copy(self)
         other.hot_store, other.cold_store = HookedStore(self.hot_ensemble), HookedStore(self.cold_ensemble)
-        other.world = make_world(other.hot_store, other.cold_store, self.clock, lock_wait=3.0)
+        other.context = make_world(other.hot_store, other.cold_store, self.clock, lock_wait=3.0)
         return other
 
     @property
     def journal(self) -> ListJournal:
         """The journal of the runs."""
-        journal = self.world.journal
+        journal = self.context.journal
         assert isinstance(journal, ListJournal)
         return journal
 
     def move(self, *partitions: str) -> ShardReport:
         """Move partitions, DAY if none is named."""
         with self._behind():
-            return move_shard(self.world, PATH, partitions or (DAY,), self.options)
+            return move_shard(self.context, PATH, partitions or (DAY,), self.options)
 
     def reheat(self, *partitions: str) -> ShardReport:
         """Bring partitions back, DAY if none is named."""
         with self._behind():
-            return reheat_shard(self.world, PATH, partitions or (DAY,))
+            return reheat_shard(self.context, PATH, partitions or (DAY,))
 
     @contextmanager
     def _behind(self) -> Iterator[None]:

@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.pa
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.parts.leased_shard import (
     LeasedShard,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import Look
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reader import ShardRead
 from support.memory.bench import PATH, Bench
 from support.memory.tables import TableOptions
 
@@ -39,7 +39,7 @@ class Copying:
     def later(self, seconds: float) -> None:
         """Let time pass, and take a lease."""
         self.bench.clock.time += seconds
-        self.lease: Lease = self.bench.world.leases.acquire(PATH)
+        self.lease: Lease = self.bench.context.leases.acquire(PATH)
         leased = LeasedShard(self.bench.hot_store, self.bench.cold_store, self.reader, LAYOUT, self.lease)
         self.copies = ColdCopies(leased, self.created)
 
@@ -52,7 +52,7 @@ class Copying:
         """Remove the copies of the partitions that are needed no more."""
         return self.copies.remove_unneeded(partitions).gone
 
-    def read(self, partitions: Iterable[str]) -> Look:
+    def read(self, partitions: Iterable[str]) -> ShardRead:
         """Look at the partitions in both ensembles."""
         return self.reader.look(sorted(partitions))
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import audit_shard
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
     EvidenceReader,
 )
@@ -19,8 +19,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
     SavedZnode,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import (
-    Options,
-    RepairWorld,
+    RepairContext,
+    RepairOptions,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import (
     RepairReport,
@@ -54,7 +54,7 @@ class Drifted:
         self.announced: list[list[str]] = []
         self.pace: Pace = Unhurried()
 
-    def kinds(self, partition: str = DAY) -> dict[str, Kind]:
+    def kinds(self, partition: str = DAY) -> dict[str, FindingKind]:
         """What the partition is for each replica."""
         bench = self.bench
         reader = EvidenceReader(bench.hot_store, bench.cold_store, self.disks, bench.clock, DEFAULT_ROOT)
@@ -63,31 +63,33 @@ class Drifted:
         return {row.replica: row.verdict.kind for row in found.rows if row.partition == partition}
 
     def repair(
-        self, kind: Kind, options: Options | None = None, only: Collection[str] | None = None
+        self, kind: FindingKind, options: RepairOptions | None = None, only: Collection[str] | None = None
     ) -> RepairReport:
         """Repair the partitions of a kind."""
         bench = self.bench
-        return self.repair_over(bench.hot_store, bench.cold_store, kind, options or Options(), only=only)
+        return self.repair_over(
+            bench.hot_store, bench.cold_store, kind, options or RepairOptions(), only=only
+        )
 
     def repair_over(
         self,
         hot: ZnodeStore,
         cold: ZnodeStore,
-        kind: Kind,
-        options: Options,
+        kind: FindingKind,
+        options: RepairOptions,
         only: Collection[str] | None = None,
     ) -> RepairReport:
         """Repair the partitions of a kind by a process that has these sessions."""
-        return repair_shard(self.world(hot, cold), PATH, kind, options, only=only)
+        return repair_shard(self.context(hot, cold), PATH, kind, options, only=only)
 
-    def world(self, hot: ZnodeStore | None = None, cold: ZnodeStore | None = None) -> RepairWorld:
+    def context(self, hot: ZnodeStore | None = None, cold: ZnodeStore | None = None) -> RepairContext:
         """What repairs work with; over other sessions than those of the bench, if they are given."""
         hot, cold, clock = hot or self.bench.hot_store, cold or self.bench.cold_store, self.bench.clock
-        return RepairWorld(
+        return RepairContext(
             SavingStore(hot, "hot", self._save, self._announce, self.done),
             SavingStore(cold, "cold", self._save, self._announce, self.done),
             clock,
-            self.bench.world.journal,
+            self.bench.context.journal,
             make_world(hot, cold, clock, lock_wait=3.0).leases,
             AskServers(SimulatedProbe(self.bench.servers)),
             self.disks,
@@ -95,7 +97,7 @@ class Drifted:
             self.pace,
         )
 
-    def header(self, kind: Kind) -> BackupHeader:
+    def header(self, kind: FindingKind) -> BackupHeader:
         """The first line of a backup of a repair of the table."""
         return BackupHeader("2026-11-22T00:00:00.000Z", PATH, 1, kind.value)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from support.memory.arrange import FORMER, create, create_cold, delete, write
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.drifted import Drifted
@@ -27,8 +27,8 @@ class Drift(NamedTuple):
     """
 
     arrange: Callable[[Bench], object]
-    kind: Kind
-    after: Kind
+    kind: FindingKind
+    after: FindingKind
 
     def made(self) -> Drifted:
         """A table that drifted so."""
@@ -108,17 +108,19 @@ def _copies_left(bench: Bench) -> None:
 
 
 DRIFTS: dict[str, Drift] = {
-    "half deleted": Drift(_half_deleted, Kind.HALF_COLD, Kind.COPIES_NEEDED),
-    "half deleted, marked hot": Drift(_half_deleted_and_marked_hot, Kind.HALF_COLD, Kind.COPIES_NEEDED),
-    "copied by another": Drift(_copied_by_another, Kind.FOREIGN, Kind.COPIES_LEFT),
-    "moved by another": Drift(_moved_by_another, Kind.FOREIGN, Kind.COLD),
-    "of a former table": Drift(_former_table, Kind.FORMER_TABLE, Kind.HOT),
-    "copies differ": Drift(_copies_differ, Kind.COPIES_DIFFER, Kind.COPIES_LEFT),
-    "ghost": Drift(_ghost, Kind.GHOST, Kind.EMPTY),
-    "dropped": Drift(_dropped, Kind.DROPPED, Kind.EMPTY),
-    "cold, not marked": Drift(_cold_unmarked, Kind.COLD_UNMARKED, Kind.COLD),
-    "hot, marked cold": Drift(_marked_without_reason, Kind.HOT_MARKED_COLD, Kind.HOT),
-    "emptied while cold": Drift(_emptied_while_cold, Kind.EMPTY_MARKED_COLD, Kind.EMPTY),
-    "copies left": Drift(_copies_left, Kind.COPIES_LEFT, Kind.HOT),
+    "half deleted": Drift(_half_deleted, FindingKind.HALF_COLD, FindingKind.COPIES_NEEDED),
+    "half deleted, marked hot": Drift(
+        _half_deleted_and_marked_hot, FindingKind.HALF_COLD, FindingKind.COPIES_NEEDED
+    ),
+    "copied by another": Drift(_copied_by_another, FindingKind.FOREIGN, FindingKind.COPIES_LEFT),
+    "moved by another": Drift(_moved_by_another, FindingKind.FOREIGN, FindingKind.COLD),
+    "of a former table": Drift(_former_table, FindingKind.FORMER_TABLE, FindingKind.HOT),
+    "copies differ": Drift(_copies_differ, FindingKind.COPIES_DIFFER, FindingKind.COPIES_LEFT),
+    "ghost": Drift(_ghost, FindingKind.GHOST, FindingKind.EMPTY),
+    "dropped": Drift(_dropped, FindingKind.DROPPED, FindingKind.EMPTY),
+    "cold, not marked": Drift(_cold_unmarked, FindingKind.COLD_UNMARKED, FindingKind.COLD),
+    "hot, marked cold": Drift(_marked_without_reason, FindingKind.HOT_MARKED_COLD, FindingKind.HOT),
+    "emptied while cold": Drift(_emptied_while_cold, FindingKind.EMPTY_MARKED_COLD, FindingKind.EMPTY),
+    "copies left": Drift(_copies_left, FindingKind.COPIES_LEFT, FindingKind.HOT),
 }
 """By what happened."""

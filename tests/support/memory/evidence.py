@@ -11,7 +11,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.na
     parse_part_name,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
-    Doubts,
+    FirstReadMismatches,
     Owner,
     PartitionEvidence,
     ReplicaEvidence,
@@ -56,7 +56,9 @@ def replica(  # noqa: PLR0913 - each is a field of the evidence
         differing=frozenset(differing.split()),
         unlike_disk=frozenset(unlike_disk.split()),
         unreadable=tuple(unreadable.split()),
-        before=None if before is None else Doubts(*(frozenset(names.split()) for names in before)),
+        before=None
+        if before is None
+        else FirstReadMismatches(*(frozenset(names.split()) for names in before)),
     )
 
 

@@ -15,10 +15,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.readi
     ask_one_by_one,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
-    Found,
     Multi,
     Outcome,
     Query,
+    QueryAnswer,
     Unknown,
     Znode,
 )
@@ -151,7 +151,7 @@ class WatchedStore:
         self._step("children", paths)
         return self._store.children(paths)
 
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
+    def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         """A step for the znodes of each query, and one for the children."""
         return ask_one_by_one(self, queries)
 

@@ -19,10 +19,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.readi
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Delete,
-    Found,
     Multi,
     Outcome,
     Query,
+    QueryAnswer,
     Znode,
 )
 from support.memory.history import History
@@ -187,7 +187,7 @@ class MemoryStore:
         self._see()
         return self.ensemble.children(paths, self.member)
 
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
+    def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         """As a ZnodeReader does; something else may come between any two answers."""
         return ask_one_by_one(self, queries)
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A world to move partitions in, with patched servers that have on disk what is registered."""
+"""A context to move partitions in, with patched servers that have on disk what is registered."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.li
     RECORDS,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listing_cache import KnownParts
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listing_cache import ListingCache
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock, ZnodeStore
 
 ANY = GateOptions(min_age=0.0, max_parts=1)
@@ -51,12 +51,12 @@ def make_world(
     *,
     probe: ReplicaProbe | None = None,
     lock_wait: float = 30.0,
-) -> World:
-    """Return a world of patched servers; without a probe the operator vouches for their disks.
+) -> MoveContext:
+    """Return a context of patched servers; without a probe the operator vouches for their disks.
 
     Each run with it knows what those before it have listed, whatever others did since.
     """
-    return World(
+    return MoveContext(
         hot,
         cold,
         clock,
@@ -64,5 +64,5 @@ def make_world(
         LeaseKeeper(hot, cold, clock, owner="a test", wait_seconds=lock_wait),
         AssumePatched(),
         AssumeActive() if probe is None else AskServers(probe),
-        known=KnownParts(),
+        known=ListingCache(),
     )

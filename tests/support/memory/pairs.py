@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import TwinWorld
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import TwinMoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
     PartsOf,
     Side,
@@ -19,16 +19,16 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinTables,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.pair import (
-    Found,
+    FoundTables,
     Holding,
-    Pair,
+    TablePair,
     named,
     tables_of,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.table_switch import (
-    WholeReport,
-    WholeTable,
-    Wish,
+    TableSwitch,
+    TableSwitchReport,
+    Target,
 )
 from support.memory.interleaving import Script
 from support.memory.twins import PATH, REPLICAS, ModelServers, TwinBench, Twins, table_of
@@ -46,7 +46,7 @@ class ModelPairs(ModelServers):
         self.database_engine = "Atomic"
         self.lacking: set[str] = set()
         """Replicas without a twin."""
-        self.alter: Callable[[Found], Found] = lambda found: found
+        self.alter: Callable[[FoundTables], FoundTables] = lambda found: found
         """What is different about what servers tell of a replica."""
         self.hindered: Sequence[str] = ()
         self.inserting = 0
@@ -55,14 +55,16 @@ class ModelPairs(ModelServers):
         self.uneven_looks = 0
         """How many more looks find the second replica with other parts."""
 
-    def find(self, shard_path: str, replica: TwinReplica) -> Found:
+    def find(self, shard_path: str, replica: TwinReplica) -> FoundTables:
         """As PairServers says."""
         home, away = (table_of(side, replica.name) for side in Side)
         home, away = home._replace(path=shard_path), away._replace(path=f"{PATH}_cold")
         if self.at[replica.name] is Side.COLD:
             home, away = home._replace(name=away.name), away._replace(name=home.name)
         there = None if replica.name in self.lacking else away
-        return self.alter(Found(replica, f"server of {replica.name}", home, there, self.database_engine))
+        return self.alter(
+            FoundTables(replica, f"server of {replica.name}", home, there, self.database_engine)
+        )
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
         """As TwinServers says."""
@@ -89,7 +91,7 @@ class ModelPairs(ModelServers):
         """As TwinServers says."""
         return super().drop(tables, _place(tables, side), part)
 
-    def exchange(self, pair: Pair) -> None:
+    def exchange(self, pair: TablePair) -> None:
         """As PairServers says."""
         self._step("exchange")
         self.on_exchange(pair.replica.name)
@@ -97,16 +99,16 @@ class ModelPairs(ModelServers):
         self._step("exchanged")
         self.statements.append(f"exchange on {pair.replica.name}")
 
-    def exchange_statement(self, pair: Pair) -> str:
+    def exchange_statement(self, pair: TablePair) -> str:
         """As PairServers says."""
         return f"EXCHANGE TABLES {pair.home} AND {pair.away}"
 
-    def hindrances(self, pair: Pair) -> Sequence[str]:
+    def hindrances(self, pair: TablePair) -> Sequence[str]:
         """As PairServers says."""
         del pair
         return self.hindered
 
-    def contents(self, pair: Pair) -> tuple[Holding, Holding]:
+    def contents(self, pair: TablePair) -> tuple[Holding, Holding]:
         """As PairServers says."""
         home, away = (self._holding(side) for side in Side)
         if pair.replica.name != REPLICAS[0] and self.uneven_looks:
@@ -118,7 +120,7 @@ class ModelPairs(ModelServers):
         parts = self.twins.tables[side].shown()
         return Holding(sum(part.content.rows for part in parts), len(parts), str(sorted(parts)))
 
-    def older_inserts(self, pair: Pair, seconds: float) -> int:
+    def older_inserts(self, pair: TablePair, seconds: float) -> int:
         """As PairServers says."""
         del pair
         assert seconds >= 0
@@ -143,14 +145,16 @@ class PairBench(TwinBench):
         """Insert by the name, which is that of the table where the replica has it."""
         self.twins.insert(self.pairs.at[replica], rows)
 
-    def whole(self, wanted: Side, *, min_age: float = 0.0, dry: bool = False) -> WholeTable:
+    def whole(self, wanted: Side, *, min_age: float = 0.0, dry: bool = False) -> TableSwitch:
         """The steps of the table, with a session of its own."""
         self.session = store = self.hot.open()
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        world = TwinWorld(store, self.clock, self.journal, leases, self.pairs, dry=dry)
-        return WholeTable(world, self.pairs, Wish(TWIN, wanted), TwinOptions(min_age), WholeReport(PATH))
+        context = TwinMoveContext(store, self.clock, self.journal, leases, self.pairs, dry=dry)
+        return TableSwitch(
+            context, self.pairs, Target(TWIN, wanted), TwinOptions(min_age), TableSwitchReport(PATH)
+        )
 
-    def move(self, wanted: Side, *, min_age: float = 0.0, dry: bool = False) -> WholeReport:
+    def move(self, wanted: Side, *, min_age: float = 0.0, dry: bool = False) -> TableSwitchReport:
         """All steps, one after the other."""
         whole = self.whole(wanted, min_age=min_age, dry=dry)
         assert whole.look()

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from math import inf
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_part_name
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import aligned
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import zip_strict
 from support.memory.memory import MemoryEnsemble
 from support.memory.simulated import SimulatedServers
 from support.memory.violation import Violation
@@ -80,7 +80,7 @@ class Registration:
             cold = {self._cold.history.names(path, at) or _NONE for at in in_cold}
             self._check_names(replica, {*hot, *cold})
             self._check_found(replica, hot, cold)
-            for at, names in aligned(views, hot):
+            for at, names in zip_strict(views, hot):
                 self._check_state(replica, at, disk - names)
 
     def views(self, replica: str) -> list[int]:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     reheat_shard,
@@ -107,13 +107,13 @@ class Scene:
     def run(self, script: Script | None = None) -> ShardReport:
         """Move the partitions in a process of its own."""
         script = script or Script()
-        report = move_shard(self._world(script), PATH, WANTED, self.options)
+        report = move_shard(self._context(script), PATH, WANTED, self.options)
         self.watch.end(script, report.moved)
         return report
 
     def reheat(self, script: Script | None = None) -> ShardReport:
         """Bring the partitions back in a process of its own."""
-        return reheat_shard(self._world(script or Script()), PATH, WANTED)
+        return reheat_shard(self._context(script or Script()), PATH, WANTED)
 
     def wait(self, seconds: float) -> None:
         """Let time pass in which nothing happens."""
@@ -139,11 +139,11 @@ class Scene:
         hot, cold = (WatchedStore(each.open(member), script, self.watch) for each in (self.hot, self.cold))
         return hot, cold
 
-    def _world(self, script: Script) -> World:
+    def _context(self, script: Script) -> MoveContext:
         hot, cold = self.sessions(script)
         self._last = hot
-        world = make_world(hot, cold, self.clock, probe=SimulatedProbe(self.servers))
-        return world._replace(readiness=readiness(hot, cold)) if self._by_ledger else world
+        context = make_world(hot, cold, self.clock, probe=SimulatedProbe(self.servers))
+        return context._replace(readiness=readiness(hot, cold)) if self._by_ledger else context
 
     def tables(self) -> tuple[Mapping[str, bytes], Mapping[str, bytes]]:
         """The data of both ensembles, without the coordination of the runs."""

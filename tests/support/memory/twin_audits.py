@@ -13,7 +13,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit
     TwinAudit,
     audit_twins,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.evidence import Pair
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.evidence import ReplicaTables
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.reader import TwinReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
     PartsOf,
@@ -41,12 +41,14 @@ class MemoryWitnesses:
         self.ceases = False
         self.looks = 0
 
-    def pair(self, shard_path: str, replica: TwinReplica) -> Pair:
+    def pair(self, shard_path: str, replica: TwinReplica) -> ReplicaTables:
         """As TwinWitnesses says."""
         if replica.name in self.silent:
             raise PartMoveError(SILENT)
         tables = self.servers.tables(shard_path, replica)
-        return Pair(replica, tables.server, tables.hot, None if replica.name in self.lacking else tables.cold)
+        return ReplicaTables(
+            replica, tables.server, tables.hot, None if replica.name in self.lacking else tables.cold
+        )
 
     def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
         """As TwinWitnesses says."""

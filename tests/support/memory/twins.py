@@ -26,18 +26,18 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import (
+    TwinMoveContext,
     TwinRun,
-    TwinWorld,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
-    Content,
+    ActivityInProgress,
+    PartContent,
     PartsOf,
     Side,
     TwinPart,
     TwinReplica,
     TwinTable,
     TwinTables,
-    Unrest,
 )
 from support.memory.interleaving import Script, WatchedStore
 from support.memory.memory import MemoryEnsemble
@@ -50,10 +50,10 @@ REPLICAS = ("r1", "r2")
 Rows = tuple[str, ...]
 
 
-def content_of(rows: Rows) -> Content:
+def content_of(rows: Rows) -> PartContent:
     """What a server shows of a part with these rows."""
     digest = sha256("\n".join(sorted(rows)).encode()).hexdigest()[:32]
-    return Content(len(rows), digest, digest[::-1])
+    return PartContent(len(rows), digest, digest[::-1])
 
 
 @dataclass
@@ -62,7 +62,7 @@ class ModelTable:
 
     parts: dict[tuple[int, int, int], Rows] = field(default_factory=dict)
     """First block, last block and level → rows."""
-    blocks: dict[Content, int] = field(default_factory=dict)
+    blocks: dict[PartContent, int] = field(default_factory=dict)
     """What an ATTACH has cloned, and the number that it got."""
     last_block: int = 0
     past: dict[tuple[int, int, int], Rows] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class ModelServers:
         """Of which statements the answer is lost."""
         self.change: Callable[[TwinTables], TwinTables] = lambda tables: tables
         """What is different about the tables that servers tell of."""
-        self.unrests: Mapping[str, Unrest] = {}
+        self.unrests: Mapping[str, ActivityInProgress] = {}
         """What goes on on a replica."""
         self.rotten: set[tuple[str, Side]] = set()
         """Replicas and tables that read other rows than their hashes say."""
@@ -203,10 +203,10 @@ class ModelServers:
         self._step("partition_ids")
         return [DAY] if self.twins.tables[side].parts else []
 
-    def unrest(self, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
+    def activity(self, tables: TwinTables, partition_ids: Sequence[str]) -> ActivityInProgress:
         """As TwinServers says."""
-        self._step("unrest")
-        quiet = Unrest((), {}, {"default": 1_000}, self.now)
+        self._step("activity")
+        quiet = ActivityInProgress((), {}, {"default": 1_000}, self.now)
         return self.unrests.get(tables.replica.name, quiet)
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
@@ -299,21 +299,21 @@ class TwinBench:
         self.servers.script = script or Script()
         session = self.hot.open()
         store: ZnodeStore = WatchedStore(session, self.servers.script, _NoWatch())  # type: ignore[arg-type]
-        world = self._world(store, pace or Unhurried(), dry=dry)
+        context = self._context(store, pace or Unhurried(), dry=dry)
         try:
-            TwinRun(world, destination, given, report).carry_out(list(partitions))
+            TwinRun(context, destination, given, report).carry_out(list(partitions))
         finally:
             session.expire()
         return report
 
     def find(self, destination: Side) -> list[str]:
         """The partitions that a run finds which is given none."""
-        world = self._world(self.hot.open(), Unhurried(), dry=True)
-        return TwinRun(world, destination, TwinOptions(), TwinReport(PATH)).find()
+        context = self._context(self.hot.open(), Unhurried(), dry=True)
+        return TwinRun(context, destination, TwinOptions(), TwinReport(PATH)).find()
 
-    def _world(self, store: ZnodeStore, pace: Pace, *, dry: bool) -> TwinWorld:
+    def _context(self, store: ZnodeStore, pace: Pace, *, dry: bool) -> TwinMoveContext:
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        return TwinWorld(store, self.clock, self.journal, leases, self.servers, pace, dry)
+        return TwinMoveContext(store, self.clock, self.journal, leases, self.servers, pace, dry)
 
     @property
     def records(self) -> dict[str, bytes]:

@@ -51,7 +51,7 @@ def chromium_program() -> str:
     """The browser; skips the test, with the way out, where there is none."""
     program = shutil.which("chromium")
     if program is None:
-        pytest.skip("NOT TESTED: there is no chromium here. Run tests/setup_host.sh as root, or install it")
+        pytest.skip("NOT TESTED: there is no chromium here. Run `make setup` as root, or install it")
     return program
 
 

@@ -81,13 +81,13 @@ def carry_out(job: Job, before: Before) -> ShardReport:
     """Run the job in this process, with something to do before each operation on an ensemble."""
     with open_stores(job.hot, job.cold, SESSION_SECONDS) as (hot, cold):
         stores = ObservedStore(hot, before), ObservedStore(cold, before)
-        world = make_later_world(*stores, job.seconds_ahead)
+        context = make_later_world(*stores, job.seconds_ahead)
         if job.endpoints:
             probe = HttpReplicaProbe(ClickHouseOptions(endpoints=job.endpoints))
-            world = world._replace(servers=AskServers(probe))
+            context = context._replace(servers=AskServers(probe))
         if job.to_hot:
-            return reheat_shard(world, job.path, job.partitions)
-        return move_shard(world, job.path, job.partitions, ANY)
+            return reheat_shard(context, job.path, job.partitions)
+        return move_shard(context, job.path, job.partitions, ANY)
 
 
 def main() -> None:

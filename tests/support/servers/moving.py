@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.replica_probe import HttpReplicaProbe
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Case, GateOptions
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateCase, GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ActivePart
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease, LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     find_reheatable,
@@ -37,10 +37,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports
     ZnodeStore,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
-    Found,
     Multi,
     Outcome,
     Query,
+    QueryAnswer,
     SetData,
     Znode,
 )
@@ -80,8 +80,10 @@ class LaterLeases(LeaseKeeper):
         return lease._replace(taken_at=lease.taken_at + self._ahead)
 
 
-def make_later_world(hot: ZnodeStore, cold: ZnodeStore, seconds: float, root: str = DEFAULT_ROOT) -> World:
-    """Return the world so many seconds later, as the clocks of the ensembles and that of the run have it."""
+def make_later_world(
+    hot: ZnodeStore, cold: ZnodeStore, seconds: float, root: str = DEFAULT_ROOT
+) -> MoveContext:
+    """Return the context so many seconds later, as the clocks of the ensembles and that of the run have it."""
     clock = FastClock(seconds)
     return make_world(hot, cold, clock)._replace(leases=LaterLeases(hot, cold, clock, root))
 
@@ -120,7 +122,7 @@ class ObservedStore(DelegatingStore):
         self._before("children", ())
         return super().children(paths)
 
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
+    def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         """Read znodes and names."""
         self._before("ask", ())
         return super().ask(queries)
@@ -218,25 +220,25 @@ class Mover:
     def move(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> ShardReport:
         """Move the partitions, or all that the table has."""
         wanted = sorted(table.active_parts()) if partitions is None else partitions
-        return move_shard(self.world(table), table.path, wanted, self.options)
+        return move_shard(self.context(table), table.path, wanted, self.options)
 
     def reheat(self, table: ReplicatedTable, partitions: Sequence[str] | None = None) -> ShardReport:
         """Bring the partitions back to hot, or all that are not only there."""
-        world = self.world(table)
-        wanted = find_reheatable(world, table.path) if partitions is None else partitions
-        return reheat_shard(world, table.path, wanted)
+        context = self.context(table)
+        wanted = find_reheatable(context, table.path) if partitions is None else partitions
+        return reheat_shard(context, table.path, wanted)
 
     def gates(self, table: ReplicatedTable, partition: str) -> set[str]:
         """Names of all the gates that stop the partition now; a report tells the first only."""
         self.hot.sync(table.path)
         reader = ShardReader(self.hot, self.cold, ShardLayout(table.path), DEFAULT_ROOT)
         shard, found = reader.look([partition])
-        case = Case(shard, found[partition], self.options, time.time())
+        case = GateCase(shard, found[partition], self.options, time.time())
         return {gate.name.value for gate in SHARD_GATES if gate.refusal(shard)} | {
             gate.name.value for gate in PARTITION_GATES if gate.refusal(case)
         }
 
-    def world(self, table: ReplicatedTable) -> World:
+    def context(self, table: ReplicatedTable) -> MoveContext:
         """All that a move of the table works with."""
         hot = ObservedStore(self.hot, self.before_hot)
         cold = ObservedStore(self.cold, self.before_cold)

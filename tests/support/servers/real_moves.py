@@ -14,7 +14,7 @@ from urllib.parse import quote
 from kazoo.client import KazooClient
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     reheat_shard,
@@ -54,17 +54,17 @@ class Run:
 
         Give an empty report to keep what was done where it raises.
         """
-        with self._world() as world:
-            world.cold.members()
-            return move_shard(world, table.path, table.options.partitions, ANY, report)
+        with self._context() as context:
+            context.cold.members()
+            return move_shard(context, table.path, table.options.partitions, ANY, report)
 
     def reheat(self, table: Table) -> ShardReport:
         """Bring the table back to hot, or remove its copies."""
-        with self._world() as world:
-            return reheat_shard(world, table.path, table.options.partitions)
+        with self._context() as context:
+            return reheat_shard(context, table.path, table.options.partitions)
 
     @contextmanager
-    def _world(self) -> Iterator[World]:
+    def _context(self) -> Iterator[MoveContext]:
         with ExitStack() as stack:
             stores = []
             for name, hosts, before in (

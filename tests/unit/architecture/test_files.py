@@ -16,9 +16,6 @@ from support.source import DOMAIN, PLUGINS, ROOT, UTILS, Breach, domain_files, p
 
 TESTS = ROOT / "tests" / "unit" / "plugins" / "module_utils" / "_partmove"
 
-NO_TASK = {"_needed_variables", "_spark_submit"}
-"""Modules without a task of their own, as the action plugin of the name does all."""
-
 MOST_LINES = 300
 """Of a file, with its comments, without the texts that are for users and the docstring of the module."""
 DOCUMENTATION = ("DOCUMENTATION", "EXAMPLES", "RETURN")
@@ -64,7 +61,7 @@ def too_long(path: Path, source: str) -> Breach | None:
 
 def modules_without_task(modules: Iterable[Path], tasks: Collection[str]) -> Iterator[Breach]:
     for path in modules:
-        if path.stem not in tasks and path.stem not in NO_TASK:
+        if path.stem not in tasks:
             yield Breach(path, 0, f"has no task; what it does belongs into module_utils/_tasks/{path.name}")
 
 
@@ -129,7 +126,7 @@ def test_no_exception_outlives_its_reason() -> None:
 
 
 def test_a_module_without_task_is_seen() -> None:
-    modules = [PLUGINS / "modules" / f"{name}.py" for name in ("part_move", "part_audit", "_spark_submit")]
+    modules = [PLUGINS / "modules" / f"{name}.py" for name in ("part_move", "part_audit")]
     assert told(modules_without_task(modules, {"part_move"})) == (
         "plugins/modules/part_audit.py: has no task;"
         " what it does belongs into module_utils/_tasks/part_audit.py"

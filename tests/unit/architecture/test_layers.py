@@ -24,6 +24,7 @@ DOMAIN = f"{MODULE_UTILS}._partmove"
 ZOOKEEPER = f"{MODULE_UTILS}._zookeeper"
 CLICKHOUSE = f"{MODULE_UTILS}._clickhouse"
 TASKS = f"{MODULE_UTILS}._tasks"
+PLUGIN_UTILS = f"{source.COLLECTION}.plugins.plugin_utils"
 
 
 class Layer(NamedTuple):
@@ -56,9 +57,10 @@ LAYERS = {
     "clickhouse": Layer(UTILS / "_clickhouse", "**/*.py", ("lxml", "yaml"), relative=(DOMAIN, CLICKHOUSE)),
     "tasks": Layer(UTILS / "_tasks", "*.py", ("ansible.module_utils",), relative=(MODULE_UTILS,)),
     "modules": Layer(PLUGINS / "modules", "*.py", ("ansible.module_utils",), absolute=(TASKS,)),
-    "action": Layer(PLUGINS / "action", "*.py", ("ansible",)),
+    "action": Layer(PLUGINS / "action", "*.py", ("ansible",), absolute=(PLUGIN_UTILS,)),
+    "plugin_utils": Layer(PLUGINS / "plugin_utils", "*.py", ("yaml",), relative=(PLUGIN_UTILS,)),
     "inventory": Layer(PLUGINS / "inventory", "*.py", ("ansible",), absolute=(TASKS,)),
-    "lookup": Layer(PLUGINS / "lookup", "*.py", ("ansible",)),
+    "lookup": Layer(PLUGINS / "lookup", "*.py", ("ansible",), absolute=(PLUGIN_UTILS,)),
     "filter": Layer(PLUGINS / "filter", "*.py", ("ansible.errors",), absolute=(DOMAIN,)),
     "doc_fragments": Layer(PLUGINS / "doc_fragments", "*.py", ()),
     "Spark job": Layer(

@@ -22,10 +22,10 @@ from typing import NamedTuple
 from ..errors import BoundElsewhere
 from ..formats.layout import ShardLayout
 from ..formats.state import is_cold
-from ..text import few
+from ..text import first_few
 from ..tree.ports import ZnodeReader, ZnodeStore
 from ..tree.znodes import Znode
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .known_cold import known_cold_path, parse_known_cold
 from .marker import ColdMarker, HotSide, parse_marker
 
@@ -96,7 +96,7 @@ def marked_cold(hot: ZnodeReader, layout: ShardLayout) -> tuple[str, ...]:
     """Ids of the partitions whose State is COLD, sorted; one that was dropped while cold stays among them."""
     ids = hot.children([layout.block_numbers])[0] or ()
     states = hot.read([layout.state(each) for each in ids])
-    return tuple(each for each, state in aligned(ids, states) if state is not None and is_cold(state.data))
+    return tuple(each for each, state in zip_strict(ids, states) if state is not None and is_cold(state.data))
 
 
 def _refuse_other_side(binding: Binding, layout: ShardLayout) -> None:
@@ -126,7 +126,7 @@ def _refuse_other_cold(binding: Binding, hot: ZnodeStore, layout: ShardLayout) -
     has = "does not have it" if binding.cold is None else "has it from another transaction"
     raise BoundElsewhere(
         f"Partitions of {layout.path} went to the cold ensemble {parse_known_cold(binding.known)};"
-        f" the one given {has}, and State of {few(marked)} is COLD",
+        f" the one given {has}, and State of {first_few(marked)} is COLD",
         remedy="Give the ensemble that the servers have as <cold_zookeeper>; to change to another one, bring"
         " the partitions back first, and set State of those that were dropped to HOT with partition_state",
     )

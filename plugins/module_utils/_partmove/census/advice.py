@@ -31,9 +31,9 @@ class AdviceKind(Enum):
         return _TOLD[self].means
 
     @property
-    def way_out(self) -> str:
+    def remedy(self) -> str:
         """What to do about it, in sentences without the last full stop."""
-        return _TOLD[self].way_out
+        return _TOLD[self].remedy
 
 
 class Advice(NamedTuple):
@@ -54,7 +54,7 @@ class Advice(NamedTuple):
 
 class _Told(NamedTuple):
     means: str
-    way_out: str
+    remedy: str
 
 
 _DROP_REPLICA = (

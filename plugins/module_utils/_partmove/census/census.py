@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from .counts import BoundedCounts, Counts, merged, total_of
-from .kind import Kind
-from .table import Seen, TableCensus
+from .kind import ZnodeKind
+from .table import CensusZnode, TableCensus
 
 DDL_PATH = "/clickhouse/task_queue/ddl"
 """Where servers keep the queue of distributed DDL, unless they are told otherwise."""
@@ -56,7 +56,7 @@ class Census:
         self.unknown = BoundedCounts(_MOST_UNKNOWN)
         """Znodes of unknown names below tables, by what they are called."""
         self.tables = {path: TableCensus(path, self.unknown) for path in shard_paths}
-        self.elsewhere: defaultdict[Kind, Counts] = defaultdict(Counts)
+        self.elsewhere: defaultdict[ZnodeKind, Counts] = defaultdict(Counts)
         """Znodes that are in no table."""
         self.others = BoundedCounts(_MOST_PLACES)
         """Those of the kind OTHER, by the topmost znode that is no parent of a table."""
@@ -74,12 +74,12 @@ class Census:
         """Whether the queue of distributed DDL could be read, with all below it."""
         self.ddl_path = places.ddl_path
         self._folders = _parents([*shard_paths, places.ddl_path])
-        self._kept = {places.coordination_root: Kind.COORDINATION, _ZOOKEEPER: Kind.ZOOKEEPER}
+        self._kept = {places.coordination_root: ZnodeKind.COORDINATION, _ZOOKEEPER: ZnodeKind.ZOOKEEPER}
         self._prefix = _NOWHERE
         self._table: TableCensus | None = None
 
     @property
-    def kinds(self) -> dict[Kind, Counts]:
+    def kinds(self) -> dict[ZnodeKind, Counts]:
         """All znodes by kind."""
         return merged([self.elsewhere, *(table.kinds for table in self.tables.values())])
 
@@ -103,7 +103,7 @@ class Census:
         self.newest = max(self.newest, mtime)
         if not path.startswith(self._prefix):
             self._go_to(path)
-        seen = Seen(data, size, ctime, mtime, ephemeral)
+        seen = CensusZnode(data, size, ctime, mtime, ephemeral)
         if self._table is None:
             self._take_elsewhere(path, seen)
         elif len(path) < len(self._prefix):
@@ -131,15 +131,15 @@ class Census:
             if table is not None:
                 self._prefix, self._table = f"{above}/", table
 
-    def _take_elsewhere(self, path: str, seen: Seen) -> None:
+    def _take_elsewhere(self, path: str, seen: CensusZnode) -> None:
         way = [*reversed(_above(path)), path]
         kind = next((self._kept[each] for each in way if each in self._kept), None)
         if kind is None and self.ddl_path in way:
-            kind = Kind.DDL
+            kind = ZnodeKind.DDL
             self._take_task(path, seen.ctime)
         if kind is None:
             place = next((each for each in way if each not in self._folders), None)
-            kind = Kind.FOLDER if place is None else Kind.OTHER
+            kind = ZnodeKind.FOLDER if place is None else ZnodeKind.OTHER
             if place is not None:
                 self.others.add(place, seen.size)
         counts = self.elsewhere[kind]

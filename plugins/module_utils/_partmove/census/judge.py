@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..text import few, format_time
+from ..text import first_few, format_time
 from .advice import Advice, AdviceKind
 from .census import Census
-from .kind import Kind
+from .kind import ZnodeKind
 from .servers import Servers
 from .table import NEVER, ReplicaCensus, TableCensus
 
@@ -26,7 +26,7 @@ _SEE_QUEUE = (
 )
 
 
-class Limits(NamedTuple):
+class CensusLimits(NamedTuple):
     """From where on something is told of; times in seconds."""
 
     inactive_after: int = 7 * 86_400
@@ -48,7 +48,7 @@ class Limits(NamedTuple):
     """Tasks of distributed DDL that servers keep."""
 
 
-def judge(census: Census, limits: Limits, now: int, servers: Servers | None = None) -> list[Advice]:
+def judge(census: Census, limits: CensusLimits, now: int, servers: Servers | None = None) -> list[Advice]:
     """All advice, that which saves most first; ``now`` is the time in milliseconds since 1970.
 
     ``servers`` is what was said by those that were asked, None where none was.
@@ -60,7 +60,7 @@ def judge(census: Census, limits: Limits, now: int, servers: Servers | None = No
 
 
 class _TableJudge:
-    def __init__(self, table: TableCensus, limits: Limits, now: int, servers: Servers | None) -> None:
+    def __init__(self, table: TableCensus, limits: CensusLimits, now: int, servers: Servers | None) -> None:
         self._table = table
         self._limits = limits
         self._now = now
@@ -91,8 +91,8 @@ class _TableJudge:
 
     def _legacy_headers(self) -> Iterator[Advice]:
         kinds = self._table.kinds
-        if Kind.PART_CHILD in kinds:
-            children, parts = kinds[Kind.PART_CHILD].znodes, kinds[Kind.PART].znodes
+        if ZnodeKind.PART_CHILD in kinds:
+            children, parts = kinds[ZnodeKind.PART_CHILD].znodes, kinds[ZnodeKind.PART].znodes
             yield self._told(
                 AdviceKind.LEGACY_HEADERS,
                 children,
@@ -121,8 +121,8 @@ class _TableJudge:
         return is_old and not servers.has_table(self._table.shard_path)
 
     def _about_table(self, kind: AdviceKind) -> Advice:
-        replicas = few(each.name for each in self._replicas)
-        since = told_time(max((each.last_change for each in self._replicas), default=0))
+        replicas = first_few(each.name for each in self._replicas)
+        since = shown_time(max((each.last_change for each in self._replicas), default=0))
         evidence = (
             f"Of its {len(self._replicas)} replicas ({replicas}) none has is_active, and the last change of"
             f" one was at {since}."
@@ -146,7 +146,7 @@ class _TableJudge:
             yield self._told(
                 AdviceKind.REPLICA_WITHOUT_SESSION,
                 replica.total.znodes,
-                f"It has no is_active, its last change was at {told_time(replica.last_change)},"
+                f"It has no is_active, its last change was at {shown_time(replica.last_change)},"
                 f" and log_pointer is {replica.log_pointer}{lost}. {said}".rstrip(),
                 (_drop_replica(replica.name, self._table.shard_path),),
                 replica.name,
@@ -157,7 +157,7 @@ class _TableJudge:
                 AdviceKind.LONG_QUEUE,
                 replica.queued,
                 f"Its queue has {replica.queued:,} entries, the oldest of"
-                f" {told_time(replica.oldest_queued)}.",
+                f" {shown_time(replica.oldest_queued)}.",
                 (_SEE_QUEUE,),
                 replica.name,
             )
@@ -171,7 +171,7 @@ class _TableJudge:
         kept_from = min(each.log_pointer for each in away)
         held = sum(1 for number in self._table.log if kept_from <= number < needed)
         if held > self._limits.log_entries:
-            names = few(each.name for each in away if each.log_pointer < needed)
+            names = first_few(each.name for each in away if each.log_pointer < needed)
             yield self._told(
                 AdviceKind.LOG_HELD,
                 held,
@@ -201,8 +201,8 @@ class _TableJudge:
             yield self._told(
                 AdviceKind.MUTATION_UNFINISHED,
                 len(old),
-                f"{few(old)} of {told_time(mutations[old[0]])} and later: not finished by"
-                f" {few(behind[old[0]])}, as mutation_pointer says.",
+                f"{first_few(old)} of {shown_time(mutations[old[0]])} and later: not finished by"
+                f" {first_few(behind[old[0]])}, as mutation_pointer says.",
                 tuple(
                     f"KILL MUTATION WHERE database = '…' AND table = '…' AND mutation_id = {_quoted(name)}"
                     for name in old[:_MOST_STATEMENTS]
@@ -228,11 +228,11 @@ class _TableJudge:
             name for name, created in partitions.items() if self._is_older(created, self._limits.unused_after)
         )
         if old:
-            oldest = told_time(min(partitions[name] for name in old))
+            oldest = shown_time(min(partitions[name] for name in old))
             yield self._told(
                 AdviceKind.PARTITIONS_GONE,
                 len(old),
-                f"{len(old):,} partitions have no part and no State: {few(old)}; the oldest had its first"
+                f"{len(old):,} partitions have no part and no State: {first_few(old)}; the oldest had its first"
                 f" insert at {oldest}.",
                 tuple(
                     f"ALTER TABLE … FORGET PARTITION ID {_quoted(name)}" for name in old[:_MOST_STATEMENTS]
@@ -253,7 +253,7 @@ class _TableJudge:
         return Advice(kind, self._table.shard_path, replica, znodes, evidence, statements)
 
 
-def _judge_ddl(census: Census, limits: Limits, now: int) -> Iterator[Advice]:
+def _judge_ddl(census: Census, limits: CensusLimits, now: int) -> Iterator[Advice]:
     if not census.is_ddl_whole:
         return
     created: Mapping[str, int] = {name: task.created for name, task in census.tasks.items()}
@@ -266,15 +266,15 @@ def _judge_ddl(census: Census, limits: Limits, now: int) -> Iterator[Advice]:
             census.ddl_path,
             "",
             sum(census.tasks[name].znodes for name in superfluous),
-            f"It has {len(created):,} tasks, the oldest of {told_time(min(created.values()))};"
+            f"It has {len(created):,} tasks, the oldest of {shown_time(min(created.values()))};"
             f" {len(superfluous):,} are beyond the newest {limits.ddl_tasks:,} or older than two weeks.",
         )
 
 
-def told_time(milliseconds: int) -> str:
+def shown_time(milliseconds: int) -> str:
     """A time since 1970 for people; of one that no calendar has, the nearest that it has.
 
-    >>> told_time(1_795_212_900_000), told_time(2**62)
+    >>> shown_time(1_795_212_900_000), shown_time(2**62)
     ('2026-11-20T22:15:00.000Z', '9999-12-31T23:59:59.999Z')
     """
     return format_time(min(max(milliseconds, 0), _LAST))

@@ -12,7 +12,7 @@ from ..formats.layout import KNOWN_TABLE_CHILDREN, TABLE_CHILDREN_WITHOUT_MOVES
 from ..formats.state import STATE
 
 
-class Kind(Enum):
+class ZnodeKind(Enum):
     """What a znode is there for; the value is its name in results."""
 
     PART = "part"
@@ -45,25 +45,25 @@ class Kind(Enum):
 
 
 _MEANS = {
-    Kind.PART: "registered parts, one znode for each part of each replica",
-    Kind.PART_CHILD: "columns and checksums of parts with legacy headers",
-    Kind.REPLICA: "what each replica of a table has once, such as host and log_pointer",
-    Kind.QUEUE: "entries that a replica has yet to carry out",
-    Kind.LOG: "entries of the replication logs",
-    Kind.BLOCK: "hashes of inserted blocks, for deduplication",
-    Kind.BLOCK_NUMBER: "partitions, and inserts that hold a block number",
-    Kind.MUTATION: "mutations, also finished ones that are kept",
-    Kind.QUORUM: "inserts with a quorum",
-    Kind.TABLE: "what each table has once, such as metadata",
-    Kind.EPHEMERAL: "ephemeral znodes of tables, which go with the session of a server",
-    Kind.ZERO_COPY: "locks of zero-copy replication",
-    Kind.STATE: "State markers of partitions",
-    Kind.UNKNOWN: "znodes below tables with names that are not known",
-    Kind.DDL: "queue of distributed DDL (ON CLUSTER)",
-    Kind.COORDINATION: "locks, epochs and ledger of this collection",
-    Kind.FOLDER: "parents of tables",
-    Kind.ZOOKEEPER: "what ZooKeeper keeps itself",
-    Kind.OTHER: "other software, and what is left of tables that were not dropped completely",
+    ZnodeKind.PART: "registered parts, one znode for each part of each replica",
+    ZnodeKind.PART_CHILD: "columns and checksums of parts with legacy headers",
+    ZnodeKind.REPLICA: "what each replica of a table has once, such as host and log_pointer",
+    ZnodeKind.QUEUE: "entries that a replica has yet to carry out",
+    ZnodeKind.LOG: "entries of the replication logs",
+    ZnodeKind.BLOCK: "hashes of inserted blocks, for deduplication",
+    ZnodeKind.BLOCK_NUMBER: "partitions, and inserts that hold a block number",
+    ZnodeKind.MUTATION: "mutations, also finished ones that are kept",
+    ZnodeKind.QUORUM: "inserts with a quorum",
+    ZnodeKind.TABLE: "what each table has once, such as metadata",
+    ZnodeKind.EPHEMERAL: "ephemeral znodes of tables, which go with the session of a server",
+    ZnodeKind.ZERO_COPY: "locks of zero-copy replication",
+    ZnodeKind.STATE: "State markers of partitions",
+    ZnodeKind.UNKNOWN: "znodes below tables with names that are not known",
+    ZnodeKind.DDL: "queue of distributed DDL (ON CLUSTER)",
+    ZnodeKind.COORDINATION: "locks, epochs and ledger of this collection",
+    ZnodeKind.FOLDER: "parents of tables",
+    ZnodeKind.ZOOKEEPER: "what ZooKeeper keeps itself",
+    ZnodeKind.OTHER: "other software, and what is left of tables that were not dropped completely",
 }
 
 CHILDREN_OF_A_PART = frozenset({"columns", "checksums"})
@@ -72,43 +72,43 @@ CHILDREN_OF_A_PART = frozenset({"columns", "checksums"})
 _TABLE_CHILDREN = KNOWN_TABLE_CHILDREN | TABLE_CHILDREN_WITHOUT_MOVES
 _ANY_DEPTH = 1_000
 _BELOW = {
-    "alter_partition_version": (Kind.TABLE, _ANY_DEPTH),
-    "async_blocks": (Kind.BLOCK, 2),
-    "block_numbers": (Kind.BLOCK_NUMBER, 3),
-    "blocks": (Kind.BLOCK, 2),
-    "deduplication_hashes": (Kind.BLOCK, 2),
-    "leader_election": (Kind.TABLE, 2),
-    "lightweight_updates": (Kind.TABLE, _ANY_DEPTH),
-    "log": (Kind.LOG, 2),
-    "mutations": (Kind.MUTATION, 2),
-    "nonincrement_block_numbers": (Kind.BLOCK_NUMBER, 3),
-    "part_moves_shard": (Kind.TABLE, _ANY_DEPTH),
-    "pinned_part_uuids": (Kind.TABLE, _ANY_DEPTH),
-    "quorum": (Kind.QUORUM, _ANY_DEPTH),
-    "temp": (Kind.BLOCK_NUMBER, 2),
+    "alter_partition_version": (ZnodeKind.TABLE, _ANY_DEPTH),
+    "async_blocks": (ZnodeKind.BLOCK, 2),
+    "block_numbers": (ZnodeKind.BLOCK_NUMBER, 3),
+    "blocks": (ZnodeKind.BLOCK, 2),
+    "deduplication_hashes": (ZnodeKind.BLOCK, 2),
+    "leader_election": (ZnodeKind.TABLE, 2),
+    "lightweight_updates": (ZnodeKind.TABLE, _ANY_DEPTH),
+    "log": (ZnodeKind.LOG, 2),
+    "mutations": (ZnodeKind.MUTATION, 2),
+    "nonincrement_block_numbers": (ZnodeKind.BLOCK_NUMBER, 3),
+    "part_moves_shard": (ZnodeKind.TABLE, _ANY_DEPTH),
+    "pinned_part_uuids": (ZnodeKind.TABLE, _ANY_DEPTH),
+    "quorum": (ZnodeKind.QUORUM, _ANY_DEPTH),
+    "temp": (ZnodeKind.BLOCK_NUMBER, 2),
 }
 """Child of a shard path → the kind of what is below it, and how many names such a path may have."""
 _ZERO_COPY_PREFIX = "zero_copy_"
 
 
-def kind_in_table(names: list[str]) -> Kind:
+def kind_in_table(names: list[str]) -> ZnodeKind:
     """The kind of a persistent znode below a shard path, which is not below its replicas.
 
     ``names`` are those on the way from the shard path to the znode, at least one. What each table has once,
     the folders that all the rest is in included, is of the kind TABLE.
 
     >>> kind_in_table(["log"]), kind_in_table(["log", "log-0000000007"])
-    (<Kind.TABLE: 'table'>, <Kind.LOG: 'log'>)
+    (<ZnodeKind.TABLE: 'table'>, <ZnodeKind.LOG: 'log'>)
     """
     first, depth = names[0], len(names)
     if first.startswith(_ZERO_COPY_PREFIX):
-        return Kind.ZERO_COPY
+        return ZnodeKind.ZERO_COPY
     if depth == 1:
-        return Kind.TABLE if first in _TABLE_CHILDREN else Kind.UNKNOWN
+        return ZnodeKind.TABLE if first in _TABLE_CHILDREN else ZnodeKind.UNKNOWN
     if first == "block_numbers" and depth == 3 and names[2] == STATE:
-        return Kind.STATE
-    kind, deepest = _BELOW.get(first, (Kind.UNKNOWN, 0))
-    return kind if depth <= deepest else Kind.UNKNOWN
+        return ZnodeKind.STATE
+    kind, deepest = _BELOW.get(first, (ZnodeKind.UNKNOWN, 0))
+    return kind if depth <= deepest else ZnodeKind.UNKNOWN
 
 
 def label_of_unknown(names: list[str]) -> str:

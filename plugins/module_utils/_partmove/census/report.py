@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..text import few
+from ..text import first_few
 from .advice import Advice
 from .census import Census
 from .counts import Counts
-from .judge import Limits, judge, told_time
-from .kind import Kind
+from .judge import CensusLimits, judge, shown_time
+from .kind import ZnodeKind
 from .servers import ServerAnswer, Servers
 from .table import ReplicaCensus, TableCensus
 
@@ -23,7 +23,7 @@ _MOST_LINES = 10
 
 
 def result_of(
-    census: Census, limits: Limits, now: int, answers: Sequence[ServerAnswer] | None = None
+    census: Census, limits: CensusLimits, now: int, answers: Sequence[ServerAnswer] | None = None
 ) -> dict[str, Any]:
     """The census as values of JSON; ``now`` is the time in milliseconds since 1970.
 
@@ -38,7 +38,7 @@ def result_of(
     ]
     tables = sorted(census.tables.values(), key=lambda table: (-table.total.znodes, table.shard_path))
     result: dict[str, Any] = {
-        "as_of": told_time(now),
+        "as_of": shown_time(now),
         "complete": not census.denied,
         "denied": {"znodes": census.denied, "paths": sorted(census.denied_paths)},
         **_figures(total),
@@ -94,7 +94,7 @@ def _denied_line(result: Mapping[str, Any]) -> Iterator[str]:
         partial = sum(1 for table in result["tables"] if not table["complete"])
         yield (
             f"not complete: {denied['znodes']:,} znodes may not be read, and neither they nor what is below"
-            f" them is counted: {few(denied['paths'])}. {partial:,} tables are not judged for that reason."
+            f" them is counted: {first_few(denied['paths'])}. {partial:,} tables are not judged for that reason."
             " Give an identity that may read them."
         )
 
@@ -126,7 +126,7 @@ def _advice_lines(advice: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for kind, rows in sorted(by_kind.items(), key=lambda item: -sum(each["znodes"] for each in item[1])):
         znodes = sum(each["znodes"] for each in rows)
         cases = f"{len(rows):,} case{'' if len(rows) == 1 else 's'}"
-        yield f"{kind}: {cases}, {znodes:,} znodes; {rows[0]['means']}. {rows[0]['way_out']}."
+        yield f"{kind}: {cases}, {znodes:,} znodes; {rows[0]['means']}. {rows[0]['remedy']}."
         for each in rows[:_MOST_LINES]:
             place = f"{each['path']} {each['replica']}".rstrip()
             yield f"    {place}: {each['evidence']}"
@@ -142,8 +142,8 @@ def _largest(counts: Mapping[Any, Counts], key: Any) -> list[tuple[Any, Counts]]
     return sorted(counts.items(), key=lambda item: (-item[1].znodes, key(item[0])))
 
 
-def _by_kind(kinds: Mapping[Kind, Counts]) -> dict[str, int]:
-    return {kind.value: kinds[kind].znodes for kind in Kind if kind in kinds}
+def _by_kind(kinds: Mapping[ZnodeKind, Counts]) -> dict[str, int]:
+    return {kind.value: kinds[kind].znodes for kind in ZnodeKind if kind in kinds}
 
 
 def _named(counts: Mapping[str, Counts]) -> list[dict[str, Any]]:
@@ -168,7 +168,7 @@ def _replica(replica: ReplicaCensus) -> dict[str, Any]:
         "kinds": _by_kind(replica.kinds),
         "has_session": replica.has_session,
         "is_lost": replica.is_lost,
-        "last_change": told_time(replica.last_change),
+        "last_change": shown_time(replica.last_change),
     }
 
 
@@ -190,7 +190,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
     return {
         "kind": advice.kind.value,
         "means": advice.kind.means,
-        "way_out": advice.kind.way_out,
+        "remedy": advice.kind.remedy,
         "path": advice.path,
         "replica": advice.replica,
         "znodes": advice.znodes,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..text import few
+from ..text import first_few
 from .table import TableCensus
 
 
@@ -55,7 +55,7 @@ class Servers:
 
     def _told(self, labels: Sequence[str], what: str) -> str:
         if labels:
-            return f"{few(labels)} {'has' if len(labels) == 1 else 'have'} {what} in system.replicas."
+            return f"{first_few(labels)} {'has' if len(labels) == 1 else 'have'} {what} in system.replicas."
         if self.unjudged:
             return f"Whether a server has {what} was not judged: {self.unjudged}."
         return f"Of the {self.asked} servers that were asked none has {what} in system.replicas."

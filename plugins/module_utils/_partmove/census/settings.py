@@ -10,20 +10,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import FormatError
-from ..records import COUNT, Unfit
+from ..records import COUNT, InvalidValue
 from ..text import parse_duration
-from .judge import Limits
+from .judge import CensusLimits
 
 _DURATIONS = ("inactive_after", "stuck_after", "unused_after")
 
 
-def limits_of(settings: Mapping[str, Any]) -> Limits:
+def limits_of(settings: Mapping[str, Any]) -> CensusLimits:
     """The limits of the settings that have the names of their fields; the others stay as they are.
 
     Times are durations such as ``7d``. Raises FormatError for a limit that cannot be.
     """
-    given = {name: settings[name] for name in Limits._fields if settings.get(name) is not None}
-    return Limits(**{name: _limit(name, value) for name, value in given.items()})
+    given = {name: settings[name] for name in CensusLimits._fields if settings.get(name) is not None}
+    return CensusLimits(**{name: _limit(name, value) for name, value in given.items()})
 
 
 def _limit(name: str, value: object) -> int:
@@ -36,7 +36,7 @@ def checked_count(name: str, value: object) -> int:
     """The value of the setting if it is a count; raises FormatError."""
     try:
         return int(COUNT.check(value))
-    except Unfit:
+    except InvalidValue:
         raise FormatError(
             f"{name} is {value!r}, which is no count", remedy=f"Give {COUNT.expected}"
         ) from None

@@ -15,7 +15,7 @@ from ..errors import FormatError
 from ..formats.layout import KNOWN_REPLICA_CHILDREN
 from ..formats.table_metadata import parse_table_metadata
 from .counts import BoundedCounts, Counts, merged, total_of
-from .kind import CHILDREN_OF_A_PART, Kind, kind_in_table, label_of_unknown
+from .kind import CHILDREN_OF_A_PART, ZnodeKind, kind_in_table, label_of_unknown
 
 _NUMBER = re.compile("[0-9]{1,19}")
 _MONTH = slice(0, 6)
@@ -23,7 +23,7 @@ NEVER = 2**63
 """Later than any time, in milliseconds since 1970."""
 
 
-class Seen(NamedTuple):
+class CensusZnode(NamedTuple):
     """A znode apart from its path; times in milliseconds since 1970."""
 
     data: bytes
@@ -39,7 +39,7 @@ class ReplicaCensus:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.kinds: defaultdict[Kind, Counts] = defaultdict(Counts)
+        self.kinds: defaultdict[ZnodeKind, Counts] = defaultdict(Counts)
         self.has_session = False
         """Whether its server has one, and with it the table."""
         self.is_lost = False
@@ -55,41 +55,45 @@ class ReplicaCensus:
     @property
     def queued(self) -> int:
         """How many entries its queue has."""
-        return self.kinds[Kind.QUEUE].znodes if Kind.QUEUE in self.kinds else 0
+        return self.kinds[ZnodeKind.QUEUE].znodes if ZnodeKind.QUEUE in self.kinds else 0
 
     @property
     def total(self) -> Counts:
         """All of its znodes."""
         return total_of(self.kinds.values())
 
-    def take(self, names: list[str], seen: Seen) -> Kind:
+    def take(self, names: list[str], seen: CensusZnode) -> ZnodeKind:
         """Count a znode, which is below the replica as the names from the fifth on say; returns its kind."""
-        kind = Kind.EPHEMERAL if seen.is_ephemeral else self._kind(names)
+        kind = ZnodeKind.EPHEMERAL if seen.is_ephemeral else self._kind(names)
         counts = self.kinds[kind]
         counts.znodes += 1
         counts.bytes += seen.size
         if seen.mtime > self.last_change and names[-1] != "is_lost":
             self.last_change = seen.mtime
-        if kind is Kind.QUEUE:
+        if kind is ZnodeKind.QUEUE:
             self.oldest_queued = min(self.oldest_queued, seen.ctime)
         elif len(names) == 3:
             self._learn(names[2], seen)
         return kind
 
-    def _kind(self, names: list[str]) -> Kind:
+    def _kind(self, names: list[str]) -> ZnodeKind:
         depth = len(names)
         if depth < 4:
-            return Kind.REPLICA if depth == 2 or names[2] in KNOWN_REPLICA_CHILDREN else Kind.UNKNOWN
+            return (
+                ZnodeKind.REPLICA if depth == 2 or names[2] in KNOWN_REPLICA_CHILDREN else ZnodeKind.UNKNOWN
+            )
         folder = names[2]
         if folder == "parts":
             if depth == 4:
-                return Kind.PART
-            return Kind.PART_CHILD if depth == 5 and names[4] in CHILDREN_OF_A_PART else Kind.UNKNOWN
+                return ZnodeKind.PART
+            return (
+                ZnodeKind.PART_CHILD if depth == 5 and names[4] in CHILDREN_OF_A_PART else ZnodeKind.UNKNOWN
+            )
         if depth == 4 and folder in ("queue", "flags"):
-            return Kind.QUEUE if folder == "queue" else Kind.REPLICA
-        return Kind.UNKNOWN
+            return ZnodeKind.QUEUE if folder == "queue" else ZnodeKind.REPLICA
+        return ZnodeKind.UNKNOWN
 
-    def _learn(self, name: str, seen: Seen) -> None:
+    def _learn(self, name: str, seen: CensusZnode) -> None:
         if name == "is_active":
             self.has_session = seen.is_ephemeral
         elif name == "is_lost":
@@ -110,7 +114,7 @@ class TableCensus:
     def __init__(self, shard_path: str, unknown: BoundedCounts) -> None:
         """Count znodes of unknown names also in ``unknown``."""
         self.shard_path = shard_path
-        self.own: defaultdict[Kind, Counts] = defaultdict(Counts)
+        self.own: defaultdict[ZnodeKind, Counts] = defaultdict(Counts)
         """What does not belong to one replica."""
         self.replicas: dict[str, ReplicaCensus] = {}
         self.created = 0
@@ -132,7 +136,7 @@ class TableCensus:
         self._unknown = unknown
 
     @property
-    def kinds(self) -> dict[Kind, Counts]:
+    def kinds(self) -> dict[ZnodeKind, Counts]:
         """All of its znodes by kind."""
         return merged([self.own, *(replica.kinds for replica in self.replicas.values())])
 
@@ -146,14 +150,14 @@ class TableCensus:
         """When something of it was last written, in milliseconds since 1970."""
         return max([self.last_own_change, *(each.last_change for each in self.replicas.values())])
 
-    def take(self, names: list[str], seen: Seen) -> None:
+    def take(self, names: list[str], seen: CensusZnode) -> None:
         """Count a znode; ``names`` are those below the shard path, none for the shard path itself."""
         if len(names) > 1 and names[0] == "replicas":
             replica = self.replicas.get(names[1])
             if replica is None:
                 replica = self.replicas[names[1]] = ReplicaCensus(names[1])
             kind = replica.take(names, seen)
-            if kind is Kind.PART:
+            if kind is ZnodeKind.PART:
                 # In both formats all parts of a partition have the text before the first underscore.
                 self._beginnings.add(names[3].partition("_")[0])
         else:
@@ -163,7 +167,7 @@ class TableCensus:
             counts.bytes += seen.size
             self.last_own_change = max(self.last_own_change, seen.mtime)
             self._learn(kind, names, seen)
-        if kind is Kind.UNKNOWN:
+        if kind is ZnodeKind.UNKNOWN:
             self._unknown.add(label_of_unknown(names), seen.size)
 
     def settle(self) -> None:
@@ -183,17 +187,17 @@ class TableCensus:
         self.settle()
         return {} if self._format_version is None else self.partitions
 
-    def _kind(self, names: list[str], seen: Seen) -> Kind:
+    def _kind(self, names: list[str], seen: CensusZnode) -> ZnodeKind:
         if seen.is_ephemeral:
-            return Kind.EPHEMERAL
-        return kind_in_table(names) if names else Kind.TABLE
+            return ZnodeKind.EPHEMERAL
+        return kind_in_table(names) if names else ZnodeKind.TABLE
 
-    def _learn(self, kind: Kind, names: list[str], seen: Seen) -> None:
-        if kind is Kind.LOG:
+    def _learn(self, kind: ZnodeKind, names: list[str], seen: CensusZnode) -> None:
+        if kind is ZnodeKind.LOG:
             self.log.append(_number(names[1].rpartition("-")[2].encode()))
-        elif kind is Kind.BLOCK:
+        elif kind is ZnodeKind.BLOCK:
             self.blocks += names[0] == "blocks"
-        elif kind is Kind.MUTATION:
+        elif kind is ZnodeKind.MUTATION:
             self.mutations[names[1]] = seen.ctime
         elif not names:
             self.created = seen.ctime

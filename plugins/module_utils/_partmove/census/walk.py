@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator
 from ..errors import AccessDenied
 from ..shard.inventory import NO_TABLES, find_shard_paths
 from ..tree.ports import ZnodeReader
-from ..tree.skip_denied import Permitted
+from ..tree.skip_denied import SkipDeniedReader
 from ..tree.znodes import Znode
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .census import Census, Places
 
 _BATCH = 5_000
@@ -31,7 +31,7 @@ def take_census(reader: ZnodeReader, places: Places) -> Census:
     without = {*NO_TABLES, places.coordination_root, places.ddl_path}
     shard_paths = find_shard_paths(reader, _ROOT, without=without, denied=_only_below_the_root)
     census = Census(tuple(shard_paths), places)
-    permitted = Permitted(reader, lambda path, _error: census.deny(path))
+    permitted = SkipDeniedReader(reader, lambda path, _error: census.deny(path))
     for top in (_ROOT, *census.tables):
         for znode in _walk(permitted, top, without=census.tables.keys() - {top}):
             stat = znode.stat
@@ -59,7 +59,7 @@ def _walk(reader: ZnodeReader, top: str, without: Collection[str]) -> Iterator[Z
         # The last ones first: what waits is then no more than what lies beside one way down.
         while waiting and not paths:
             parents = _taken_from(waiting)
-            for parent, names in aligned(parents, reader.children(parents)):
+            for parent, names in zip_strict(parents, reader.children(parents)):
                 prefix = parent.rstrip("/")
                 paths += [path for name in names or () if (path := f"{prefix}/{name}") not in without]
 

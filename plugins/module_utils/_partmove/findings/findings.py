@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Generic, Protocol, TypeVar
 
-from ..text import few
+from ..text import first_few
 from .metrics import Family, Sample, exposition
 from .vocabulary import NOT_JUDGED, Vocabulary
 
@@ -154,9 +154,9 @@ class Findings(Generic[Found, Kind_]):
         for kind, found in groupby(self.findings, key=lambda row: row.verdict.kind):
             rows = list(found)
             reasons = sorted({row.verdict.reason for row in rows} - {""})
-            told = f" {few(reasons, _FEWEST_SHOWN)}" if reasons else ""
+            told = f" {first_few(reasons, _FEWEST_SHOWN)}" if reasons else ""
             places = dict.fromkeys(f"{row.shard_path} {row.partition}".rstrip() for row in rows)
-            yield f"{kind.value} {len(rows)}: {kind.means}. {kind.way_out}.{told} ({few(places, MOST_SHOWN)})"
+            yield f"{kind.value} {len(rows)}: {kind.means}. {kind.remedy}.{told} ({first_few(places, MOST_SHOWN)})"
 
     def _unjudged_lines(self) -> Iterator[str]:
         for audit in self.unjudged():

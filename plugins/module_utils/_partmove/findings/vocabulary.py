@@ -15,18 +15,18 @@ NOT_JUDGED = "not_judged"
 """The value of the kind that each vocabulary has for what could not be found out."""
 
 
-class Told(NamedTuple):
+class Texts(NamedTuple):
     """Sentences without their full stops."""
 
     means: str
-    way_out: str = ""
+    remedy: str = ""
 
 
 class Vocabulary(Enum):
     """A closed vocabulary, the worst kind first; its subclasses have the kinds."""
 
     @property
-    def told(self) -> Told:
+    def told(self) -> Texts:
         """What is said of the kind."""
         raise NotImplementedError
 
@@ -36,14 +36,14 @@ class Vocabulary(Enum):
         return self.told.means
 
     @property
-    def way_out(self) -> str:
+    def remedy(self) -> str:
         """What to do about it; empty for what is sound."""
-        return self.told.way_out
+        return self.told.remedy
 
     @property
     def is_sound(self) -> bool:
         """Whether nothing has to be done."""
-        return not self.told.way_out
+        return not self.told.remedy
 
     @property
     def is_drift(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ..shard.facts import RegisteredNames, state_text
 from ..shard.location import Location, locate
-from ..text import few
+from ..text import first_few
 from .gate import Refusal
 from .names import GateName
 
@@ -24,7 +24,7 @@ def refuse_location(names: RegisteredNames) -> Refusal:
             "no part of the partition is registered in either ensemble",
             "Check the partition id (system.parts.partition_id) and the shard path",
         )
-    counts = few(
+    counts = first_few(
         f"{replica} has {len(names.hot[replica])} in hot and {len(parts)} in cold"
         for replica, parts in names.cold.items()
     )
@@ -41,7 +41,7 @@ def refuse_unregistered(on_disk: Mapping[str, Sequence[str]]) -> Refusal:
 
     ``on_disk``: replica → names of its active parts.
     """
-    found = few(f"{replica} has {few(names)}" for replica, names in sorted(on_disk.items()))
+    found = first_few(f"{replica} has {first_few(names)}" for replica, names in sorted(on_disk.items()))
     return Refusal(
         GateName.REGISTERED,
         f"parts of it are active on disk and registered in neither ensemble: {found}",

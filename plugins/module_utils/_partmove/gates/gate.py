@@ -27,7 +27,7 @@ class GateOptions(NamedTuple):
     """Parts that a replica may have in the partition."""
 
 
-class Case(NamedTuple):
+class GateCase(NamedTuple):
     """What a gate judges: one partition of a shard path, at a moment."""
 
     shard: ShardFacts
@@ -71,9 +71,9 @@ class PartitionGate:
     name: GateName
     protects: str
     remedy: str
-    reason: Callable[[Case], str | None]
+    reason: Callable[[GateCase], str | None]
 
-    def refusal(self, case: Case) -> Refusal | None:
+    def refusal(self, case: GateCase) -> Refusal | None:
         """The refusal, or None to let the partition pass."""
         reason = self.reason(case)
         return None if reason is None else self.refused_for(reason)

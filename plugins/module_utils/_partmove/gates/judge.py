@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..shard.facts import PartitionFacts, ShardFacts
 from ..tree.znodes import Op
-from .gate import Case, GateOptions, PartitionGate, Refusal, ShardGate
+from .gate import GateCase, GateOptions, PartitionGate, Refusal, ShardGate
 from .names import GateName
 from .partition import PARTITION_GATES
 from .shard import SHARD_GATES
@@ -82,7 +82,7 @@ def refuse_partitions(
     # Hardly any gate is closed, and there are eleven a partition: a refusal is made where there is a reason.
     reasons = [(gate, gate.reason) for gate in gates.partition]
     for partition in partitions:
-        case = Case(shard, partition, options, now)
+        case = GateCase(shard, partition, options, now)
         for gate, reason_of in reasons:
             reason = reason_of(case)
             if reason is not None:

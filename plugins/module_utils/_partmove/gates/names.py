@@ -72,7 +72,7 @@ class GateName(str, Enum):
     # After the switch.
     LATE_INSERT = "late_insert"
     COPIES_KEPT = "copies_kept"
-    AFTERMATH = "aftermath"
+    POST_SWITCH_CHECK = "post_switch_check"
 
 
 FORESEEN = (GateName.QUEUE_CLEAR, GateName.ONE_PART, GateName.MUTATIONS_APPLIED)

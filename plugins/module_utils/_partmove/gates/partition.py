@@ -8,33 +8,33 @@ from __future__ import annotations
 
 from ..formats.payload import parse_payload, payload_problem, same_content
 from ..shard.facts import RegisteredPart
-from ..text import few
-from .gate import Case, PartitionGate
+from ..text import first_few
+from .gate import GateCase, PartitionGate
 from .names import GateName
 
 
-def _queue_busy(case: Case) -> str | None:
+def _queue_busy(case: GateCase) -> str | None:
     entries = case.shard.pending.get(case.partition.partition_id)
     if not entries:
         return None
-    return f"entries for the partition wait: {few(f'{e.kind.value} in {e.where}' for e in entries)}"
+    return f"entries for the partition wait: {first_few(f'{e.kind.value} in {e.where}' for e in entries)}"
 
 
-def _no_block_numbers(case: Case) -> str | None:
+def _no_block_numbers(case: GateCase) -> str | None:
     return None if case.partition.exists else "the partition is not among the block numbers of the table"
 
 
-def _insert_in_flight(case: Case) -> str | None:
+def _insert_in_flight(case: GateCase) -> str | None:
     locks = case.partition.inserts_in_flight
-    return f"an insert holds a block number: {few(locks)}" if locks else None
+    return f"an insert holds a block number: {first_few(locks)}" if locks else None
 
 
-def _quorum_open(case: Case) -> str | None:
+def _quorum_open(case: GateCase) -> str | None:
     paths = case.shard.quorum.get(case.partition.partition_id)
-    return f"quorum inserts are open or have failed: {few(paths)}" if paths else None
+    return f"quorum inserts are open or have failed: {first_few(paths)}" if paths else None
 
 
-def _part_sets_differ(case: Case) -> str | None:
+def _part_sets_differ(case: GateCase) -> str | None:
     names = {replica: {p.name.text for p in parts} for replica, parts in case.partition.hot.items()}
     first, *others = names.values()
     if all(each == first for each in others):
@@ -44,18 +44,18 @@ def _part_sets_differ(case: Case) -> str | None:
         for replica, here in names.items()
         for name in set.union(*names.values()) - here
     }
-    return f"the replicas have different parts: {few(sorted(differing))}"
+    return f"the replicas have different parts: {first_few(sorted(differing))}"
 
 
-def _too_many_parts(case: Case) -> str | None:
+def _too_many_parts(case: GateCase) -> str | None:
     for replica, parts in case.partition.hot.items():
         if len(parts) > case.options.max_parts:
-            names = few(part.name.text for part in parts)
+            names = first_few(part.name.text for part in parts)
             return f"replica {replica} has {len(parts)} parts registered: {names}"
     return None
 
 
-def _payload_unreadable(case: Case) -> str | None:
+def _payload_unreadable(case: GateCase) -> str | None:
     sound: RegisteredPart | None = None
     for part in case.partition.hot_parts:
         # The replicas of a part mostly have the same payload, which is looked at once.
@@ -69,7 +69,7 @@ def _payload_unreadable(case: Case) -> str | None:
     return None
 
 
-def _payloads_differ(case: Case) -> str | None:
+def _payloads_differ(case: GateCase) -> str | None:
     first: dict[str, RegisteredPart] = {}
     for part in case.partition.hot_parts:
         other = first.setdefault(part.name.text, part)
@@ -86,7 +86,7 @@ def _same_parsed(one: RegisteredPart, other: RegisteredPart) -> bool:
     return same_content(parsed[0], parsed[1]) is True
 
 
-def _mutation_unfinished(case: Case) -> str | None:
+def _mutation_unfinished(case: GateCase) -> str | None:
     for mutation in case.shard.mutations:
         number = mutation.block_numbers.get(case.partition.partition_id)
         if number is None:
@@ -97,7 +97,7 @@ def _mutation_unfinished(case: Case) -> str | None:
     return None
 
 
-def _too_young(case: Case) -> str | None:
+def _too_young(case: GateCase) -> str | None:
     newest = max([part.znode.stat.mtime for part in case.partition.hot_parts], default=0) / 1000
     # A part that was registered after the run began, or by a clock that is ahead, has no age at all.
     age = max(0.0, case.now - newest)
@@ -106,9 +106,9 @@ def _too_young(case: Case) -> str | None:
     return f"its newest part was registered {age:.0f} s ago, less than {case.options.min_age:.0f} s"
 
 
-def _stray_copies(case: Case) -> str | None:
+def _stray_copies(case: GateCase) -> str | None:
     strays = [part.znode.path for part in case.partition.only_in_cold]
-    return f"the cold ensemble has parts that hot does not have: {few(strays)}" if strays else None
+    return f"the cold ensemble has parts that hot does not have: {first_few(strays)}" if strays else None
 
 
 PARTITION_GATES: tuple[PartitionGate, ...] = (

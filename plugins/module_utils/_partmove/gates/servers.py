@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
-from ..concurrent import side_by_side
+from ..concurrent import map_concurrently
 from ..errors import PartMoveError
 from ..formats.names import is_covered, parse_part_name
 from ..formats.payload import hash_is, parse_payload
 from ..shard.facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .gate import Refusal
 from .names import GateName
 from .probe import ActivePart, ReplicaProbe
@@ -100,15 +100,15 @@ class AskServers:
             answers = self._active_parts(shard, ids)
         except PartMoveError as error:
             return dict.fromkeys(ids, server_silent(error))
-        for replica, active in aligned(shard.replicas, answers):
+        for replica, active in zip_strict(shard.replicas, answers):
             for partition in partitions:
                 # A replica that was added since has nothing registered of it.
                 registered = partition.hot.get(replica.name, ())
                 reason = _difference(partition, registered, active[partition.partition_id])
                 if reason is not None:
                     on_disk = active[partition.partition_id]
-                    way_out = _way_out(replica, partition, on_disk, shard.metadata.format_version)
-                    found.setdefault(partition.partition_id, _mismatch(replica, reason, way_out))
+                    remedy = _remedy(replica, partition, on_disk, shard.metadata.format_version)
+                    found.setdefault(partition.partition_id, _mismatch(replica, reason, remedy))
         return found
 
     def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
@@ -126,12 +126,12 @@ class AskServers:
             names = {part.name for partition in active.values() for part in partition}
             return [part.znode.path for part in expected if part.name.text not in names]
 
-        return [path for paths in side_by_side(ask, shard.replicas, self._at_once) for path in paths]
+        return [path for paths in map_concurrently(ask, shard.replicas, self._at_once) for path in paths]
 
     def active(self, shard: ShardFacts, partition_ids: Sequence[str]) -> ActiveNames:
         """Raises PartMoveError when a server does not answer."""
         found: dict[str, dict[str, tuple[str, ...]]] = {}
-        for replica, active in aligned(shard.replicas, self._active_parts(shard, partition_ids)):
+        for replica, active in zip_strict(shard.replicas, self._active_parts(shard, partition_ids)):
             for each, parts in active.items():
                 if parts:
                     found.setdefault(each, {})[replica.name] = tuple(part.name for part in parts)
@@ -144,9 +144,9 @@ class AskServers:
             with _naming(replica):
                 return self._probe.detached_parts(shard.layout.path, replica.name, _host(replica))
 
-        answers = side_by_side(ask, shard.replicas, self._at_once)
+        answers = map_concurrently(ask, shard.replicas, self._at_once)
         return {
-            replica.name: names for replica, names in aligned(shard.replicas, answers) if names is not None
+            replica.name: names for replica, names in zip_strict(shard.replicas, answers) if names is not None
         }
 
     def _active_parts(
@@ -160,7 +160,7 @@ class AskServers:
                     shard.layout.path, replica.name, _host(replica), partition_ids
                 )
 
-        return side_by_side(ask, shard.replicas, self._at_once)
+        return map_concurrently(ask, shard.replicas, self._at_once)
 
 
 def _host(replica: ReplicaFacts) -> str:
@@ -182,13 +182,13 @@ def server_silent(error: PartMoveError) -> Refusal:
     return Refusal(GateName.ACTIVE_ON_DISK, error.message, error.remedy)
 
 
-def _mismatch(replica: ReplicaFacts, reason: str, way_out: str) -> Refusal:
+def _mismatch(replica: ReplicaFacts, reason: str, remedy: str) -> Refusal:
     return Refusal(
-        GateName.ACTIVE_ON_DISK, f"replica {replica.name} {reason}", f"Run again; if it stays so, {way_out}"
+        GateName.ACTIVE_ON_DISK, f"replica {replica.name} {reason}", f"Run again; if it stays so, {remedy}"
     )
 
 
-def _way_out(
+def _remedy(
     replica: ReplicaFacts, partition: PartitionFacts, active: Sequence[ActivePart], format_version: int
 ) -> str:
     ensembles = (partition.hot, partition.cold)

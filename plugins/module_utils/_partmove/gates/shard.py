@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..formats.table_metadata import columns_have_ttl
 from ..shard.facts import ReplicaFacts, ShardFacts
-from ..text import few
+from ..text import first_few
 from .gate import ShardGate
 from .names import GateName
 
@@ -18,7 +18,7 @@ def _unknown_layout(shard: ShardFacts) -> str | None:
     for replica in shard.replicas:
         base = shard.layout.replica(replica.name).path
         unknown += [f"{base}/{name}" for name in replica.unknown_children]
-    return f"znodes of a kind that is not known here: {few(unknown)}" if unknown else None
+    return f"znodes of a kind that is not known here: {first_few(unknown)}" if unknown else None
 
 
 def _being_dropped(shard: ShardFacts) -> str | None:
@@ -41,7 +41,7 @@ def _unhealthy(replica: ReplicaFacts) -> str | None:
 
 def _replicas_unhealthy(shard: ShardFacts) -> str | None:
     problems = [problem for problem in map(_unhealthy, shard.replicas) if problem]
-    return few(problems) if problems else None
+    return first_few(problems) if problems else None
 
 
 def _ttl(shard: ShardFacts) -> str | None:
@@ -54,13 +54,13 @@ def _ttl(shard: ShardFacts) -> str | None:
 
 def _alter_pending(shard: ShardFacts) -> str | None:
     if shard.pending_table_wide:
-        return f"entries that concern the whole table wait: {few(shard.pending_table_wide)}"
+        return f"entries that concern the whole table wait: {first_few(shard.pending_table_wide)}"
     behind = [
         replica.name
         for replica in shard.replicas
         if replica.columns != shard.columns or replica.metadata not in (None, shard.metadata.raw)
     ]
-    return f"replicas with another table definition: {few(behind)}" if behind else None
+    return f"replicas with another table definition: {first_few(behind)}" if behind else None
 
 
 def _another_table(shard: ShardFacts) -> str | None:
@@ -75,7 +75,7 @@ def _another_table(shard: ShardFacts) -> str | None:
 def _shared_storage(shard: ShardFacts) -> str | None:
     if not shard.shared_storage:
         return None
-    return f"parts are shared, pinned or on their way to another shard: {few(shard.shared_storage)}"
+    return f"parts are shared, pinned or on their way to another shard: {first_few(shard.shared_storage)}"
 
 
 SHARD_GATES: tuple[ShardGate, ...] = (

@@ -18,7 +18,7 @@ from ..patched.ledger.entry import ColdEnsemble
 from ..patched.ledger.ledger import Ledger, not_ready
 from ..patched.ledger.live_replica import live_replicas
 from ..tree.ports import ZnodeStore
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .facts import ColdFacts, Disk, ReplicaPath, ReplicaStatus, TableKey
 
 
@@ -121,7 +121,7 @@ class ColdPresence:
         self._cold.sync("/")
         in_cold = _listed(self._cold, replicas)
         found: dict[TableKey, tuple[str, ...]] = {}
-        for replica, metadata in aligned(replicas, definitions):
+        for replica, metadata in zip_strict(replicas, definitions):
             names = in_hot[replica.path]
             if metadata is not None and names is not None:
                 version = parse_table_metadata(metadata.data, metadata.path).format_version
@@ -144,7 +144,7 @@ def _listed(
     paths = [ShardLayout(each.shard_path).replica(each.replica).parts for each in replicas]
     found = reader.children(paths)
     return {
-        each.path: None if names is None else frozenset(names) for each, names in aligned(replicas, found)
+        each.path: None if names is None else frozenset(names) for each, names in zip_strict(replicas, found)
     }
 
 

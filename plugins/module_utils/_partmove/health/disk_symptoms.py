@@ -8,66 +8,68 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..text import few
+from ..text import first_few
 from .facts import ColdFacts, DiskTable, HealthFacts
-from .symptom import Seen, Severity, Symptom
+from .symptom import Occurrence, Severity, Symptom
 
 _SET_ASIDE = ("ignored_", "unexpected_")
 """How the names of folders begin that a server took out of a table because of ZooKeeper."""
 
 
-def _too_many_parts(facts: HealthFacts) -> Iterator[Seen]:
+def _too_many_parts(facts: HealthFacts) -> Iterator[Occurrence]:
     throw = facts.server.parts_to_throw
     if throw:
         for key, table in facts.disk.tables.items():
             yield from _crowded(str(key), table, throw, None, "refused")
 
 
-def _many_parts(facts: HealthFacts) -> Iterator[Seen]:
+def _many_parts(facts: HealthFacts) -> Iterator[Occurrence]:
     delay, throw = facts.server.parts_to_delay, facts.server.parts_to_throw
     if delay:
         for key, table in facts.disk.tables.items():
             yield from _crowded(str(key), table, delay, throw or None, "slowed down")
 
 
-def _crowded(where: str, table: DiskTable, least: int, below: int | None, how: str) -> Iterator[Seen]:
+def _crowded(where: str, table: DiskTable, least: int, below: int | None, how: str) -> Iterator[Occurrence]:
     counts = sorted(
         (-len(partition.parts), name)
         for name, partition in table.partitions.items()
         if len(partition.parts) >= least and (below is None or len(partition.parts) < below)
     )
     if counts:
-        listed = few(f"{name} with {-count} parts" for count, name in counts)
-        yield Seen(where, f"inserts are {how} from {least} active parts of a partition on: {listed}")
+        listed = first_few(f"{name} with {-count} parts" for count, name in counts)
+        yield Occurrence(where, f"inserts are {how} from {least} active parts of a partition on: {listed}")
 
 
-def _detached_parts(facts: HealthFacts) -> Iterator[Seen]:
+def _detached_parts(facts: HealthFacts) -> Iterator[Occurrence]:
     for key, names in facts.disk.detached.items():
         aside = sorted(name for name in names or () if name.startswith(_SET_ASIDE))
         if aside:
-            yield Seen(str(key), f"its folder detached has {few(aside)}")
+            yield Occurrence(str(key), f"its folder detached has {first_few(aside)}")
 
 
-def _cold_missing(facts: HealthFacts) -> Iterator[Seen]:
+def _cold_missing(facts: HealthFacts) -> Iterator[Occurrence]:
     for cold in facts.cold:
         if cold.missing:
-            yield Seen(str(cold.key), f"registered in the cold ensemble and not on disk: {few(cold.missing)}")
+            yield Occurrence(
+                str(cold.key), f"registered in the cold ensemble and not on disk: {first_few(cold.missing)}"
+            )
 
 
-def _unregistered(facts: HealthFacts) -> Iterator[Seen]:
+def _unregistered(facts: HealthFacts) -> Iterator[Occurrence]:
     for cold in facts.cold:
         if cold.unregistered:
-            what = f"active on disk and registered in neither ensemble: {few(cold.unregistered)}"
-            yield Seen(str(cold.key), what)
+            what = f"active on disk and registered in neither ensemble: {first_few(cold.unregistered)}"
+            yield Occurrence(str(cold.key), what)
 
 
-def _unpatched(facts: HealthFacts) -> Iterator[Seen]:
+def _unpatched(facts: HealthFacts) -> Iterator[Occurrence]:
     if facts.server.patched is False:
         for cold in facts.cold:
             if cold.cold_partitions:
-                yield Seen(
+                yield Occurrence(
                     str(cold.key),
-                    f"it has cold partitions ({few(cold.cold_partitions)}), and the server has no sign of the"
+                    f"it has cold partitions ({first_few(cold.cold_partitions)}), and the server has no sign of the"
                     " patch",
                 )
 
@@ -78,24 +80,30 @@ def _not_ready(facts: HealthFacts) -> Iterator[ColdFacts]:
             yield cold
 
 
-def _state_without_ledger(facts: HealthFacts) -> Iterator[Seen]:
+def _state_without_ledger(facts: HealthFacts) -> Iterator[Occurrence]:
     if facts.server.patched is None:
         for cold in _not_ready(facts):
-            yield Seen(str(cold.key), f"State is COLD of {few(cold.cold_partitions)}, and {cold.not_ready}")
+            yield Occurrence(
+                str(cold.key), f"State is COLD of {first_few(cold.cold_partitions)}, and {cold.not_ready}"
+            )
 
 
-def _ledger_stale(facts: HealthFacts) -> Iterator[Seen]:
+def _ledger_stale(facts: HealthFacts) -> Iterator[Occurrence]:
     if facts.server.patched:
         for cold in _not_ready(facts):
-            yield Seen(str(cold.key), f"State is COLD of {few(cold.cold_partitions)}, and {cold.not_ready}")
+            yield Occurrence(
+                str(cold.key), f"State is COLD of {first_few(cold.cold_partitions)}, and {cold.not_ready}"
+            )
 
 
-def _old_process(facts: HealthFacts) -> Iterator[Seen]:
+def _old_process(facts: HealthFacts) -> Iterator[Occurrence]:
     changed, started = facts.limits.config_changed_at, facts.server.started
     # The start is known to a second only, so less than that proves nothing.
     if changed is not None and changed >= started + 1:
         seconds = changed - started
-        yield Seen(facts.server.address, f"its process started {seconds:.0f} s before the config changed")
+        yield Occurrence(
+            facts.server.address, f"its process started {seconds:.0f} s before the config changed"
+        )
 
 
 DISK_SYMPTOMS = (

@@ -186,7 +186,7 @@ class ColdFacts(NamedTuple):
     unregistered: tuple[str, ...] | None = None
 
 
-class Limits(NamedTuple):
+class HealthLimits(NamedTuple):
     """What an operator may set of a diagnosis; ages and delays are in seconds."""
 
     max_delay: int = 60
@@ -215,4 +215,4 @@ class HealthFacts:
     expected: Sequence[ReplicaPath] = ()
     cold: Sequence[ColdFacts] = ()
     before: Disk | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: HealthLimits = field(default_factory=HealthLimits)

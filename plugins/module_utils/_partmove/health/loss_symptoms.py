@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..formats.names import parse_names, uncovered
-from ..text import few
+from ..text import first_few
 from .facts import DiskPartition, DiskTable, HealthFacts, TableKey
-from .symptom import Seen, Severity, Symptom
+from .symptom import Occurrence, Severity, Symptom
 
 _COLLAPSING = ("Replacing", "Collapsing", "Summing", "Aggregating", "Graphite")
 """Kinds of MergeTree whose merges leave fewer rows."""
@@ -31,15 +31,15 @@ class _Pair(NamedTuple):
     now: DiskTable
 
 
-def _table_lost(facts: HealthFacts) -> Iterator[Seen]:
+def _table_lost(facts: HealthFacts) -> Iterator[Occurrence]:
     if facts.before is not None:
         for key, table in facts.before.tables.items():
             rows = sum(partition.rows for partition in table.partitions.values())
             if key not in facts.disk.tables and rows:
-                yield Seen(str(key), f"the table is gone; it had {rows} rows")
+                yield Occurrence(str(key), f"the table is gone; it had {rows} rows")
 
 
-def _partition_lost(facts: HealthFacts) -> Iterator[Seen]:
+def _partition_lost(facts: HealthFacts) -> Iterator[Occurrence]:
     for key, then, now in _pairs(facts):
         gone = [
             f"{name} with {partition.rows} rows"
@@ -47,10 +47,10 @@ def _partition_lost(facts: HealthFacts) -> Iterator[Seen]:
             if partition.rows and name not in now.partitions
         ]
         if gone:
-            yield Seen(str(key), f"partitions are gone: {few(gone)}")
+            yield Occurrence(str(key), f"partitions are gone: {first_few(gone)}")
 
 
-def _part_lost(facts: HealthFacts) -> Iterator[Seen]:
+def _part_lost(facts: HealthFacts) -> Iterator[Occurrence]:
     for pair in _pairs(facts):
         gone = [
             part
@@ -58,18 +58,18 @@ def _part_lost(facts: HealthFacts) -> Iterator[Seen]:
             for part in uncovered(then.parts, now.parts, name, str(pair.key))
         ]
         if gone:
-            yield Seen(str(pair.key), f"neither active nor part of an active part: {few(gone)}")
+            yield Occurrence(str(pair.key), f"neither active nor part of an active part: {first_few(gone)}")
 
 
-def _rows_lost(facts: HealthFacts) -> Iterator[Seen]:
+def _rows_lost(facts: HealthFacts) -> Iterator[Occurrence]:
     yield from _fewer_rows(facts, explained=False)
 
 
-def _rows_merged(facts: HealthFacts) -> Iterator[Seen]:
+def _rows_merged(facts: HealthFacts) -> Iterator[Occurrence]:
     yield from _fewer_rows(facts, explained=True)
 
 
-def _fewer_rows(facts: HealthFacts, *, explained: bool) -> Iterator[Seen]:
+def _fewer_rows(facts: HealthFacts, *, explained: bool) -> Iterator[Occurrence]:
     for pair in _pairs(facts):
         fewer = [
             f"{name} from {then.rows} to {now.rows}"
@@ -77,7 +77,7 @@ def _fewer_rows(facts: HealthFacts, *, explained: bool) -> Iterator[Seen]:
             if now.rows < then.rows and _is_explained(pair, name, then, now) == explained
         ]
         if fewer:
-            yield Seen(str(pair.key), f"partitions have fewer rows: {few(fewer)}")
+            yield Occurrence(str(pair.key), f"partitions have fewer rows: {first_few(fewer)}")
 
 
 def _is_explained(pair: _Pair, partition_id: str, then: DiskPartition, now: DiskPartition) -> bool:
@@ -90,14 +90,14 @@ def _is_explained(pair: _Pair, partition_id: str, then: DiskPartition, now: Disk
     return any(part.mutation is not None for part in parse_names(changed, partition_id, str(pair.key)))
 
 
-def _detached_new(facts: HealthFacts) -> Iterator[Seen]:
+def _detached_new(facts: HealthFacts) -> Iterator[Occurrence]:
     for key, now in facts.disk.detached.items():
         earlier = _detached_before(facts, key)
         if now is not None and earlier is not None and now - earlier:
-            yield Seen(str(key), f"new in its folder detached: {few(sorted(now - earlier))}")
+            yield Occurrence(str(key), f"new in its folder detached: {first_few(sorted(now - earlier))}")
 
 
-def _detached_unknown(facts: HealthFacts) -> Iterator[Seen]:
+def _detached_unknown(facts: HealthFacts) -> Iterator[Occurrence]:
     if facts.before is None:
         return
     unknown = [
@@ -106,7 +106,9 @@ def _detached_unknown(facts: HealthFacts) -> Iterator[Seen]:
         if now is None or _detached_before(facts, key) is None
     ]
     if unknown:
-        yield Seen(facts.server.address, f"what is new in the folder detached is not known of {few(unknown)}")
+        yield Occurrence(
+            facts.server.address, f"what is new in the folder detached is not known of {first_few(unknown)}"
+        )
 
 
 def _detached_before(facts: HealthFacts, key: TableKey) -> frozenset[str] | None:

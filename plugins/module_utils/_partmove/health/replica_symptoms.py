@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ..text import few, shortened
+from ..text import first_few, shortened
 from .facts import DdlTask, HealthFacts, Registration, ReplicaPath, ReplicaStatus
-from .symptom import Seen, Severity, Symptom
+from .symptom import Occurrence, Severity, Symptom
 
 _TRIES = 3
 """Attempts after which an entry of the queue counts as failing."""
@@ -20,17 +20,17 @@ _UNKNOWN = Registration(exists=True)
 """Nothing is known of the replica in ZooKeeper, so nothing is said of it."""
 
 
-def _no_zookeeper(facts: HealthFacts) -> Iterator[Seen]:
+def _no_zookeeper(facts: HealthFacts) -> Iterator[Occurrence]:
     problem = facts.server.zookeeper_problem
     if problem:
-        yield Seen(facts.server.address, f"the server cannot read from ZooKeeper: {shortened(problem)}")
+        yield Occurrence(facts.server.address, f"the server cannot read from ZooKeeper: {shortened(problem)}")
     elif problem is not None and (facts.replicas or facts.expected):
-        yield Seen(facts.server.address, "ZooKeeper is not in the configuration of the server")
+        yield Occurrence(facts.server.address, "ZooKeeper is not in the configuration of the server")
     if problem is not None:
         return
     for replica in facts.replicas:
         if replica.session_expired:
-            yield Seen(
+            yield Occurrence(
                 str(replica.key), "its session with ZooKeeper has expired, and no new one is in use yet"
             )
 
@@ -43,35 +43,37 @@ def _read_only(facts: HealthFacts) -> Iterator[tuple[ReplicaStatus, Registration
                 yield replica, facts.registrations.get(replica.path, _UNKNOWN)
 
 
-def _metadata_lost(facts: HealthFacts) -> Iterator[Seen]:
+def _metadata_lost(facts: HealthFacts) -> Iterator[Occurrence]:
     for replica, registration in _read_only(facts):
         if not registration.exists:
-            yield Seen(str(replica.key), f"it is read-only, and there is no {replica.path} in ZooKeeper")
+            yield Occurrence(
+                str(replica.key), f"it is read-only, and there is no {replica.path} in ZooKeeper"
+            )
 
 
-def _replica_exists(facts: HealthFacts) -> Iterator[Seen]:
+def _replica_exists(facts: HealthFacts) -> Iterator[Occurrence]:
     for replica, registration in _read_only(facts):
         if registration.exists and registration.active:
             host = registration.host or "a server that left no address"
             what = f"it is read-only, because {replica.path} is active in another session; {host} had it last"
-            yield Seen(str(replica.key), what)
+            yield Occurrence(str(replica.key), what)
     for path in _missing(facts):
         registration = facts.registrations.get(path, _UNKNOWN)
         if path in facts.registrations and registration.exists:
             host = registration.host or "a server that left no address"
             what = f"the server does not have this replica, and it is there in ZooKeeper; {host} had it last"
-            yield Seen(str(path), what)
+            yield Occurrence(str(path), what)
     for path, count in Counter(each.path for each in facts.replicas).items():
         if count > 1:
             names = sorted(str(each.key) for each in facts.replicas if each.path == path)
-            yield Seen(str(path), f"{count} tables of the server are this replica: {', '.join(names)}")
+            yield Occurrence(str(path), f"{count} tables of the server are this replica: {', '.join(names)}")
 
 
-def _replica_missing(facts: HealthFacts) -> Iterator[Seen]:
+def _replica_missing(facts: HealthFacts) -> Iterator[Occurrence]:
     for path in _missing(facts):
         registration = facts.registrations.get(path)
         if registration is None or not registration.exists:
-            yield Seen(str(path), "the server does not have this replica")
+            yield Occurrence(str(path), "the server does not have this replica")
 
 
 def _missing(facts: HealthFacts) -> list[ReplicaPath]:
@@ -79,10 +81,10 @@ def _missing(facts: HealthFacts) -> list[ReplicaPath]:
     return [path for path in facts.expected if path not in present]
 
 
-def _read_only_otherwise(facts: HealthFacts) -> Iterator[Seen]:
+def _read_only_otherwise(facts: HealthFacts) -> Iterator[Occurrence]:
     for replica, registration in _read_only(facts):
         if registration.exists and not registration.active:
-            yield Seen(str(replica.key), "it is read-only, and its session with ZooKeeper is alive")
+            yield Occurrence(str(replica.key), "it is read-only, and its session with ZooKeeper is alive")
 
 
 def _working(facts: HealthFacts) -> Iterator[tuple[ReplicaStatus, ReplicaStatus | None]]:
@@ -92,30 +94,32 @@ def _working(facts: HealthFacts) -> Iterator[tuple[ReplicaStatus, ReplicaStatus 
             yield replica, facts.later.get(replica.path)
 
 
-def _delay_too_long(facts: HealthFacts) -> Iterator[Seen]:
+def _delay_too_long(facts: HealthFacts) -> Iterator[Occurrence]:
     for first, later in _working(facts):
         delay = (later or first).delay
         if delay > facts.limits.max_delay:
-            yield Seen(str(first.key), f"it is {delay} s behind, and {facts.limits.max_delay} s are allowed")
+            yield Occurrence(
+                str(first.key), f"it is {delay} s behind, and {facts.limits.max_delay} s are allowed"
+            )
 
 
-def _delay_growing(facts: HealthFacts) -> Iterator[Seen]:
+def _delay_growing(facts: HealthFacts) -> Iterator[Occurrence]:
     for first, later in _working(facts):
         if later is not None and first.delay < later.delay <= facts.limits.max_delay:
-            yield Seen(str(first.key), f"its delay went from {first.delay} s to {later.delay} s")
+            yield Occurrence(str(first.key), f"its delay went from {first.delay} s to {later.delay} s")
 
 
-def _queue_backlog(facts: HealthFacts) -> Iterator[Seen]:
+def _queue_backlog(facts: HealthFacts) -> Iterator[Occurrence]:
     for first, later in _working(facts):
         last = later or first
         if last.queue_age > facts.limits.max_queue_age:
-            yield Seen(
+            yield Occurrence(
                 str(first.key),
                 f"of the {last.queue} entries in its queue one is {last.queue_age} s old, and"
                 f" {facts.limits.max_queue_age} s are allowed",
             )
         elif later is not None and _stands_still(first, later):
-            yield Seen(str(first.key), "it does not take over new entries of the log")
+            yield Occurrence(str(first.key), "it does not take over new entries of the log")
 
 
 def _stands_still(first: ReplicaStatus, later: ReplicaStatus) -> bool:
@@ -125,39 +129,39 @@ def _stands_still(first: ReplicaStatus, later: ReplicaStatus) -> bool:
     return bool(first.log.lag) and first.log.pointer == later.log.pointer
 
 
-def _queue_failing(facts: HealthFacts) -> Iterator[Seen]:
+def _queue_failing(facts: HealthFacts) -> Iterator[Occurrence]:
     for entry in facts.failing:
         if entry.tries >= _TRIES:
-            yield Seen(
+            yield Occurrence(
                 str(entry.key),
                 f"{entry.kind} of {entry.part} failed, {entry.tries} attempts so far:"
                 f" {shortened(entry.exception)}",
             )
 
 
-def _replicas_inactive(facts: HealthFacts) -> Iterator[Seen]:
+def _replicas_inactive(facts: HealthFacts) -> Iterator[Occurrence]:
     for first, later in _working(facts):
         log = (later or first).log
         if log is not None and log.active_replicas < log.total_replicas:
-            yield Seen(
+            yield Occurrence(
                 str(first.key), f"of its {log.total_replicas} replicas {log.active_replicas} are active"
             )
 
 
-def _ddl_unfinished(facts: HealthFacts) -> Iterator[Seen]:
+def _ddl_unfinished(facts: HealthFacts) -> Iterator[Occurrence]:
     for task in facts.ddl:
         open_hosts = [host for host in task.hosts if host not in task.finished]
         if open_hosts and task.age > facts.limits.ddl_grace:
-            what = f"{_statement(task)} was given {task.age} s ago and is not executed on {few(open_hosts)}"
-            yield Seen(task.path, what)
+            what = f"{_statement(task)} was given {task.age} s ago and is not executed on {first_few(open_hosts)}"
+            yield Occurrence(task.path, what)
 
 
-def _ddl_failed(facts: HealthFacts) -> Iterator[Seen]:
+def _ddl_failed(facts: HealthFacts) -> Iterator[Occurrence]:
     for task in facts.ddl:
         failed = [host for host in task.hosts if task.finished.get(host)]
         if failed:
             answer = shortened(task.finished[failed[0]])
-            yield Seen(task.path, f"{_statement(task)} failed on {few(failed)}: {answer}")
+            yield Occurrence(task.path, f"{_statement(task)} failed on {first_few(failed)}: {answer}")
 
 
 def _statement(task: DdlTask) -> str:

@@ -25,7 +25,7 @@ class Severity(Enum):
     """It works as it should, and is told because somebody may want to know."""
 
 
-class Seen(NamedTuple):
+class Occurrence(NamedTuple):
     """One place where a symptom shows: a table, a znode or the server, and what is the matter with it."""
 
     where: str
@@ -55,7 +55,7 @@ class Symptom:
     meaning: str
     see: str
     remedy: str
-    look: Callable[[HealthFacts], Iterable[Seen]]
+    look: Callable[[HealthFacts], Iterable[Occurrence]]
 
     def findings(self, facts: HealthFacts) -> list[Finding]:
         """Every place where it shows, sorted."""

@@ -15,7 +15,18 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from ..records import COUNT, TEXT, WHOLE_NUMBER, Kind, Record, Value, list_of, mapping_of, parse_base64, that
+from ..records import (
+    COUNT,
+    TEXT,
+    WHOLE_NUMBER,
+    FieldType,
+    Record,
+    Schema,
+    list_of,
+    mapping_of,
+    parse_base64,
+    satisfying,
+)
 
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
@@ -48,7 +59,7 @@ class Event(str, Enum):
 class Field(NamedTuple):
     """A field of an event: its kind, and what it says, for documentation."""
 
-    kind: Kind
+    kind: Schema
     meaning: str
     optional: bool = False
 
@@ -69,10 +80,12 @@ def _base64(text: object) -> object:
 _PARTS = Record(
     {
         "part": TEXT,
-        "digest": that(lambda text: isinstance(text, str) and _DIGEST.fullmatch(text) is not None, "SHA-256"),
+        "digest": satisfying(
+            lambda text: isinstance(text, str) and _DIGEST.fullmatch(text) is not None, "SHA-256"
+        ),
         "replicas": list_of(TEXT, "a list of names"),
     },
-    {"data": Value(_base64, "base64")},
+    {"data": FieldType(_base64, "base64")},
 )
 _TEXTS = list_of(TEXT, "a list of texts")
 _SHARD_PATH = Field(TEXT, "ZooKeeper path of the table")

@@ -33,7 +33,7 @@ FAILED = "failed"
 NOT_ENDED = "not_ended"
 
 
-class Wanted(NamedTuple):
+class HistoryQuery(NamedTuple):
     """Which events are asked for; None stands for any."""
 
     shard_path: str | None = None
@@ -71,7 +71,7 @@ def parse_moment(text: str, setting: str) -> str:
 class History:
     """Takes in the lines of a journal. ``most`` is how many events are kept, the newest of the file."""
 
-    def __init__(self, wanted: Wanted, most: int) -> None:
+    def __init__(self, wanted: HistoryQuery, most: int) -> None:
         self.incomplete: list[int] = []
         """Numbers of the lines that were cut off when a run was killed, or a disk was full."""
         self.found = 0

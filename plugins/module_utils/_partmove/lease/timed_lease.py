@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ..envelope import Envelope
 from ..errors import EnsembleError, FormatError
-from ..records import TEXT, Record, that
+from ..records import TEXT, Record, satisfying
 from ..tree.paths import DEFAULT_ROOT, ensure_path, refuse_unwritable
 from ..tree.ports import ZnodeStore
 from ..tree.znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
@@ -35,7 +35,7 @@ _ENVELOPE = Envelope("turn", "olap.partmove/turn", 1, _REMEDY)
 _RECORD = Record(
     {
         "owner": TEXT,
-        "ttl": that(
+        "ttl": satisfying(
             lambda value: (
                 isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LONGEST_SECONDS
             ),
@@ -58,7 +58,7 @@ class Claim(NamedTuple):
         return json.dumps(_ENVELOPE.around(self._asdict()), ensure_ascii=False, sort_keys=True).encode()
 
 
-class Turn(NamedTuple):
+class TimedLease(NamedTuple):
     """Who has the turn once it was asked for.
 
     former: who had it before; None for nobody. seconds_left: for how long the claim holds still.
@@ -74,7 +74,7 @@ def parse_claim(data: bytes, where: str) -> Claim:
     return Claim(**_RECORD.read(_ENVELOPE.parsed(data, where), where))
 
 
-class Turns:
+class TimedLeases:
     """Takes turns and gives them back, in one ensemble.
 
     States of a turn: free → taken → free, or taken by another owner once its time has passed. Each change is
@@ -85,7 +85,7 @@ class Turns:
         self._hot = hot
         self._parent = f"{root}/guard"
 
-    def take(self, name: str, claim: Claim) -> Turn:
+    def take(self, name: str, claim: Claim) -> TimedLease:
         """Take the turn, or prolong it, unless another owner has it: then the claim of that one is told.
 
         Raises FormatError for a name that cannot be and for a turn that is not understood, and EnsembleError.
@@ -101,12 +101,12 @@ class Turns:
             if znode is not None and found is not None and found.owner != claim.owner:
                 left = self._seconds_left(znode, found)
                 if left > 0:
-                    return Turn(found, found, left)
+                    return TimedLease(found, found, left)
             op: Op = (
                 Create(path, claim.data) if znode is None else SetData(path, claim.data, znode.stat.version)
             )
             if self._is_done(path, op):
-                return Turn(claim, former, float(claim.ttl))
+                return TimedLease(claim, former, float(claim.ttl))
         raise _unsettled(path)
 
     def give_back(self, name: str, owner: str) -> Claim | None:

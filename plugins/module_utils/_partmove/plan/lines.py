@@ -18,7 +18,7 @@ from ..formats.layout import check_shard_path
 from ..formats.names import check_partition_id
 from ..formats.state import State
 from ..gates.names import FORESEEN, GateName
-from ..records import COUNT, TEXT, Record, Unfit, Value, list_of, or_none, that, word_of
+from ..records import COUNT, TEXT, FieldType, InvalidValue, Record, list_of, or_none, satisfying, word_of
 from ..text import format_time
 from .origin import OriginZnode
 
@@ -103,7 +103,7 @@ def parse_wanted(line: bytes, where: str) -> tuple[str, State]:
     try:
         fields = _decode(line, where)
         return _partition(fields.get("partition")), _STATE.check(fields.get("state"))
-    except Unfit as error:
+    except InvalidValue as error:
         raise PlanError(f"{where}: the line is no row of a plan", remedy=_AGAIN) from error
 
 
@@ -130,47 +130,47 @@ def _decode(line: bytes, where: str) -> dict[str, Any]:
 def _shard_path(value: object) -> str:
     if isinstance(value, str):
         return check_shard_path(value)
-    raise Unfit
+    raise InvalidValue
 
 
 def _partition(value: object) -> str:
     if isinstance(value, str):
         return check_partition_id(value, "partition")
-    raise Unfit
+    raise InvalidValue
 
 
 def _time(value: object) -> int:
     found = _TIME.fullmatch(value) if isinstance(value, str) else None
     if found is None:
-        raise Unfit
+        raise InvalidValue
     year, month, day, hour, minute, second, millisecond = map(int, found.groups())
     try:
         moment = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
     except ValueError as error:  # such as a 30th of February
-        raise Unfit from error
+        raise InvalidValue from error
     return int(moment.timestamp()) * 1000 + millisecond
 
 
 def _origin(value: object) -> tuple[OriginZnode, ...]:
     found = tuple(OriginZnode(**each) for each in _ORIGIN_ZNODES.check(value))
     if list(found) != sorted(set(found)):
-        raise Unfit("is not sorted, or has a znode twice", _AGAIN)
+        raise InvalidValue("is not sorted, or has a znode twice", _AGAIN)
     return found
 
 
 # Made once: json.dumps makes a new one for each line.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
-_SHARD_PATH = Value(_shard_path, TEXT.expected)
-_PARTITION = Value(_partition, TEXT.expected)
-_NOT_EMPTY = that(lambda value: isinstance(value, str) and value != "", "text that is not empty")
-_SHA_256 = that(
+_SHARD_PATH = FieldType(_shard_path, TEXT.expected)
+_PARTITION = FieldType(_partition, TEXT.expected)
+_NOT_EMPTY = satisfying(lambda value: isinstance(value, str) and value != "", "text that is not empty")
+_SHA_256 = satisfying(
     lambda value: isinstance(value, str) and _DIGEST.fullmatch(value) is not None,
     "a SHA-256 digest, 64 lower-case hex digits",
 )
-_MOMENT = Value(_time, "a time in UTC such as 2026-11-20T22:15:00.000Z")
+_MOMENT = FieldType(_time, "a time in UTC such as 2026-11-20T22:15:00.000Z")
 
-_TOPMOST = that(
+_TOPMOST = satisfying(
     lambda value: isinstance(value, str) and _TOPMOST_PATH.fullmatch(value) is not None,
     "the path of a topmost znode, such as /clickhouse",
 )
@@ -190,7 +190,7 @@ _HEADER = Record(
     {
         "policy_digest": _SHA_256,
         "source": _NOT_EMPTY,
-        "origin": Value(_origin, _ORIGIN_ZNODES.expected),
+        "origin": FieldType(_origin, _ORIGIN_ZNODES.expected),
         "as_of": _MOMENT,
         "rows": COUNT,
         "rows_digest": _SHA_256,

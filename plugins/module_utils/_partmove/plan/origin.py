@@ -17,7 +17,7 @@ from ..errors import PlanError
 from ..text import format_time
 from ..tree.ports import ZnodeReader
 from ..tree.znodes import Znode
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 
 
 class OriginZnode(NamedTuple):
@@ -45,7 +45,7 @@ def topmost(shard_path: str) -> str:
 def read_origin(hot: ZnodeReader, paths: Sequence[str]) -> list[OriginZnode]:
     """The znodes at these paths, in their order; raises PlanError where one is not there any more."""
     found = []
-    for path, znode in aligned(paths, hot.read(paths)):
+    for path, znode in zip_strict(paths, hot.read(paths)):
         if znode is None:
             raise gone(path)
         found.append(_origin_of(path, znode))
@@ -66,7 +66,7 @@ def check_origin(hot: ZnodeReader, origin: Sequence[OriginZnode], where: str) ->
     ``where`` is what the message calls the plan. A plan without rows has no origin, and fits every cluster.
     """
     expected = list(origin)
-    for each, znode in aligned(expected, hot.read([each.path for each in expected])):
+    for each, znode in zip_strict(expected, hot.read([each.path for each in expected])):
         if znode is None:
             raise _another(hot, each, "which has no such znode", where)
         here = _origin_of(each.path, znode)

@@ -12,14 +12,14 @@ MOST_PARTITIONS = 16_384
 """That one run has in mind. What more a shard path has is for runs after it, each under its own lease."""
 
 
-def stages_of(partition_ids: Collection[str]) -> Iterator[list[str]]:
+def memory_batches(partition_ids: Collection[str]) -> Iterator[list[str]]:
     """Give the partitions sorted, each once, so few at a time that what is read of them fits into memory."""
     ordered = sorted(set(partition_ids))
     for begin in range(0, len(ordered), MOST_PARTITIONS):
         yield ordered[begin : begin + MOST_PARTITIONS]
 
 
-def portions_of(
+def paced_batches(
     partition_ids: Sequence[str], parts: Mapping[str, int], most: int
 ) -> Iterator[tuple[list[str], int]]:
     """Give the partitions in their order, together as long as they have so many parts at most.

@@ -19,7 +19,7 @@ from ..formats.names import PartName, is_covered
 from ..formats.state import is_cold, marker_text
 from ..formats.table_metadata import TableMetadata
 from ..tree.znodes import Op, Znode
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 
 _Part = TypeVar("_Part")
 
@@ -63,7 +63,7 @@ class RegisteredPart(NamedTuple):
 
     def _has_children_of(self, other: RegisteredPart) -> bool:
         here, there = len(self.znode.path), len(other.znode.path)
-        for child, another in aligned(self.children, other.children):
+        for child, another in zip_strict(self.children, other.children):
             if child.data != another.data or child.path[here:] != another.path[there:]:
                 return False
         return True

@@ -19,14 +19,14 @@ from ..errors import EnsembleError, NoSuchTable
 from ..formats.layout import ReplicaLayout, ShardLayout, is_shard_path
 from ..formats.names import PartName
 from ..formats.table_metadata import parse_table_metadata
-from ..text import few
+from ..text import first_few
 from ..tree.paths import DEFAULT_ROOT
 from ..tree.ports import ZnodeReader
-from ..tree.skip_denied import Denied, Permitted
-from ..zip_strict import aligned
+from ..tree.skip_denied import Denied, SkipDeniedReader
+from ..zip_strict import zip_strict
 from .facts import state_text
 from .parts import parse_name_in, read_parts
-from .row_split import EVERYTHING, Portion
+from .row_split import EVERYTHING, RowSplit
 
 HOT = "hot"
 COLD = "cold"
@@ -93,7 +93,7 @@ _Listed = tuple[str, tuple[str, ...]]
 
 
 def _past_denied(reader: ZnodeReader, denied: Denied | None) -> ZnodeReader:
-    return reader if denied is None else Permitted(reader, denied)
+    return reader if denied is None else SkipDeniedReader(reader, denied)
 
 
 _AreTables = Callable[[ZnodeReader, Sequence[_Listed]], Sequence[bool]]
@@ -105,11 +105,11 @@ def _walk(reader: ZnodeReader, root: str, without: Collection[str], are_tables: 
     while level:
         below: list[str] = []
         for paths in _batches(level):
-            found = [each for each in aligned(paths, reader.children(paths)) if each[1] is not None]
+            found = [each for each in zip_strict(paths, reader.children(paths)) if each[1] is not None]
             if not found and paths == [root]:
                 raise _no_root(reader, root)
             listed = [(path, names or ()) for path, names in found]
-            for (path, names), is_table in aligned(listed, are_tables(reader, listed)):
+            for (path, names), is_table in zip_strict(listed, are_tables(reader, listed)):
                 if is_table:
                     yield path
                 else:
@@ -124,11 +124,11 @@ def _are_shard_paths(_reader: ZnodeReader, listed: Sequence[_Listed]) -> Sequenc
 
 def _are_paths_in_cold(cold: ZnodeReader, listed: Sequence[_Listed]) -> Sequence[bool]:
     folders = [f"{path}/replicas" for path, names in listed if "replicas" in names and path != "/"]
-    replicas = aligned(folders, cold.children(folders))
+    replicas = zip_strict(folders, cold.children(folders))
     each_replica = [f"{folder}/{name}" for folder, names in replicas for name in names or ()]
     found = {
         path.rpartition("/replicas/")[0]
-        for path, names in aligned(each_replica, cold.children(each_replica))
+        for path, names in zip_strict(each_replica, cold.children(each_replica))
         if "parts" in (names or ())
     }
     return [path in found for path, _names in listed]
@@ -139,7 +139,7 @@ def count_parts(reader: ZnodeReader, shard_paths: Sequence[str]) -> list[dict[st
     layouts = [ShardLayout(path) for path in shard_paths]
     replicas = reader.children([layout.replicas for layout in layouts])
     parts = [
-        layout.replica(name).parts for layout, names in aligned(layouts, replicas) for name in names or ()
+        layout.replica(name).parts for layout, names in zip_strict(layouts, replicas) for name in names or ()
     ]
     found = iter(reader.read(parts))
     return [
@@ -153,7 +153,7 @@ def read_inventory(
     shard_path: str,
     *,
     cold: ZnodeReader | None = None,
-    portion: Portion = EVERYTHING,
+    portion: RowSplit = EVERYTHING,
     past_denied: bool = False,
 ) -> Iterator[InventoryRow]:
     """Every registered part of the shard path in the portion: those in hot, then with ``cold`` those in cold.
@@ -189,7 +189,7 @@ class _ShardWalk:
         hot: ZnodeReader,
         layout: ShardLayout,
         format_version: int,
-        portion: Portion,
+        portion: RowSplit,
         *,
         past_denied: bool,
     ) -> None:
@@ -242,7 +242,9 @@ class _ShardWalk:
 
     def _reader(self, reader: ZnodeReader, denied: set[str]) -> ZnodeReader:
         """One that adds to ``denied`` what may not be read, if that is asked for."""
-        return Permitted(reader, lambda path, _error: denied.add(path)) if self._past_denied else reader
+        return (
+            SkipDeniedReader(reader, lambda path, _error: denied.add(path)) if self._past_denied else reader
+        )
 
     def _named(self, reader: ZnodeReader, path: str, name: str) -> tuple[str, PartName]:
         return path, parse_name_in(reader, path, name, self._format_version)
@@ -252,7 +254,7 @@ class _ShardWalk:
         denied: set[str] = set()
         paths = [self._layout.state(each) for each in new]
         found = self._reader(self._hot, denied).read(paths) if new else []
-        for partition_id, znode in aligned(new, found):
+        for partition_id, znode in zip_strict(new, found):
             is_denied = self._layout.state(partition_id) in denied
             self._states[partition_id] = None if is_denied else state_text(znode)
 
@@ -274,9 +276,9 @@ def check_tables(hot: ZnodeReader, shard_paths: Iterable[str]) -> None:
     remaining = iter(shard_paths)
     while batch := list(islice(remaining, _BATCH)):
         definitions = hot.read([ShardLayout(path).metadata for path in batch])
-        missing = [path for path, znode in aligned(batch, definitions) if znode is None]
+        missing = [path for path, znode in zip_strict(batch, definitions) if znode is None]
         if missing:
             raise NoSuchTable(
-                f"There is no replicated table at {few(missing)} in the {hot.name} ensemble",
+                f"There is no replicated table at {first_few(missing)} in the {hot.name} ensemble",
                 remedy="Correct the path or the chroot, or classify again if the table was dropped",
             )

@@ -24,7 +24,7 @@ _LAST = chr(sys.maxunicode)
 """Comes after all that a name may have behind its partition id."""
 
 
-class KnownFolder:
+class CachedFolder:
     """What a folder was found to hold, and what was done to it since by those who know it.
 
     partitions: those whose parts are in ``names``.
@@ -102,15 +102,15 @@ class KnownFolder:
         self._created = self._deleted = 0
 
 
-class KnownParts:
+class ListingCache:
     """What was listed at one shard path, for all runs over it that come one after the other.
 
     Not for those of check mode, each of which forgets what the one before it has only remembered to write.
     """
 
     def __init__(self) -> None:
-        self.hot: dict[str, KnownFolder] = {}
-        self.cold: dict[str, KnownFolder] = {}
+        self.hot: dict[str, CachedFolder] = {}
+        self.cold: dict[str, CachedFolder] = {}
         self._czxid = 0
 
     def renew(self, czxid: int) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..formats.layout import ShardLayout
 from ..tree.ports import ZnodeReader
 from ..tree.znodes import Znode
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .facts import RegisteredNames
 from .inventory import COLD, HOT, InventoryRow, read_inventory
 from .location import Location, locate
@@ -86,7 +86,7 @@ def read_overview(
         overview = found.setdefault(row.partition_id, PartitionOverview(row.partition_id, replicas=replicas))
         overview.rows.append(row)
     ids = sorted(found)
-    for each, state in aligned(ids, hot.read([layout.state(each) for each in ids])):
+    for each, state in zip_strict(ids, hot.read([layout.state(each) for each in ids])):
         found[each].state = state
     return [found[each] for each in ids]
 

@@ -18,11 +18,11 @@ from ..formats.names import PartName
 from ..tree.ports import ZnodeReader
 from ..tree.reading import Steps, read_alone
 from ..tree.znodes import Create, Delete, Multi, Query, Stat, Znode
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .facts import RegisteredPart
-from .listing_cache import KnownFolder, stat_of
+from .listing_cache import CachedFolder, stat_of
 from .parts import PartNames, part_steps
-from .payload_cache import PartsRead
+from .payload_cache import PayloadCache
 
 _ATTEMPTS = 5
 
@@ -30,7 +30,7 @@ Names = Optional[Sequence[str]]
 """Names of the children of a znode; None where it is not there."""
 
 
-class Listed(NamedTuple):
+class ListedParts(NamedTuple):
     """What is listed of some replicas."""
 
     parts: Mapping[str, Sequence[PartName]]
@@ -48,16 +48,16 @@ class Listed(NamedTuple):
         return found
 
 
-class PartLists:
+class PartListing:
     """The lists of parts of one ensemble at one shard path, for a run that tells what it writes there."""
 
-    def __init__(self, reader: ZnodeReader, names: PartNames, known: dict[str, KnownFolder]) -> None:
+    def __init__(self, reader: ZnodeReader, names: PartNames, known: dict[str, CachedFolder]) -> None:
         """``known`` is of this ensemble and shard path: path of the parts of a replica → what is known."""
         self._reader = reader
         self._names = names
         self._known = known
         self._begun = self._ended = 0
-        self._read = PartsRead()
+        self._read = PayloadCache()
 
     def had(self, folder: str) -> bool:
         """Whether the folder was there when it was listed last."""
@@ -76,38 +76,38 @@ class PartLists:
                 if isinstance(op, (Create, Delete)):
                     self._note(op)
 
-    def steps(self, replicas: Sequence[str], partition_ids: Collection[str]) -> Steps[Listed]:
+    def steps(self, replicas: Sequence[str], partition_ids: Collection[str]) -> Steps[ListedParts]:
         """The parts of these partitions as they are at the moment that is asked, or later.
 
         Raises FormatError for a name that is no part, of whatever partition.
         """
         if not replicas:
-            return Listed({}, False)
+            return ListedParts({}, False)
         folders, wanted = self._names.folders(replicas), frozenset(partition_ids)
         begun, ended = self._begun, self._ended
         # In one request where they have to be listed anyway.
         at_once = [] if all(each in self._known for each in folders) else folders
         found = yield Query(folders, at_once)
-        stats = dict(aligned(folders, found.znodes))
-        lists: dict[str, Names] = dict(aligned(at_once, found.children))
+        stats = dict(zip_strict(folders, found.znodes))
+        lists: dict[str, Names] = dict(zip_strict(at_once, found.children))
         # A write that was under way meanwhile may be in the stat or not.
         is_calm = ended == begun == self._begun
         stale = [each for each in folders if not (is_calm and self._is_known(each, stats[each]))]
         missing = [each for each in stale if each not in lists]
         if missing:
-            lists.update(aligned(missing, (yield Query(children=missing)).children))
+            lists.update(zip_strict(missing, (yield Query(children=missing)).children))
         self._learn(stale, stats, lists)
         parts = {
             replica: self._parts_in(each, stat_of(stats[each]), wanted)
-            for replica, each in aligned(replicas, folders)
+            for replica, each in zip_strict(replicas, folders)
         }
         if not is_calm:
             self._known.clear()
         has_parts = any(each is not None and each.stat.num_children for each in stats.values())
-        return Listed(parts, has_parts or any(lists.values()))
+        return ListedParts(parts, has_parts or any(lists.values()))
 
     def registered(
-        self, listed: Listed, partition_ids: Collection[str], *, reread: bool = True
+        self, listed: ListedParts, partition_ids: Collection[str], *, reread: bool = True
     ) -> dict[str, dict[str, list[RegisteredPart]]]:
         """Replica → partition id → the parts that were listed of these partitions, as they are registered.
 
@@ -121,12 +121,12 @@ class PartLists:
         return read_alone(self._reader, self._registered_steps(listed, partition_ids, reread=reread))
 
     def _registered_steps(
-        self, listed: Listed, partition_ids: Collection[str], *, reread: bool
+        self, listed: ListedParts, partition_ids: Collection[str], *, reread: bool
     ) -> Steps[dict[str, dict[str, list[RegisteredPart]]]]:
         replicas = [*listed.parts]
         folders = self._names.folders(replicas)
         for _attempt in range(_ATTEMPTS):
-            names = dict(aligned(folders, [*listed.parts.values()]))
+            names = dict(zip_strict(folders, [*listed.parts.values()]))
             kept = yield from self._read.steps(names, self._known)
             missing = [
                 (f"{folder}/{name.text}", name)
@@ -142,7 +142,7 @@ class PartLists:
             listed = yield from self.steps(replicas, partition_ids)
         came = {part.znode.path: part for part in read}
         found: dict[str, dict[str, list[RegisteredPart]]] = {name: {} for name in replicas}
-        for replica, folder in aligned(replicas, folders):
+        for replica, folder in zip_strict(replicas, folders):
             parts = [
                 kept[folder].get(name.text) or came.get(f"{folder}/{name.text}") for name in names[folder]
             ]
@@ -165,11 +165,11 @@ class PartLists:
         told = [each for each in folders if self._was_seen(each, member)]
         others = [each for each in folders if each not in told]
         found = yield Query(folders, others)
-        stats = dict(aligned(folders, found.znodes))
-        lists: dict[str, Names] = dict(aligned(others, found.children))
+        stats = dict(zip_strict(folders, found.znodes))
+        lists: dict[str, Names] = dict(zip_strict(others, found.children))
         changed = [each for each in told if not self._is_known(each, stats[each])]
         if changed:
-            lists.update(aligned(changed, (yield Query(children=changed)).children))
+            lists.update(zip_strict(changed, (yield Query(children=changed)).children))
         for folder, names in lists.items():
             if self._is_known(folder, stats[folder]) and self._known[folder].is_list(names or ()):
                 self._known[folder].members.add(member)
@@ -195,7 +195,7 @@ class PartLists:
         """Keep what was listed."""
         self._names.check(self._reader, folders, [lists[each] for each in folders])
         for folder in folders:
-            self._known[folder] = KnownFolder(stat_of(stats[folder]), lists[folder] or ())
+            self._known[folder] = CachedFolder(stat_of(stats[folder]), lists[folder] or ())
 
     def _parts_in(self, folder: str, now: Stat, wanted: frozenset[str]) -> list[PartName]:
         known = self._known[folder]

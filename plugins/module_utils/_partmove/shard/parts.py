@@ -18,7 +18,7 @@ from ..formats.znode_text import READ_COLD_ZNODE
 from ..tree.ports import ZnodeReader
 from ..tree.reading import Steps, read_alone
 from ..tree.znodes import Query, Znode
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .facts import RegisteredPart
 
 _T = TypeVar("_T")
@@ -49,7 +49,7 @@ class PartNames:
         listed = reader.children(folders)
         self.check(reader, folders, listed)
         found: dict[str, dict[str, list[PartName]]] = {replica: {} for replica in replicas}
-        for replica, (folder, texts) in aligned(replicas, [*aligned(folders, listed)]):
+        for replica, (folder, texts) in zip_strict(replicas, [*zip_strict(folders, listed)]):
             partitions = found[replica]
             for text in texts or ():
                 name = self.named(text, folder)
@@ -65,7 +65,7 @@ class PartNames:
     ) -> None:
         """Refuse what is no part, by a FormatError. Replicas have the same names: each is looked at once."""
         checked: set[str] = set()
-        for folder, texts in aligned(folders, listed):
+        for folder, texts in zip_strict(folders, listed):
             for text in texts or ():
                 if text not in checked:
                     partition_in(reader, f"{folder}/{text}", text, self._format_version)
@@ -125,12 +125,12 @@ def part_steps(
     if not children:
         return [
             RegisteredPart(name, znode, ())
-            for znode, (_path, name) in aligned(znodes, parts)
+            for znode, (_path, name) in zip_strict(znodes, parts)
             if znode is not None and not znode.stat.num_children
         ]
     return [
         RegisteredPart(name, znode, children.get(znode.path, ()))
-        for znode, (_path, name) in aligned(znodes, parts)
+        for znode, (_path, name) in zip_strict(znodes, parts)
         if znode is not None and len(children.get(znode.path, ())) >= znode.stat.num_children
     ]
 
@@ -150,7 +150,7 @@ def _children_steps(
     other = [each.path for each in parents if len(usual[each.path]) != each.stat.num_children]
     if not other:
         return usual
-    listed = aligned(other, (yield Query(children=other)).children)
+    listed = zip_strict(other, (yield Query(children=other)).children)
     return usual | (yield from _named_steps({path: names or () for path, names in listed}))
 
 

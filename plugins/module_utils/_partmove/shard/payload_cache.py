@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..formats.names import PartName
 from ..tree.reading import Steps
 from ..tree.znodes import Query
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .facts import RegisteredPart
 
 
@@ -27,7 +27,7 @@ class _Read(NamedTuple):
     parts: dict[str, RegisteredPart]
 
 
-class PartsRead:
+class PayloadCache:
     """The parts of some folders, and which list was known; it is another one once somebody else wrote."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class PartsRead:
         wanted = [kept[folder].get(name.text) for folder in names for name in names[folder]]
         parents = [part.znode for part in wanted if part is not None and part.children]
         now = (yield Query([each.path for each in parents])).znodes if parents else ()
-        others = {before.path for before, znode in aligned(parents, now) if znode != before}
+        others = {before.path for before, znode in zip_strict(parents, now) if znode != before}
         if others:
             kept = {
                 folder: {text: part for text, part in parts.items() if part.znode.path not in others}

@@ -24,7 +24,7 @@ from ..formats.quorum import parse_quorum_entry, quorum_parts
 from ..formats.state import STATE
 from ..tree.reading import Reading, Steps
 from ..tree.znodes import Query, Znode
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .fence import Fence, ReplicaZnodes
 
 _NUMBER = re.compile("[0-9]{1,19}")
@@ -68,11 +68,11 @@ class EntryReader:
         fence = begun.result
         self._forget_replaced(fence.replicas)
         oldest = min((_pointer(replica) for replica in fence.replicas), default=0)
-        paths = [f"{queue}/{name}" for queue, names in aligned(queues, queued) for name in names or ()]
+        paths = [f"{queue}/{name}" for queue, names in zip_strict(queues, queued) for name in names or ()]
         paths += [f"{log}/{name}" for name in logged or () if _log_number(name, log) >= oldest]
         fresh = [path for path in paths if path not in self._entries]
         if fresh:
-            for path, znode in aligned(fresh, (yield Query(fresh)).znodes):
+            for path, znode in zip_strict(fresh, (yield Query(fresh)).znodes):
                 if znode is not None:
                     self._entries[path] = parse_log_entry(znode.data, path)
         entries = [self._entries[path] for path in paths if path in self._entries]
@@ -116,7 +116,7 @@ def quorum_steps(layout: ShardLayout, begun: Reading[Fence]) -> Steps[Mapping[st
     if status is not None:
         entry = parse_quorum_entry(status.data, format_version, status.path)
         named[entry.part.partition_id].append(status.path)
-    for folder, names in aligned(folders, listed):
+    for folder, names in zip_strict(folders, listed):
         for part in quorum_parts(names or (), format_version, folder):
             named[part.partition_id].append(f"{folder}/{part.text}")
     return {each: tuple(found) for each, found in named.items()}
@@ -140,7 +140,7 @@ def block_number_steps(layout: ShardLayout, partition_ids: Sequence[str]) -> Ste
     if not partition_ids:
         return BlockNumbers(frozenset(), {})
     folders = [layout.partition(each) for each in partition_ids]
-    listed = [*aligned(partition_ids, (yield Query(children=folders)).children)]
+    listed = [*zip_strict(partition_ids, (yield Query(children=folders)).children)]
     there = frozenset(each for each, names in listed if names is not None)
     locks = [
         (each, f"{layout.partition(each)}/{name}")
@@ -153,7 +153,7 @@ def block_number_steps(layout: ShardLayout, partition_ids: Sequence[str]) -> Ste
     znodes, (holding,) = yield Query([path for _each, path in locks], [layout.temp])
     holders = frozenset(holding or ())
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for (each, path), lock in aligned(locks, znodes):
+    for (each, path), lock in zip_strict(locks, znodes):
         if lock is None or _is_in_flight(lock, holders):
             found[each].append(path)
     return BlockNumbers(there, {each: tuple(paths) for each, paths in found.items()})

@@ -22,21 +22,21 @@ from ..formats.layout import ShardLayout, unknown_replica_children, unknown_tabl
 from ..tree.ports import ZnodeReader, ZnodeStore
 from ..tree.reading import Steps
 from ..tree.znodes import Znode
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .facts import PartitionFacts, RegisteredNames, ReplicaFacts, ShardFacts, by_partition
 from .fence import Fence, ReplicaZnodes, fence_steps
-from .listing_cache import KnownParts
-from .part_listing import Listed, PartLists
+from .listing_cache import ListingCache
+from .part_listing import ListedParts, PartListing
 from .parts import PartNames
 from .pending import BlockNumbers, EntryReader
-from .reads import ColdLook, HotLook, look_at_cold
+from .reads import ColdRead, HotRead, look_at_cold
 
 _ATTEMPTS = 5
 _DROPPED = "dropped"
 """Child of a shard path whose table is being dropped."""
 
 
-class Look(NamedTuple):
+class ShardRead(NamedTuple):
     """What one look at a shard path found; no part of it is older than the call."""
 
     shard: ShardFacts
@@ -54,7 +54,7 @@ class ColdPartitions(NamedTuple):
     nowhere: list[str]
 
 
-class Survey(NamedTuple):
+class NamesRead(NamedTuple):
     """What one look at a shard path found by names alone; no part of it is older than the call."""
 
     shard: ShardFacts
@@ -73,7 +73,7 @@ class ShardReader:
         root: str,
         *,
         any_cold: bool = False,
-        known: KnownParts | None = None,
+        known: ListingCache | None = None,
     ) -> None:
         """``root`` is the coordination root of whoever reads, ``known`` what one before this one has listed.
 
@@ -90,19 +90,19 @@ class ShardReader:
         """Names of the replicas that the look before found."""
         self._entries = EntryReader(layout)
         self._names = PartNames(layout, 0)
-        self._known = KnownParts() if known is None else known
-        self.hot_lists = PartLists(hot, self._names, self._known.hot)
-        self.cold_lists = PartLists(cold, self._names, self._known.cold)
+        self._known = ListingCache() if known is None else known
+        self.hot_lists = PartListing(hot, self._names, self._known.hot)
+        self.cold_lists = PartListing(cold, self._names, self._known.cold)
         """To be told by whoever writes to an ensemble."""
 
-    def look(self, partition_ids: Sequence[str]) -> Look:
+    def look(self, partition_ids: Sequence[str]) -> ShardRead:
         """Everything about the partitions and their shard path, none of it older than the call.
 
         Raises as `shard` does.
         """
         return self._look(partition_ids, *self._look_at_both(partition_ids), reread=True)
 
-    def look_again(self, partition_ids: Sequence[str], *, reread: bool) -> Look:
+    def look_again(self, partition_ids: Sequence[str], *, reread: bool) -> ShardRead:
         """As `look`, but without the parts in cold.
 
         Without ``reread`` the data of a part in hot may be as the last look saw them, if it is the same
@@ -113,8 +113,8 @@ class ShardReader:
         return self._look(partition_ids, in_hot, in_cold, reread=reread)
 
     def _look(
-        self, partition_ids: Sequence[str], in_hot: HotLook, in_cold: ColdLook, *, reread: bool
-    ) -> Look:
+        self, partition_ids: Sequence[str], in_hot: HotRead, in_cold: ColdRead, *, reread: bool
+    ) -> ShardRead:
         hot = self.hot_lists.registered(in_hot.parts.result, partition_ids, reread=reread)
         cold = self.cold_lists.registered(in_cold.listed, partition_ids)
         states, block_numbers = in_hot.states.result, in_hot.block_numbers.result
@@ -130,9 +130,9 @@ class ShardReader:
             )
             for each in partition_ids
         }
-        return Look(self._facts(in_hot, in_cold), partitions)
+        return ShardRead(self._facts(in_hot, in_cold), partitions)
 
-    def survey(self, partition_ids: Sequence[str]) -> Survey:
+    def survey(self, partition_ids: Sequence[str]) -> NamesRead:
         """As `look`, by names alone."""
         in_hot, in_cold = self._look_at_both(partition_ids)
         partitions: Mapping[str, RegisteredNames] = {}
@@ -140,7 +140,7 @@ class ShardReader:
             partitions = self._registered_names(
                 partition_ids, in_hot.states.result, in_hot.parts.result, in_cold.listed
             )
-        return Survey(self._facts(in_hot, in_cold), partitions, in_hot.block_numbers.result)
+        return NamesRead(self._facts(in_hot, in_cold), partitions, in_hot.block_numbers.result)
 
     def shard(self) -> ShardFacts:
         """Everything that concerns all partitions, not older than the call.
@@ -160,7 +160,7 @@ class ShardReader:
         after = self._hot.read([self._layout.state(each) for each in partition_ids])
         settled = {
             each: found.partitions[each]
-            for each, state in aligned(partition_ids, after)
+            for each, state in zip_strict(partition_ids, after)
             if found.partitions[each].state == state
         }
         return found.shard, settled
@@ -192,20 +192,20 @@ class ShardReader:
 
     def _look_at_both(
         self, partition_ids: Sequence[str], *, parts_in_cold: bool = True
-    ) -> tuple[HotLook, ColdLook]:
+    ) -> tuple[HotRead, ColdRead]:
         in_hot = self._look_at_hot(partition_ids)
         # After the fence: whatever was taken from cold before that is seen to be gone.
         self._cold.sync(self._layout.path)
         wanted = partition_ids if parts_in_cold else ()
         return in_hot, look_at_cold(self._cold, self._layout, in_hot.replicas, self.cold_lists, wanted)
 
-    def _look_at_hot(self, partition_ids: Sequence[str]) -> HotLook:
+    def _look_at_hot(self, partition_ids: Sequence[str]) -> HotRead:
         layout = self._layout
         self._hot.sync(layout.path)
         replicas = self._replicas or self._hot.children([layout.replicas])[0] or ()
         for _attempt in range(_ATTEMPTS):
             fence = self._fence_steps(replicas)
-            look = HotLook(
+            look = HotRead(
                 layout,
                 self._root,
                 replicas,
@@ -232,7 +232,7 @@ class ShardReader:
             self._czxid = fence.shard.stat.czxid
         return fence
 
-    def _facts(self, hot: HotLook, cold: ColdLook) -> ShardFacts:
+    def _facts(self, hot: HotRead, cold: ColdRead) -> ShardFacts:
         fence, pending = hot.fence.result, hot.pending.result
         bind = binding_of_any_cold if self._any_cold else binding_of
         (known,) = hot.known.result.values()
@@ -245,7 +245,7 @@ class ShardReader:
             has_parts_in_cold=cold.has_parts,
             replicas=tuple(
                 _replica_facts(replica, names or ())
-                for replica, names in aligned(fence.replicas, hot.of_replicas.result)
+                for replica, names in zip_strict(fence.replicas, hot.of_replicas.result)
             ),
             fence=fence.checks,
             unknown_children=unknown_table_children(set(fence.children) - {_DROPPED}),
@@ -261,8 +261,8 @@ class ShardReader:
         self,
         partition_ids: Sequence[str],
         states: Mapping[str, Znode | None],
-        hot: Listed,
-        cold: Listed,
+        hot: ListedParts,
+        cold: ListedParts,
     ) -> dict[str, RegisteredNames]:
         of_hot, of_cold = (by_partition(each.texts, partition_ids) for each in (hot, cold))
         return {

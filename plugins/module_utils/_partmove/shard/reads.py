@@ -14,14 +14,14 @@ from ..formats.layout import ShardLayout
 from ..tree.ports import ZnodeReader
 from ..tree.reading import Reading, Steps, read_together
 from ..tree.znodes import Query, Znode
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .fence import Fence
-from .part_listing import Listed, Names, PartLists
+from .part_listing import ListedParts, Names, PartListing
 from .pending import EntryReader, block_number_steps, mutation_steps, quorum_steps
 from .shared_storage import shared_storage_steps
 
 
-class HotLook:
+class HotRead:
     """What is read in hot in one go, of a table that has these replicas.
 
     Versions come before all that they fence, and locks of inserts before the parts that these register.
@@ -35,7 +35,7 @@ class HotLook:
         partition_ids: Sequence[str],
         *,
         fence: Steps[Fence],
-        lists: PartLists,
+        lists: PartListing,
         entries: EntryReader,
     ) -> None:
         """``root`` is the coordination root. Without partitions no parts are listed."""
@@ -52,7 +52,7 @@ class HotLook:
         self.of_replicas = Reading(names_steps([each.path for each in layouts]))
         self.known = Reading(znode_steps([known_cold_path(root, layout.path)]))
 
-    def take(self, hot: ZnodeReader) -> HotLook:
+    def take(self, hot: ZnodeReader) -> HotRead:
         """Read all of it; raises NoSuchTable, FormatError, EnsembleError and kin."""
         first: list[Reading[Any]] = [self.fence, self.states, self.block_numbers, self.parts, self.pending]
         then: list[Reading[Any]] = [self.mutations, self.quorum, self.shared_storage, self.of_replicas]
@@ -65,12 +65,12 @@ class HotLook:
         return tuple(self.replicas) == self.fence.result.replica_names
 
 
-class ColdLook(NamedTuple):
+class ColdRead(NamedTuple):
     """What is read in cold in one go."""
 
     shard: Znode | None
     """The shard path's own znode."""
-    listed: Listed
+    listed: ListedParts
     """The parts of each replica that was asked for; of none where nobody wants them."""
     has_parts: bool
     """Whether there is a part at all, also of replicas that were not asked for: those of a former table."""
@@ -80,9 +80,9 @@ def look_at_cold(
     cold: ZnodeReader,
     layout: ShardLayout,
     replicas: Sequence[str],
-    lists: PartLists,
+    lists: PartListing,
     partition_ids: Sequence[str] = (),
-) -> ColdLook:
+) -> ColdRead:
     """Look at what cold has of these replicas; without partitions at whether it has anything, and no more."""
     folders = [layout.replica(name).parts for name in replicas]
     top = Reading(_top_steps(layout, replicas))
@@ -91,7 +91,7 @@ def look_at_cold(
     read_together(cold, [top, listed, counted])
     shard, has_others = top.result
     has_counted = any(each.stat.num_children for each in counted.result.values() if each is not None)
-    return ColdLook(shard, listed.result, has_others or listed.result.has_parts or has_counted)
+    return ColdRead(shard, listed.result, has_others or listed.result.has_parts or has_counted)
 
 
 def _top_steps(layout: ShardLayout, replicas: Sequence[str]) -> Steps[tuple[Znode | None, bool]]:
@@ -105,7 +105,7 @@ def znode_steps(paths: Sequence[str]) -> Steps[Mapping[str, Znode | None]]:
     """Path → the znode there."""
     if not paths:
         return {}
-    return dict(aligned(paths, (yield Query(paths)).znodes))
+    return dict(zip_strict(paths, (yield Query(paths)).znodes))
 
 
 def names_steps(paths: Sequence[str]) -> Steps[list[Names]]:

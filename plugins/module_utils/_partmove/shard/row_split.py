@@ -14,7 +14,7 @@ from typing import NamedTuple
 _NAMES = 1_000_000
 
 
-class Portion(NamedTuple):
+class RowSplit(NamedTuple):
     """Some of the parts of a shard path; portions that `portions_of` has given have each part once.
 
     That holds for what servers create meanwhile too: a new replica is in the portion of all that have no own.
@@ -36,10 +36,10 @@ class Portion(NamedTuple):
         return self.of == 1 or zlib.crc32(name.encode()) % self.of == self.number
 
 
-EVERYTHING = Portion()
+EVERYTHING = RowSplit()
 
 
-def portions_of(parts: Mapping[str, int], size: int) -> Sequence[tuple[Portion, int]]:
+def portions_of(parts: Mapping[str, int], size: int) -> Sequence[tuple[RowSplit, int]]:
     """The portions of a shard path and about how many parts each has, for numbers of parts by replica.
 
     A replica with at least ``size`` parts is by itself, and in several portions if it has millions.
@@ -48,6 +48,6 @@ def portions_of(parts: Mapping[str, int], size: int) -> Sequence[tuple[Portion, 
     found = []
     for name, number in sorted(large.items()):
         of = 1 + number // max(size, _NAMES)
-        found += [(Portion(name, number=each, of=of), number // of) for each in range(of)]
+        found += [(RowSplit(name, number=each, of=of), number // of) for each in range(of)]
     rest = sum(parts.values()) - sum(large.values())
-    return [*found, (Portion(without=frozenset(large)), rest)]
+    return [*found, (RowSplit(without=frozenset(large)), rest)]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ..formats.layout import ShardLayout
 from ..tree.reading import Reading, Steps
 from ..tree.znodes import Query, Znode
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .fence import Fence
 
 ZERO_COPY_ROOT = "/clickhouse/zero_copy"
@@ -45,7 +45,7 @@ def _lock_steps(folders: Sequence[str]) -> Steps[list[str]]:
     listed = [path for folder in folders for path in (folder, f"{folder}/shared")]
     return [
         f"{folder}/{name}"
-        for folder, names in aligned(listed, (yield Query(children=listed)).children)
+        for folder, names in zip_strict(listed, (yield Query(children=listed)).children)
         for name in names or ()
         if name != "shared"
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .ports import ZnodeReader, ZnodeStore
-from .znodes import Found, Multi, Outcome, Query, Znode
+from .znodes import Multi, Outcome, Query, QueryAnswer, Znode
 
 
 class DelegatingStore:
@@ -59,7 +59,7 @@ class DelegatingStore:
         """Names of the children of each path, sorted."""
         return self.below.children(paths)
 
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
+    def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         """The answers to each query, in order."""
         return self.below.ask(queries)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .delegating import DelegatingStore
 from .ports import Clock, ZnodeReader, ZnodeStore
-from .znodes import Found, Query, Znode
+from .znodes import Query, QueryAnswer, Znode
 
 
 class Interrupted(BaseException):
@@ -55,7 +55,7 @@ class InterruptibleStore(DelegatingStore):
         self._interruption.check()
         return super().children(paths)
 
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
+    def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         """The answers to each query, in order."""
         self._interruption.check()
         return super().ask(queries)

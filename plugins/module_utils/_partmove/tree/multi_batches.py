@@ -26,7 +26,7 @@ class GroupTooLarge(PartMoveError):
     """Operations that must be applied together do not fit one multi."""
 
 
-class Batch(NamedTuple):
+class MultiBatch(NamedTuple):
     """One multi and the keys of the groups it carries."""
 
     keys: tuple[object, ...]
@@ -56,7 +56,7 @@ class Room(NamedTuple):
         return len(ops) <= self.ops and size_of(ops) + more_bytes <= self.bytes
 
 
-def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> Iterator[Batch]:
+def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> Iterator[MultiBatch]:
     """Fill multis with whole groups, in order; each multi starts with the checks.
 
     Of the groups those are taken that a multi is made of, and the one after them.
@@ -70,7 +70,7 @@ def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> It
     for key, group in groups:
         group_bytes = size_of(group)
         if ops and (len(checks) + len(ops) + len(group) > MAX_OPS or used + group_bytes > MAX_BYTES):
-            yield Batch(tuple(keys), (*checks, *ops))
+            yield MultiBatch(tuple(keys), (*checks, *ops))
             keys, ops, used = [], [], checks_bytes
         if len(checks) + len(group) > MAX_OPS or checks_bytes + group_bytes > MAX_BYTES:
             raise GroupTooLarge(
@@ -82,4 +82,4 @@ def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> It
         ops.extend(group)
         used += group_bytes
     if ops:
-        yield Batch(tuple(keys), (*checks, *ops))
+        yield MultiBatch(tuple(keys), (*checks, *ops))

@@ -5,7 +5,7 @@
 """Reads that are real and writes that are only remembered: what check mode runs on.
 
 The same code runs over an overlay as over an ensemble, and sees its own writes, so check mode tells
-what the run itself would do up to the point where the world would answer differently.
+what the run itself would do up to the point where the context would answer differently.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .paths import parent_of
 from .ports import Clock, ZnodeReader, ZnodeStore
 from .znodes import (
@@ -21,11 +21,11 @@ from .znodes import (
     Committed,
     Create,
     Delete,
-    Found,
     Multi,
     Op,
     Outcome,
     Query,
+    QueryAnswer,
     Reason,
     Rejected,
     SetData,
@@ -51,7 +51,7 @@ class ChildCount(NamedTuple):
     """How many more there are, negative for fewer."""
 
 
-class Changes:
+class OverlayChanges:
     """Znodes that were written over a tree that is only read. None stands for a deleted znode."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Changes:
 class OverlayReader:
     """A reader whose answers are corrected by the remembered writes."""
 
-    def __init__(self, base: ZnodeReader, changes: Changes) -> None:
+    def __init__(self, base: ZnodeReader, changes: OverlayChanges) -> None:
         self._base = base
         self._changes = changes
 
@@ -133,16 +133,16 @@ class OverlayReader:
         """Names of the children of each path, sorted, as remembered over what is read."""
         return self._all_changed_children(paths, self._base.children(paths))
 
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
+    def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         """The answers to each query, as remembered or else as read."""
         missing = [self._missing(query.znodes) for query in queries]
-        asked = [Query(paths, query.children) for paths, query in aligned(missing, queries)]
+        asked = [Query(paths, query.children) for paths, query in zip_strict(missing, queries)]
         return [
-            Found(
+            QueryAnswer(
                 self._remembered(query.znodes, base.znodes, found.znodes),
                 self._all_changed_children(query.children, found.children),
             )
-            for query, (base, found) in aligned(queries, [*aligned(asked, self._base.ask(asked))])
+            for query, (base, found) in zip_strict(queries, [*zip_strict(asked, self._base.ask(asked))])
         ]
 
     def _missing(self, paths: Sequence[str]) -> list[str]:
@@ -154,7 +154,7 @@ class OverlayReader:
     ) -> list[Znode | None]:
         """The znodes at the paths; of those that are missing, what was read."""
         changed = self._changes.znodes
-        as_read = dict(aligned(missing, read))
+        as_read = dict(zip_strict(missing, read))
         found = {path: changed[path] if path in changed else as_read[path] for path in paths}
         counts = self._changes.counts
         return [_with_children(found[path], counts.get(path)) for path in paths]
@@ -162,7 +162,7 @@ class OverlayReader:
     def _all_changed_children(
         self, paths: Sequence[str], names: Sequence[tuple[str, ...] | None]
     ) -> list[tuple[str, ...] | None]:
-        return [self._changed_children(path, each) for path, each in aligned(paths, names)]
+        return [self._changed_children(path, each) for path, each in zip_strict(paths, names)]
 
     def _changed_children(self, path: str, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if path in self._changes.znodes and self._changes.znodes[path] is None:
@@ -190,7 +190,7 @@ class OverlayStore(OverlayReader):
 
     def __init__(self, base: ZnodeStore, clock: Clock) -> None:
         """``clock`` tells when znodes are created and written."""
-        super().__init__(base, Changes())
+        super().__init__(base, OverlayChanges())
         self._store = base
         self._clock = clock
         self.written: list[Op] = []
@@ -229,11 +229,11 @@ class OverlayStore(OverlayReader):
         wanted = {op.path for op in ops}
         wanted |= {parent_of(path) for path in wanted}
         unknown = sorted(wanted - self._changes.znodes.keys())
-        self._known = dict(aligned(unknown, self._base.read(unknown)))
+        self._known = dict(zip_strict(unknown, self._base.read(unknown)))
         deleted = sorted({op.path for op in ops if isinstance(op, Delete)})
         parents = [path for path in deleted if self._may_have_children(path)]
         names = self._base.children(parents) if parents else []
-        self._known_children = dict(aligned(parents, names))
+        self._known_children = dict(zip_strict(parents, names))
 
     def _may_have_children(self, path: str) -> bool:
         znode = self._current(path)

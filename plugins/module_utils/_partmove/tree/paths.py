@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..errors import AccessDenied, EnsembleError
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .ports import ZnodeReader, ZnodeStore
 from .znodes import Create, Reason, Rejected
 
@@ -58,7 +58,9 @@ def ensure_path(store: ZnodeStore, path: str) -> None:
 def missing_on_the_way(reader: ZnodeReader, paths: Iterable[str]) -> tuple[Create, ...]:
     """What creates the znodes and their parents, without data, where they are missing; parents first."""
     wanted = sorted({each for path in paths for each in _chain(path)})
-    return tuple(Create(each, b"") for each, znode in aligned(wanted, reader.read(wanted)) if znode is None)
+    return tuple(
+        Create(each, b"") for each, znode in zip_strict(wanted, reader.read(wanted)) if znode is None
+    )
 
 
 def does_not_stay(store: ZnodeStore, path: str) -> EnsembleError:

@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the domain asks of the world around it."""
+"""What the domain asks of the context around it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from .znodes import Found, Multi, Outcome, Query, Znode
+from .znodes import Multi, Outcome, Query, QueryAnswer, Znode
 
 
 class ZnodeReader(Protocol):
@@ -37,7 +37,7 @@ class ZnodeReader(Protocol):
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """Names of the children of each path, sorted; None where there is no znode."""
 
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
+    def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         """The answers to each query, in order, in as few requests as they fit.
 
         No answer is older than one that comes before it.

@@ -19,12 +19,12 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any, Generic, TypeVar
 
-from ..zip_strict import aligned
+from ..zip_strict import zip_strict
 from .ports import ZnodeReader
-from .znodes import Found, Query
+from .znodes import Query, QueryAnswer
 
 _T = TypeVar("_T")
-Steps = Generator[Query, Found, _T]
+Steps = Generator[Query, QueryAnswer, _T]
 
 
 class Reading(Generic[_T]):
@@ -39,7 +39,7 @@ class Reading(Generic[_T]):
         """What was found out; only to be asked for when the reading has come to its end."""
         return self._results[0]
 
-    def advance(self, found: Found | None) -> Query | None:
+    def advance(self, found: QueryAnswer | None) -> Query | None:
         """Take the answers to the query before, none at first; return the next one, None at the end."""
         try:
             return next(self._steps) if found is None else self._steps.send(found)
@@ -68,10 +68,10 @@ def read_alone(reader: ZnodeReader, steps: Steps[_T]) -> _T:
     return reading.result
 
 
-def ask_one_by_one(reader: ZnodeReader, queries: Sequence[Query]) -> list[Found]:
+def ask_one_by_one(reader: ZnodeReader, queries: Sequence[Query]) -> list[QueryAnswer]:
     """Answer queries by ``read`` and ``children``, each in a request of its own."""
     return [
-        Found(
+        QueryAnswer(
             reader.read(query.znodes) if query.znodes else [],
             reader.children(query.children) if query.children else [],
         )
@@ -80,8 +80,8 @@ def ask_one_by_one(reader: ZnodeReader, queries: Sequence[Query]) -> list[Found]
 
 
 def _asked(
-    readings: Sequence[Reading[Any]], answers: Sequence[Found | None]
+    readings: Sequence[Reading[Any]], answers: Sequence[QueryAnswer | None]
 ) -> list[tuple[Reading[Any], Query]]:
     """Give each its answer; those that go on, with what they ask next."""
-    nexts = [(reading, reading.advance(found)) for reading, found in aligned(readings, answers)]
+    nexts = [(reading, reading.advance(found)) for reading, found in zip_strict(readings, answers)]
     return [(reading, query) for reading, query in nexts if query is not None]

@@ -12,7 +12,7 @@ from typing import TypeVar
 from ..errors import AccessDenied, SessionRefused
 from .ports import ZnodeReader
 from .reading import ask_one_by_one
-from .znodes import Found, Query, Znode
+from .znodes import Query, QueryAnswer, Znode
 
 Denied = Callable[[str, AccessDenied], object]
 """Is told the path of each znode that may not be read, and so what may be below it."""
@@ -20,7 +20,7 @@ Denied = Callable[[str, AccessDenied], object]
 _T = TypeVar("_T")
 
 
-class Permitted:
+class SkipDeniedReader:
     """Implements ZnodeReader: what may not be read is told, and is as if it were not there.
 
     Raises SessionRefused where it is the session that is refused, and nothing may be read.
@@ -48,7 +48,7 @@ class Permitted:
         """As a ZnodeReader does; no names where the znode may not be read."""
         return self._permitted(self._reader.children, paths, ())
 
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
+    def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         """As a ZnodeReader does, with the answers of `read` and `children`."""
         try:
             return self._reader.ask(queries)

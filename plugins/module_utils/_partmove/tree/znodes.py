@@ -45,7 +45,7 @@ class Query(NamedTuple):
     """Paths of which the names of the children are read."""
 
 
-class Found(NamedTuple):
+class QueryAnswer(NamedTuple):
     """The answers to a query, in its order; None where there is no znode."""
 
     znodes: list[Znode | None]

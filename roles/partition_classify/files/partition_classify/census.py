@@ -17,7 +17,7 @@ from typing import Any
 from olap_partmove._clickhouse.census_servers import ask_servers
 from olap_partmove._clickhouse.settings import clients_of
 from olap_partmove._partmove.census.census import DDL_PATH, Census, Places
-from olap_partmove._partmove.census.judge import Limits
+from olap_partmove._partmove.census.judge import CensusLimits
 from olap_partmove._partmove.census.report import result_of
 from olap_partmove._partmove.census.settings import limits_of
 from olap_partmove._partmove.errors import EnsembleError
@@ -34,7 +34,7 @@ from .zookeeper_files.tables import find_tables, marks_a_shard
 # ctime, mtime and ephemeralOwner, of what is stored of a znode.
 _TIMES_AND_OWNER = struct.Struct(">24xqq12xq8x")
 _ALL = b"all"
-_SETTINGS = frozenset({"files", "clickhouse", "coordination_root", "ddl_path", *Limits._fields})
+_SETTINGS = frozenset({"files", "clickhouse", "coordination_root", "ddl_path", *CensusLimits._fields})
 
 
 def take_census(folder: DataFolder, places: Places) -> Census:

@@ -19,7 +19,7 @@ from olap_partmove._partmove.errors import EnsembleError
 from olap_partmove._partmove.formats.layout import ShardLayout
 from olap_partmove._partmove.patched.repair.backup import SavedZnode
 from olap_partmove._partmove.patched.repair.registrations import encode_header
-from olap_partmove._partmove.records import TEXT, Record, Value, list_of
+from olap_partmove._partmove.records import TEXT, FieldType, Record, list_of
 
 from .programs import folder_of, run, tell_passed_over
 from .zookeeper_files.folders import DataFolder
@@ -31,7 +31,7 @@ from .zookeeper_files.snapshot import SnapshotScan
 
 _SETTINGS = Record(
     {
-        "files": Value(lambda given: given, "the folder of a member"),
+        "files": FieldType(lambda given: given, "the folder of a member"),
         "shard_paths": list_of(TEXT, "a list of paths"),
         "dest": TEXT,
     },

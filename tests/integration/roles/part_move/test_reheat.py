@@ -50,7 +50,7 @@ def test_check_run_and_second_run_of_the_way_back(pair: Pair, table: Table) -> N
         f"  {table.path} {FIRST}: 2 parts, 2 znodes",
         f"  {table.path} {SECOND}: 2 parts, 2 znodes",
     ]
-    way_out = (
+    remedy = (
         "Give clickhouse, so that they are asked; where that cannot be and system.parts of every replica has"
         " none of it, set State to HOT with partition_state; where one has it, do not restart its server and"
         " run part_audit_info."
@@ -62,7 +62,7 @@ def test_check_run_and_second_run_of_the_way_back(pair: Pair, table: Table) -> N
     rest = [
         "In hot alone already: 0 partitions.",
         "Deferred: 1 partition, as before.",
-        f"  1 by registered. {way_out}",
+        f"  1 by registered. {remedy}",
         f"  {table.path} {THIRD} by registered: {why}",
         "Failed: 0 partitions.",
     ]

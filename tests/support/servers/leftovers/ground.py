@@ -23,7 +23,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     DiskParts,
     Disks,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
     EvidenceReader,
 )
@@ -38,11 +38,11 @@ from support.servers.replicated import WITHOUT_MERGES, Definition, ReplicatedTab
 DAY, OTHER = "20191201", "20191202"
 PART = f"{DAY}_0_0_0"
 
-Kinds = Mapping[str, Mapping[str, Kind]]
+Kinds = Mapping[str, Mapping[str, FindingKind]]
 """Partition id → replica → what an audit says."""
 
 
-def both(kind: Kind) -> dict[str, Kind]:
+def both(kind: FindingKind) -> dict[str, FindingKind]:
     """The same for each replica of a table that has two."""
     return {"r1": kind, "r2": kind}
 
@@ -152,14 +152,14 @@ class Scene:
     make: Callable[[Ground], None]
     kinds: Kinds
     definition: Definition = WITHOUT_MERGES
-    left: frozenset[Kind] = frozenset()
+    left: frozenset[FindingKind] = frozenset()
     is_repaired: bool = True
 
     def __str__(self) -> str:
         return self.make.__name__
 
     @property
-    def worst_first(self) -> list[Kind]:
+    def worst_first(self) -> list[FindingKind]:
         """What an audit says of any partition of any replica."""
         told = {kind for of_replicas in self.kinds.values() for kind in of_replicas.values()}
         return sorted(told, key=lambda kind: kind.rank)
@@ -194,7 +194,7 @@ def judged(ground: Ground, *, is_silent: bool = False) -> Kinds:
         before = ground.dump()
         found[:] = [ground.audit()]
         is_judged = not found[0].unjudged and all(
-            row.verdict.kind is not Kind.NOT_JUDGED for row in found[0].rows
+            row.verdict.kind is not FindingKind.NOT_JUDGED for row in found[0].rows
         )
         return ground.dump() == before and (is_judged or is_silent)
 
@@ -203,10 +203,10 @@ def judged(ground: Ground, *, is_silent: bool = False) -> Kinds:
     return kinds_of(found[0])
 
 
-def kinds_of(audit: ShardAudit) -> dict[str, dict[str, Kind]]:
+def kinds_of(audit: ShardAudit) -> dict[str, dict[str, FindingKind]]:
     """What an audit says of each partition of each replica; it has to have judged the table."""
     assert audit.unjudged == ""
-    found: dict[str, dict[str, Kind]] = {}
+    found: dict[str, dict[str, FindingKind]] = {}
     for row in audit.rows:
         found.setdefault(row.partition, {})[row.replica] = row.verdict.kind
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kazoo.security import make_acl
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from support.servers.leftovers.ground import DAY, OTHER, PART, Ground, Scene, both
 from support.servers.partmove_port import PartMovePort, Step
 from support.servers.replicated import BY_YEAR_AND_MONTH, Definition, wait_for
@@ -156,47 +156,58 @@ def _deny_parts_of(ground: Ground, replica: str) -> None:
     ground.registry.cold.create(f"{path}/parts", b"", [make_acl("world", "anyone", read=True)])
 
 
-_FOREIGN = {DAY: both(Kind.FOREIGN), OTHER: both(Kind.FOREIGN)}
-_HALF_COLD = {DAY: both(Kind.HALF_COLD), OTHER: both(Kind.COPIES_LEFT)}
+_FOREIGN = {DAY: both(FindingKind.FOREIGN), OTHER: both(FindingKind.FOREIGN)}
+_HALF_COLD = {DAY: both(FindingKind.HALF_COLD), OTHER: both(FindingKind.COPIES_LEFT)}
 
 SCENES = (
     Scene(ran_to_its_end, _FOREIGN),
-    Scene(ran_and_was_adopted, {DAY: both(Kind.COLD), OTHER: both(Kind.COPIES_LEFT)}),
-    Scene(stopped_before_the_copy, {DAY: both(Kind.HOT_MARKED_COLD), OTHER: both(Kind.HOT)}),
+    Scene(ran_and_was_adopted, {DAY: both(FindingKind.COLD), OTHER: both(FindingKind.COPIES_LEFT)}),
+    Scene(stopped_before_the_copy, {DAY: both(FindingKind.HOT_MARKED_COLD), OTHER: both(FindingKind.HOT)}),
     Scene(stopped_during_the_copy, _FOREIGN),
     Scene(stopped_during_the_deletes, _FOREIGN),
     Scene(stopped_during_the_deletes_and_was_adopted, _HALF_COLD),
-    Scene(could_not_write_to_cold, {DAY: both(Kind.UNREGISTERED), OTHER: both(Kind.HOT)}),
+    Scene(could_not_write_to_cold, {DAY: both(FindingKind.UNREGISTERED), OTHER: both(FindingKind.HOT)}),
     Scene(
         could_not_write_parts_of_one_replica,
-        {DAY: {"r1": Kind.REGISTERED_FOR_ANOTHER, "r2": Kind.FOREIGN}, OTHER: both(Kind.FOREIGN)},
+        {
+            DAY: {"r1": FindingKind.REGISTERED_FOR_ANOTHER, "r2": FindingKind.FOREIGN},
+            OTHER: both(FindingKind.FOREIGN),
+        },
     ),
     Scene(met_parts_with_children, _FOREIGN),
     Scene(went_over_a_fourth_shard, _FOREIGN),
     Scene(
         took_one_partition_for_another,
-        {FIRST_MONTH: both(Kind.FOREIGN), TWELFTH_MONTH: both(Kind.FOREIGN)},
+        {FIRST_MONTH: both(FindingKind.FOREIGN), TWELFTH_MONTH: both(FindingKind.FOREIGN)},
         _BY_MONTH,
-        left=frozenset({Kind.SEVERAL_COLD_PARTS}),
+        left=frozenset({FindingKind.SEVERAL_COLD_PARTS}),
     ),
     Scene(
         took_one_partition_for_another_and_was_adopted,
-        {FIRST_MONTH: both(Kind.COLD), TWELFTH_MONTH: both(Kind.COLD_UNMARKED)},
+        {FIRST_MONTH: both(FindingKind.COLD), TWELFTH_MONTH: both(FindingKind.COLD_UNMARKED)},
         _BY_MONTH,
-        left=frozenset({Kind.SEVERAL_COLD_PARTS}),
+        left=frozenset({FindingKind.SEVERAL_COLD_PARTS}),
     ),
     Scene(ran_again_after_a_late_insert, _FOREIGN),
     # It wrote State of the other one twice, and nobody can tell that it never was cold.
     Scene(
         ran_again_after_a_late_insert_and_was_adopted,
-        {DAY: both(Kind.HALF_COLD), OTHER: both(Kind.COPIES_NEEDED)},
+        {DAY: both(FindingKind.HALF_COLD), OTHER: both(FindingKind.COPIES_NEEDED)},
     ),
-    Scene(marked_a_dropped_partition, {DAY: both(Kind.EMPTY_MARKED_COLD), OTHER: both(Kind.FOREIGN)}),
-    Scene(went_on_beside_ours, {DAY: both(Kind.HOT_MARKED_COLD), OTHER: both(Kind.COPIES_LEFT)}),
-    Scene(ran_before_the_table_was_made_again, {DAY: both(Kind.FORMER_TABLE), OTHER: both(Kind.DROPPED)}),
+    Scene(
+        marked_a_dropped_partition,
+        {DAY: both(FindingKind.EMPTY_MARKED_COLD), OTHER: both(FindingKind.FOREIGN)},
+    ),
+    Scene(
+        went_on_beside_ours, {DAY: both(FindingKind.HOT_MARKED_COLD), OTHER: both(FindingKind.COPIES_LEFT)}
+    ),
+    Scene(
+        ran_before_the_table_was_made_again,
+        {DAY: both(FindingKind.FORMER_TABLE), OTHER: both(FindingKind.DROPPED)},
+    ),
     Scene(
         met_a_replica_that_had_yet_to_merge,
-        {DAY: both(Kind.UNEVEN), OTHER: both(Kind.COPIES_LEFT)},
-        left=frozenset({Kind.UNEVEN}),
+        {DAY: both(FindingKind.UNEVEN), OTHER: both(FindingKind.COPIES_LEFT)},
+        left=frozenset({FindingKind.UNEVEN}),
     ),
 )

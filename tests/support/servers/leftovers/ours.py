@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
     NO_PARTITION,
 )
@@ -211,60 +211,69 @@ def _add_r3(ground: Ground) -> None:
 
 
 _PARTS = {"r1": [PART], "r2": [PART]}
-_HOT = both(Kind.HOT)
+_HOT = both(FindingKind.HOT)
 
 
-def _of_day(kind: Kind) -> dict[str, dict[str, Kind]]:
+def _of_day(kind: FindingKind) -> dict[str, dict[str, FindingKind]]:
     return {DAY: both(kind), OTHER: _HOT}
 
 
 SCENES = (
-    Scene(nothing_was_moved, _of_day(Kind.HOT)),
-    Scene(moved, _of_day(Kind.COLD)),
-    Scene(brought_back, _of_day(Kind.COPIES_NEEDED)),
-    Scene(brought_back_long_ago, _of_day(Kind.COPIES_LEFT)),
-    Scene(killed_before_the_switch, _of_day(Kind.COPIES_LEFT)),
-    Scene(altered_after_a_killed_move, _of_day(Kind.COPIES_DIFFER), _WITH_ID_NO_KEY),
-    Scene(inserted_late, _of_day(Kind.HALF_COLD)),
-    Scene(state_set_to_hot, _of_day(Kind.COLD_UNMARKED)),
-    Scene(state_removed, _of_day(Kind.COLD_UNMARKED)),
-    Scene(dropped_while_state_was_hot, _of_day(Kind.DROPPED)),
-    Scene(dropped_while_cold, _of_day(Kind.EMPTY_MARKED_COLD)),
-    Scene(dropped_while_hot, _of_day(Kind.EMPTY)),
-    Scene(detached_while_cold, _of_day(Kind.EMPTY_MARKED_COLD)),
-    Scene(attached_again_after_it_was_cold, _of_day(Kind.HOT_MARKED_COLD)),
-    Scene(copied_while_cold, _of_day(Kind.COLD)),
-    Scene(replaced_while_cold, _of_day(Kind.GHOST)),
-    Scene(copied_to_while_cold, _of_day(Kind.HALF_COLD)),
-    Scene(made_again_at_the_same_path, {DAY: both(Kind.FORMER_TABLE), OTHER: both(Kind.FORMER_TABLE)}),
+    Scene(nothing_was_moved, _of_day(FindingKind.HOT)),
+    Scene(moved, _of_day(FindingKind.COLD)),
+    Scene(brought_back, _of_day(FindingKind.COPIES_NEEDED)),
+    Scene(brought_back_long_ago, _of_day(FindingKind.COPIES_LEFT)),
+    Scene(killed_before_the_switch, _of_day(FindingKind.COPIES_LEFT)),
+    Scene(altered_after_a_killed_move, _of_day(FindingKind.COPIES_DIFFER), _WITH_ID_NO_KEY),
+    Scene(inserted_late, _of_day(FindingKind.HALF_COLD)),
+    Scene(state_set_to_hot, _of_day(FindingKind.COLD_UNMARKED)),
+    Scene(state_removed, _of_day(FindingKind.COLD_UNMARKED)),
+    Scene(dropped_while_state_was_hot, _of_day(FindingKind.DROPPED)),
+    Scene(dropped_while_cold, _of_day(FindingKind.EMPTY_MARKED_COLD)),
+    Scene(dropped_while_hot, _of_day(FindingKind.EMPTY)),
+    Scene(detached_while_cold, _of_day(FindingKind.EMPTY_MARKED_COLD)),
+    Scene(attached_again_after_it_was_cold, _of_day(FindingKind.HOT_MARKED_COLD)),
+    Scene(copied_while_cold, _of_day(FindingKind.COLD)),
+    Scene(replaced_while_cold, _of_day(FindingKind.GHOST)),
+    Scene(copied_to_while_cold, _of_day(FindingKind.HALF_COLD)),
+    Scene(
+        made_again_at_the_same_path,
+        {DAY: both(FindingKind.FORMER_TABLE), OTHER: both(FindingKind.FORMER_TABLE)},
+    ),
     Scene(
         replica_added_while_cold,
-        {DAY: {**both(Kind.COLD), "r3": Kind.LACKS_DATA}, OTHER: {**_HOT, "r3": Kind.HOT}},
-        left=frozenset({Kind.LACKS_DATA}),
+        {
+            DAY: {**both(FindingKind.COLD), "r3": FindingKind.LACKS_DATA},
+            OTHER: {**_HOT, "r3": FindingKind.HOT},
+        },
+        left=frozenset({FindingKind.LACKS_DATA}),
     ),
-    Scene(replica_dropped_while_cold, {DAY: {**both(Kind.COLD), "r3": Kind.ANOTHER_REPLICA}, OTHER: _HOT}),
+    Scene(
+        replica_dropped_while_cold,
+        {DAY: {**both(FindingKind.COLD), "r3": FindingKind.ANOTHER_REPLICA}, OTHER: _HOT},
+    ),
     Scene(
         several_parts_moved,
-        _of_day(Kind.SEVERAL_COLD_PARTS),
-        left=frozenset({Kind.SEVERAL_COLD_PARTS}),
+        _of_day(FindingKind.SEVERAL_COLD_PARTS),
+        left=frozenset({FindingKind.SEVERAL_COLD_PARTS}),
     ),
     # Servers from 19.17 on tell that they have it in detached: then r2 is set_aside. Nothing is left that it
     # could be repaired from.
     Scene(
         unreadable_while_cold,
-        {DAY: {"r1": Kind.COLD, "r2": Kind.LACKS_DATA}, OTHER: _HOT},
+        {DAY: {"r1": FindingKind.COLD, "r2": FindingKind.LACKS_DATA}, OTHER: _HOT},
         is_repaired=False,
     ),
     Scene(
         not_registered_for_one_replica,
-        {DAY: {"r1": Kind.REGISTERED_FOR_ANOTHER, "r2": Kind.HOT}, OTHER: _HOT},
+        {DAY: {"r1": FindingKind.REGISTERED_FOR_ANOTHER, "r2": FindingKind.HOT}, OTHER: _HOT},
     ),
     Scene(
         not_registered_in_cold_for_one_replica,
-        {DAY: {"r1": Kind.REGISTERED_FOR_ANOTHER, "r2": Kind.COLD}, OTHER: _HOT},
+        {DAY: {"r1": FindingKind.REGISTERED_FOR_ANOTHER, "r2": FindingKind.COLD}, OTHER: _HOT},
     ),
     Scene(
         something_else_among_the_parts,
-        {NO_PARTITION: {"r1": Kind.UNREADABLE}, DAY: both(Kind.COLD), OTHER: _HOT},
+        {NO_PARTITION: {"r1": FindingKind.UNREADABLE}, DAY: both(FindingKind.COLD), OTHER: _HOT},
     ),
 )

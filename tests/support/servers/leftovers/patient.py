@@ -17,13 +17,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     DiskParts,
     Disks,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     SavedZnode,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import (
-    Options,
-    RepairWorld,
+    RepairContext,
+    RepairOptions,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import (
     REMEDIES,
@@ -75,7 +75,7 @@ class _Hashes:
         return replace(found, active={name: self.hashes.get(name) for name in found.active})
 
 
-def kinds_told(ground: Ground) -> set[Kind]:
+def kinds_told(ground: Ground) -> set[FindingKind]:
     """What an audit says, of whatever partition and replica."""
     return {kind for of_replicas in kinds_of(ground.audit()).values() for kind in of_replicas.values()}
 
@@ -94,7 +94,7 @@ class Repairs:
     registered: Sequence[SavedZnode]
     cold_is_lost: bool = False
 
-    def carry_out(self) -> set[Kind]:
+    def carry_out(self) -> set[FindingKind]:
         """Repair kind by kind, the worst first, until nothing changes; returns the kinds that are left."""
         self.ground.mover.seconds_ahead = _LATER
         found = kinds_told(self.ground)
@@ -120,7 +120,7 @@ class Repairs:
                 cold.delete(path)
                 cold.create(path)
 
-    def _repair(self, kind: Kind) -> None:
+    def _repair(self, kind: FindingKind) -> None:
         mover, saved, done = self.ground.mover, list[SavedZnode](), list[str]()
 
         def save(ensemble: str, znodes: Iterable[Znode]) -> None:
@@ -128,7 +128,7 @@ class Repairs:
 
         later = make_later_world(mover.hot, mover.cold, _LATER)
         probe = self.ground.probe()
-        world = RepairWorld(
+        context = RepairContext(
             SavingStore(mover.hot, "hot", save, lambda _multis: None, done),
             SavingStore(mover.cold, "cold", save, lambda _multis: None, done),
             later.clock,
@@ -137,8 +137,10 @@ class Repairs:
             AskServers(probe),
             _Hashes(probe, self.hashes),
         )
-        options = Options(registrations=self.registered, replica_is_gone=True, cold_is_lost=self.cold_is_lost)
-        repair_shard(world, self.ground.table.path, kind, options)
+        options = RepairOptions(
+            registrations=self.registered, replica_is_gone=True, cold_is_lost=self.cold_is_lost
+        )
+        repair_shard(context, self.ground.table.path, kind, options)
         removed = {each.partition(" delete ")[2] for each in done if " delete " in each}
         assert removed <= {each.path for each in saved}
 
@@ -161,11 +163,11 @@ class Patient:
         """What the server of each replica has now."""
         return [kept(self.ground.table, number) for number in range(len(self.ground.table.servers))]
 
-    def repair(self) -> set[Kind]:
+    def repair(self) -> set[FindingKind]:
         """Repair all that can be; returns the kinds that are left."""
         return Repairs(self.ground, self.hashes, self.registered).carry_out()
 
-    def kinds(self) -> set[Kind]:
+    def kinds(self) -> set[FindingKind]:
         """What an audit says, of whatever partition and replica."""
         return kinds_told(self.ground)
 

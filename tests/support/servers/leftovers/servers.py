@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from support.servers.clickhouse import ZooKeeperSource
 from support.servers.leftovers.ground import DAY, OTHER, PART, Ground, Scene, both
 from support.servers.proxy import ZooKeeperProxy
@@ -102,25 +102,35 @@ def _without_cold(ground: Ground, servers: tuple[int, ...], verb: str) -> None:
         ground.execute(f"ALTER TABLE {{}} {verb} PARTITION {DAY}")
 
 
-_HOT = both(Kind.HOT)
-_SILENT = {"r1": Kind.HOT, "r2": Kind.NOT_JUDGED}
+_HOT = both(FindingKind.HOT)
+_SILENT = {"r1": FindingKind.HOT, "r2": FindingKind.NOT_JUDGED}
 
 SCENES = (
-    Scene(dropped_after_the_session_with_cold_was_lost, {DAY: both(Kind.GHOST), OTHER: _HOT}),
+    Scene(dropped_after_the_session_with_cold_was_lost, {DAY: both(FindingKind.GHOST), OTHER: _HOT}),
     Scene(
         dropped_after_one_session_with_cold_was_lost,
-        {DAY: {"r1": Kind.EMPTY, "r2": Kind.GHOST}, OTHER: _HOT},
+        {DAY: {"r1": FindingKind.EMPTY, "r2": FindingKind.GHOST}, OTHER: _HOT},
     ),
-    Scene(detached_after_the_session_with_cold_was_lost, {DAY: both(Kind.GHOST), OTHER: _HOT}),
-    Scene(attached_after_the_session_with_cold_was_lost, {DAY: both(Kind.GHOST), OTHER: _HOT}),
-    Scene(detached_where_one_disk_had_lost_it, {DAY: {"r1": Kind.EMPTY, "r2": Kind.GHOST}, OTHER: _HOT}),
-    Scene(attached_where_the_disk_had_it, {DAY: {"r1": Kind.HALF_COLD, "r2": Kind.GHOST}, OTHER: _HOT}),
+    Scene(detached_after_the_session_with_cold_was_lost, {DAY: both(FindingKind.GHOST), OTHER: _HOT}),
+    Scene(attached_after_the_session_with_cold_was_lost, {DAY: both(FindingKind.GHOST), OTHER: _HOT}),
+    Scene(
+        detached_where_one_disk_had_lost_it,
+        {DAY: {"r1": FindingKind.EMPTY, "r2": FindingKind.GHOST}, OTHER: _HOT},
+    ),
+    Scene(
+        attached_where_the_disk_had_it,
+        {DAY: {"r1": FindingKind.HALF_COLD, "r2": FindingKind.GHOST}, OTHER: _HOT},
+    ),
     Scene(
         lost_from_one_disk,
-        {DAY: {"r1": Kind.COLD, "r2": Kind.LACKS_DATA}, OTHER: _HOT},
-        left=frozenset({Kind.LACKS_DATA}),
+        {DAY: {"r1": FindingKind.COLD, "r2": FindingKind.LACKS_DATA}, OTHER: _HOT},
+        left=frozenset({FindingKind.LACKS_DATA}),
     ),
-    Scene(lost_from_both_disks, {DAY: both(Kind.GHOST), OTHER: _HOT}),
+    Scene(lost_from_both_disks, {DAY: both(FindingKind.GHOST), OTHER: _HOT}),
     # A server that is down keeps everything as it is.
-    Scene(stopped, {DAY: {"r1": Kind.COLD, "r2": Kind.NOT_JUDGED}, OTHER: _SILENT}, is_repaired=False),
+    Scene(
+        stopped,
+        {DAY: {"r1": FindingKind.COLD, "r2": FindingKind.NOT_JUDGED}, OTHER: _SILENT},
+        is_repaired=False,
+    ),
 )

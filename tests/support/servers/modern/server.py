@@ -26,7 +26,7 @@ _TESTS = Path(__file__).resolve().parents[3]
 
 @dataclass(frozen=True)
 class ModernOptions:
-    """What a server knows of the world.
+    """What a server knows of the context.
 
     zookeeper: the ensemble of tables whose path names none.
     auxiliary: name → a further ensemble, of tables with the path "name:/path".

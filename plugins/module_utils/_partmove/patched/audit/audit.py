@@ -16,9 +16,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ...errors import AccessDenied, BoundElsewhere, FormatError
-from .evidence import Doubts, PartitionEvidence
+from .evidence import FirstReadMismatches, PartitionEvidence
 from .judge import Verdict, judge
-from .kind import Kind
+from .kind import FindingKind
 from .reader import EvidenceReader, ShardEvidence
 
 
@@ -65,11 +65,11 @@ def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = 
 _Verdicts = Mapping[str, Mapping[str, Verdict]]
 """Partition id → replica → verdict."""
 
-_MAY_PASS = frozenset({Kind.UNREGISTERED, Kind.REGISTERED_FOR_ANOTHER, Kind.NOT_ON_DISK})
+_MAY_PASS = frozenset({FindingKind.UNREGISTERED, FindingKind.REGISTERED_FOR_ANOTHER, FindingKind.NOT_ON_DISK})
 """Kinds that a server passes through while it inserts, fetches or drops parts."""
 _SECONDS_BETWEEN_LOOKS = 1.0
 
-_OF_CONTENT = frozenset({Kind.UNREADABLE, Kind.UNLIKE_DISK, Kind.COPIES_DIFFER})
+_OF_CONTENT = frozenset({FindingKind.UNREADABLE, FindingKind.UNLIKE_DISK, FindingKind.COPIES_DIFFER})
 """Kinds that only a look at content finds, which is the second one."""
 
 
@@ -83,7 +83,7 @@ def _after(first: ShardEvidence, second: ShardEvidence) -> ShardEvidence:
 
     def after(partition: PartitionEvidence) -> PartitionEvidence:
         replicas = tuple(
-            replace(each, before=before.get((partition.partition_id, each.name), Doubts()))
+            replace(each, before=before.get((partition.partition_id, each.name), FirstReadMismatches()))
             for each in partition.replicas
         )
         return replace(partition, replicas=replicas)
@@ -106,7 +106,7 @@ def _under_lock(verdict: Verdict, reason: str) -> Verdict:
     """What a run is in the middle of is not drift; what a restart would set aside is told in any case."""
     if not verdict.kind.is_drift or verdict.restart_unsafe:
         return verdict
-    return Verdict(Kind.NOT_JUDGED, verdict.parts, reason)
+    return Verdict(FindingKind.NOT_JUDGED, verdict.parts, reason)
 
 
 def _unsound(verdicts: _Verdicts) -> frozenset[str]:

@@ -45,7 +45,7 @@ class Owner(Enum):
     """There is no marker: another tool, if anybody, put parts there."""
 
 
-class Doubts(NamedTuple):
+class FirstReadMismatches(NamedTuple):
     """Names of parts of a replica that are on disk and registered nowhere, or registered and not on disk."""
 
     unregistered: frozenset[str] = frozenset()
@@ -80,13 +80,13 @@ class ReplicaEvidence:
     unreadable: tuple[str, ...] = ()
     hashes: Mapping[str, str | None] = field(default_factory=dict)
     """Name of each active part → hash of all its files; None where the server does not tell."""
-    before: Doubts | None = None
+    before: FirstReadMismatches | None = None
 
     @property
-    def doubts(self) -> Doubts:
+    def doubts(self) -> FirstReadMismatches:
         """What does not fit in this look alone."""
         active, registered = self.active or (), (*self.hot, *self.cold)
-        return Doubts(
+        return FirstReadMismatches(
             frozenset(part.text for part in not_covered(active, registered)),
             frozenset(part.text for part in not_covered(registered, active)),
         )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ...formats.names import PartName, is_covered, not_covered, part_of
 from .evidence import Owner, PartitionEvidence, ReplicaEvidence
-from .kind import Kind
+from .kind import FindingKind
 
 
 class Verdict(NamedTuple):
@@ -26,7 +26,7 @@ class Verdict(NamedTuple):
     blocks_start: whether both ensembles register a part that is not on disk; a table does not start with it.
     """
 
-    kind: Kind
+    kind: FindingKind
     parts: tuple[str, ...] = ()
     reason: str = ""
     blocks_start: bool = False
@@ -59,15 +59,15 @@ def _judge_replica(partition: PartitionEvidence, replica: ReplicaEvidence) -> Ve
 
 
 def _unreadable(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
-    return Verdict(Kind.UNREADABLE, replica.unreadable) if replica.unreadable else None
+    return Verdict(FindingKind.UNREADABLE, replica.unreadable) if replica.unreadable else None
 
 
 def _another_replica(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
-    return None if replica.is_in_hot else _verdict(Kind.ANOTHER_REPLICA, replica.cold)
+    return None if replica.is_in_hot else _verdict(FindingKind.ANOTHER_REPLICA, replica.cold)
 
 
 def _silent(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
-    return Verdict(Kind.NOT_JUDGED, reason=replica.silence) if replica.active is None else None
+    return Verdict(FindingKind.NOT_JUDGED, reason=replica.silence) if replica.active is None else None
 
 
 def _unregistered(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
@@ -75,16 +75,16 @@ def _unregistered(partition: PartitionEvidence, replica: ReplicaEvidence) -> Ver
     if not found:
         return None
     if partition.is_cold and not partition.cold_is_known:
-        return _verdict(Kind.COLD_UNKNOWN, found)
+        return _verdict(FindingKind.COLD_UNKNOWN, found)
     elsewhere = {part.text for other in _others(partition, replica) for part in (*other.hot, *other.cold)}
     is_elsewhere = all(part.text in elsewhere for part in found)
-    return _verdict(Kind.REGISTERED_FOR_ANOTHER if is_elsewhere else Kind.UNREGISTERED, found)
+    return _verdict(FindingKind.REGISTERED_FOR_ANOTHER if is_elsewhere else FindingKind.UNREGISTERED, found)
 
 
 def _of_another_cold(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     """What an ensemble registers that is not the one that the parts went to, so that no run goes by it."""
     found = only_cold(replica) if partition.is_cold and not partition.cold_is_known else []
-    return _verdict(Kind.COLD_UNKNOWN, found) if found else None
+    return _verdict(FindingKind.COLD_UNKNOWN, found) if found else None
 
 
 def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
@@ -94,11 +94,11 @@ def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verd
     aside += [part for part in missing_hot if _is_detached(replica, part)]
     blocks_start = any(part in replica.cold for part in missing_hot)
     if aside:
-        return _verdict(Kind.SET_ASIDE, aside)._replace(blocks_start=blocks_start)
+        return _verdict(FindingKind.SET_ASIDE, aside)._replace(blocks_start=blocks_start)
     if missing:
         return _only_registered(partition, replica, missing)._replace(blocks_start=blocks_start)
     if missing_hot:
-        return _verdict(Kind.NOT_ON_DISK, missing_hot)._replace(blocks_start=blocks_start)
+        return _verdict(FindingKind.NOT_ON_DISK, missing_hot)._replace(blocks_start=blocks_start)
     return None
 
 
@@ -108,13 +108,13 @@ def _only_registered(
     """What cold alone registers and the disk of the replica does not have."""
     others = _others(partition, replica)
     if any(_has(partition, other, part) for other in others for part in missing):
-        return _verdict(Kind.LACKS_DATA, missing)
+        return _verdict(FindingKind.LACKS_DATA, missing)
     silent = next((other for other in others if other.active is None), None)
     if silent is not None:
-        return Verdict(Kind.NOT_JUDGED, _names(missing), f"replica {silent.name}: {silent.silence}")
+        return Verdict(FindingKind.NOT_JUDGED, _names(missing), f"replica {silent.name}: {silent.silence}")
     if partition.owner is Owner.FORMER:
-        return _verdict(Kind.FORMER_TABLE, missing)
-    return _verdict(Kind.GHOST if partition.is_cold else Kind.DROPPED, missing)
+        return _verdict(FindingKind.FORMER_TABLE, missing)
+    return _verdict(FindingKind.GHOST if partition.is_cold else FindingKind.DROPPED, missing)
 
 
 def _without_data(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
@@ -123,12 +123,12 @@ def _without_data(partition: PartitionEvidence, replica: ReplicaEvidence) -> Ver
     if replica.hot or replica.cold or any(other.hot for other in others):
         return None
     found = [part for other in others for part in other.cold if _has(partition, other, part)]
-    return _verdict(Kind.LACKS_DATA, found) if found else None
+    return _verdict(FindingKind.LACKS_DATA, found) if found else None
 
 
 def _unlike_disk(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     unlike = replica.unlike_disk
-    return Verdict(Kind.UNLIKE_DISK, tuple(sorted(unlike))) if unlike else None
+    return Verdict(FindingKind.UNLIKE_DISK, tuple(sorted(unlike))) if unlike else None
 
 
 def _of_others(partition: PartitionEvidence, _replica: ReplicaEvidence) -> Verdict | None:
@@ -140,13 +140,13 @@ def _of_others(partition: PartitionEvidence, _replica: ReplicaEvidence) -> Verdi
     # What differs from what hot registers was made of another table, or of the part as it was before.
     is_former = partition.owner is Owner.FORMER or any(each.differing for each in replicas)
     if is_former and not any(only_cold(each) for each in replicas):
-        return _verdict(Kind.FORMER_TABLE, found)
-    return _verdict(Kind.FOREIGN, found)
+        return _verdict(FindingKind.FORMER_TABLE, found)
+    return _verdict(FindingKind.FOREIGN, found)
 
 
 def _differing(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
     differing = replica.differing
-    return Verdict(Kind.COPIES_DIFFER, tuple(sorted(differing))) if differing else None
+    return Verdict(FindingKind.COPIES_DIFFER, tuple(sorted(differing))) if differing else None
 
 
 _RULES: tuple[Rule, ...] = (
@@ -169,31 +169,37 @@ def _by_state(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict
     in_cold_only = [part for each in replicas for part in only_cold(each)]
     if any(each.hot for each in replicas):
         if in_cold_only:
-            return _verdict(Kind.HALF_COLD, in_cold_only)
+            return _verdict(FindingKind.HALF_COLD, in_cold_only)
         return _hot(partition, replica, has_copies=any(each.cold for each in replicas))
     if in_cold_only and replica.cold:
         # What a replica lacks altogether was told of that one before.
         is_even = len({_names(each.cold) for each in replicas if each.cold}) == 1
         return _cold(partition, replica, is_even=is_even)
-    return Verdict(Kind.EMPTY_MARKED_COLD if partition.is_cold and not in_cold_only else Kind.EMPTY)
+    return Verdict(
+        FindingKind.EMPTY_MARKED_COLD if partition.is_cold and not in_cold_only else FindingKind.EMPTY
+    )
 
 
 def _hot(partition: PartitionEvidence, replica: ReplicaEvidence, *, has_copies: bool) -> Verdict:
     """Hot registers all that is on disk."""
     if partition.is_cold:
-        return _verdict(Kind.HOT_MARKED_COLD, replica.hot)
+        return _verdict(FindingKind.HOT_MARKED_COLD, replica.hot)
     if not has_copies:
-        return Verdict(Kind.HOT)
-    return _verdict(Kind.COPIES_NEEDED if partition.seconds_needed else Kind.COPIES_LEFT, replica.cold)
+        return Verdict(FindingKind.HOT)
+    return _verdict(
+        FindingKind.COPIES_NEEDED if partition.seconds_needed else FindingKind.COPIES_LEFT, replica.cold
+    )
 
 
 def _cold(partition: PartitionEvidence, replica: ReplicaEvidence, *, is_even: bool) -> Verdict:
     """Cold alone registers all that is on disk."""
     if not partition.is_cold:
-        return _verdict(Kind.COLD_UNMARKED, replica.cold)
+        return _verdict(FindingKind.COLD_UNMARKED, replica.cold)
     if not is_even:
-        return _verdict(Kind.UNEVEN, replica.cold)
-    return _verdict(Kind.SEVERAL_COLD_PARTS if len(replica.cold) > 1 else Kind.COLD, replica.cold)
+        return _verdict(FindingKind.UNEVEN, replica.cold)
+    return _verdict(
+        FindingKind.SEVERAL_COLD_PARTS if len(replica.cold) > 1 else FindingKind.COLD, replica.cold
+    )
 
 
 def _others(partition: PartitionEvidence, replica: ReplicaEvidence) -> list[ReplicaEvidence]:
@@ -222,7 +228,7 @@ def _is_detached(replica: ReplicaEvidence, part: PartName) -> bool:
     return any(part.text in (each, part_of(each)) for each in replica.detached or ())
 
 
-def _verdict(kind: Kind, parts: Iterable[PartName]) -> Verdict:
+def _verdict(kind: FindingKind, parts: Iterable[PartName]) -> Verdict:
     return Verdict(kind, _names(parts))
 
 

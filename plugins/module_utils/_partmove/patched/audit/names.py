@@ -15,13 +15,13 @@ from ...errors import FormatError
 from ...formats.layout import ShardLayout
 from ...formats.names import PartName, parse_part_name
 from ...tree.ports import ZnodeReader
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 
 PartitionNames = Mapping[str, tuple[PartName, ...]]
 """Partition id → names of its parts, sorted as they were listed."""
 
 
-class Names(NamedTuple):
+class EnsembleNames(NamedTuple):
     """What is registered in one ensemble. Every replica that it has is a key of ``parts``."""
 
     parts: Mapping[str, PartitionNames]
@@ -29,7 +29,7 @@ class Names(NamedTuple):
     """Replica → paths among its parts whose names no part has; a replica without such is no key."""
 
 
-def listed_names(reader: ZnodeReader, layout: ShardLayout, format_version: int | None) -> Names:
+def listed_names(reader: ZnodeReader, layout: ShardLayout, format_version: int | None) -> EnsembleNames:
     """The names in an ensemble, over all replicas that it has there.
 
     Without a ``format_version``, of a table whose definition is gone, the names themselves tell it.
@@ -39,11 +39,11 @@ def listed_names(reader: ZnodeReader, layout: ShardLayout, format_version: int |
     version = _told_version(chain.from_iterable(listed)) if format_version is None else format_version
     parts: dict[str, PartitionNames] = {}
     unreadable: dict[str, tuple[str, ...]] = {}
-    for replica, names in aligned(replicas, listed):
+    for replica, names in zip_strict(replicas, listed):
         parts[replica.name], odd = taken_apart(names, version, replica.parts)
         if odd:
             unreadable[replica.name] = tuple(f"{replica.parts}/{name}" for name in odd)
-    return Names(parts, unreadable)
+    return EnsembleNames(parts, unreadable)
 
 
 def _told_version(names: Iterable[str]) -> int:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ...binding.binding import Binding, read_binding_of_any_cold
 from ...binding.marker import parse_marker
-from ...concurrent import side_by_side
+from ...concurrent import map_concurrently
 from ...errors import NoSuchTable, PartMoveError
 from ...formats.layout import ShardLayout, is_shard_path
 from ...formats.table_metadata import parse_table_metadata
@@ -25,9 +25,9 @@ from ...lease.lease import path_of_lock
 from ...shard.copy_retention import seconds_needed_where
 from ...tree.ports import Clock, ZnodeReader, ZnodeStore
 from ...tree.znodes import Znode
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 from .evidence import DiskParts, Disks, Owner, PartitionEvidence, ReplicaEvidence
-from .names import Names, PartitionNames, listed_names, taken_apart
+from .names import EnsembleNames, PartitionNames, listed_names, taken_apart
 from .payloads import with_content
 
 NO_PARTITION = ""
@@ -62,8 +62,8 @@ class _Found(NamedTuple):
 
     layout: ShardLayout
     replicas: Mapping[str, _Replica]
-    hot: Names
-    cold: Names
+    hot: EnsembleNames
+    cold: EnsembleNames
     states: Mapping[str, Znode | None]
 
 
@@ -149,7 +149,7 @@ class EvidenceReader:
             return None
         binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
         states: dict[str, Znode | None] = dict.fromkeys(sorted(set[str]().union(*cold.parts.values())))
-        found = _Found(layout, {}, Names({}, {}), cold, states)
+        found = _Found(layout, {}, EnsembleNames({}, {}), cold, states)
         partitions = self._partitions(found, binding, Owner.FORMER)
         return ShardEvidence(layout, binding, Owner.FORMER, partitions, lock="")
 
@@ -171,9 +171,11 @@ class EvidenceReader:
         layouts = [layout.replica(name) for name in self._hot.children([layout.replicas])[0] or ()]
         found = iter(self._hot.read([path for each in layouts for path in (each.host, each.is_active)]))
         znodes = [(each, next(found), next(found)) for each in layouts]
-        disks = side_by_side(lambda asked: self._disk(layout, asked[0].name, asked[1]), znodes, self._at_once)
+        disks = map_concurrently(
+            lambda asked: self._disk(layout, asked[0].name, asked[1]), znodes, self._at_once
+        )
         replicas: dict[str, _Replica] = {}
-        for (each, _host, is_active), (disk, silence) in aligned(znodes, disks):
+        for (each, _host, is_active), (disk, silence) in zip_strict(znodes, disks):
             active, _odd = taken_apart(() if disk is None else disk.active, version, f"{each.path}, disk")
             replicas[each.name] = _Replica(is_active is not None, disk, active, silence)
         return replicas
@@ -186,7 +188,7 @@ class EvidenceReader:
             return None, str(error)
 
     def _states(
-        self, layout: ShardLayout, ensembles: Collection[Names], replicas: Mapping[str, _Replica]
+        self, layout: ShardLayout, ensembles: Collection[EnsembleNames], replicas: Mapping[str, _Replica]
     ) -> dict[str, Znode | None]:
         """Every partition that is anywhere, sorted, and its State."""
         ids = set(self._hot.children([layout.block_numbers])[0] or ())
@@ -195,7 +197,7 @@ class EvidenceReader:
         for replica in replicas.values():
             ids.update(replica.active)
         ordered = sorted(ids)
-        return dict(aligned(ordered, self._hot.read([layout.state(each) for each in ordered])))
+        return dict(zip_strict(ordered, self._hot.read([layout.state(each) for each in ordered])))
 
     def _partitions(self, found: _Found, binding: Binding, owner: Owner) -> dict[str, PartitionEvidence]:
         now = self._clock.now()
@@ -226,7 +228,7 @@ class EvidenceReader:
         compared: defaultdict[str, list[ReplicaEvidence]] = defaultdict(list)
         for _name, found in sorted(by_replica.items()):
             evidence = list(found.values())
-            for each, replica in aligned(
+            for each, replica in zip_strict(
                 list(found), list(with_content(self._hot, self._cold, layout, evidence))
             ):
                 compared[each].append(replica)

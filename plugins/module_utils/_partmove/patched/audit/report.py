@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from ...findings.findings import MOST_SHOWN, Findings
 from ...findings.metrics import Family, Sample
-from ...text import few
+from ...text import first_few
 from .audit import Row, ShardAudit
-from .kind import Kind
+from .kind import FindingKind
 
 
 class UnsafeReplica(NamedTuple):
@@ -24,14 +24,14 @@ class UnsafeReplica(NamedTuple):
     replica: str
 
 
-class AuditReport(Findings[Row, Kind]):
+class AuditReport(Findings[Row, FindingKind]):
     """Every partition of every replica; first of all the servers that must not be restarted."""
 
     prefix = "partmove_audit"
     counted = "partitions of replicas"
 
     def __init__(self, audits: Sequence[ShardAudit], unread: Sequence[ShardAudit] = ()) -> None:
-        super().__init__(Kind, audits, unread)
+        super().__init__(FindingKind, audits, unread)
 
     def unsafe(self) -> list[UnsafeReplica]:
         """The replicas whose restart would set parts aside, or leave the server without the table; sorted."""
@@ -45,7 +45,7 @@ class AuditReport(Findings[Row, Kind]):
         for path, rows in sorted(by_path.items()):
             replicas = ", ".join(sorted({row.replica for row in rows}))
             kinds = ", ".join(dict.fromkeys(row.verdict.kind.value for row in rows))
-            partitions = few(sorted({row.partition for row in rows}), MOST_SHOWN)
+            partitions = first_few(sorted({row.partition for row in rows}), MOST_SHOWN)
             yield f"DO NOT RESTART {replicas} ({path}): {kinds} in partition {partitions}"
 
     def urgent_families(self) -> Iterator[Family]:

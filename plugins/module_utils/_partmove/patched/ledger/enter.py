@@ -19,10 +19,10 @@ from typing import NamedTuple, Protocol
 
 from ...errors import NoSuchReplica, PartMoveError
 from ...formats.layout import ShardLayout
-from ...text import few, format_time
+from ...text import first_few, format_time
 from ...tree.ports import Clock, ZnodeReader
 from ...tree.znodes import Znode
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 from .entry import ColdEnsemble, LedgerEntry
 from .ledger import EntryChange, Ledger, ReplicaKey
 from .live_replica import LiveReplica, live_replicas, parse_address
@@ -140,7 +140,7 @@ class Admission:
         foreign = sorted(wanted - served)
         if foreign:
             raise NoSuchReplica(
-                f"{self._probe.label} does not have {few(map(str, foreign))}",
+                f"{self._probe.label} does not have {first_few(map(str, foreign))}",
                 remedy="See system.replicas of the server, and that it is the one that you mean",
             )
         if requirements.renew:
@@ -174,7 +174,7 @@ class Admission:
                 hosts[key] = replica.host
         if problems:
             raise NotReady(
-                f"{self._probe.label} cannot be entered: {few(problems)}",
+                f"{self._probe.label} cannot be entered: {first_few(problems)}",
                 remedy="Wait until its tables are not read-only, see that hot is what the server has as"
                 " <zookeeper>, the <root> as the chroot, and run again",
             )
@@ -184,10 +184,10 @@ class Admission:
         """Raise NotReady where a replica would count on parts in cold that it does not have."""
         found = parts_without_data(self._hot, self._cold, keys, self._probe.parts)
         if found:
-            problems = [f"{key}: {few(names)}" for key, names in found.items()]
+            problems = [f"{key}: {first_few(names)}" for key, names in found.items()]
             raise NotReady(
                 f"{self._probe.label} cannot be entered: the cold ensemble has parts registered for it that"
-                f" are neither in hot nor on its disk, {few(problems)}",
+                f" are neither in hot nor on its disk, {first_few(problems)}",
                 remedy="Do not restart it. part_audit_info tells what they are: part_repair removes what"
                 " no replica has; where another one has them (lacks_data), drop this replica, which may have"
                 " been added under the name of a former one, part_repair the kind another_replica, bring the"
@@ -211,4 +211,4 @@ def look_up_replicas(hot: ZnodeReader, keys: Iterable[ReplicaKey]) -> dict[Repli
     """What hot has of the replicas; of one that it does not know, no znode."""
     layouts = {key: ShardLayout(key.shard_path).replica(key.replica) for key in keys}
     hot.sync("/")
-    return dict(aligned([*layouts], live_replicas(hot, [*layouts.values()])))
+    return dict(zip_strict([*layouts], live_replicas(hot, [*layouts.values()])))

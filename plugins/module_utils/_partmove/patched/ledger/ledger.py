@@ -27,11 +27,11 @@ from ...gates.gate import Refusal
 from ...gates.judge import Judgement
 from ...gates.names import GateName
 from ...shard.facts import ShardFacts
-from ...text import few
+from ...text import first_few
 from ...tree.paths import DEFAULT_ROOT, ensure_path, refuse_unwritable
 from ...tree.ports import ZnodeStore
 from ...tree.znodes import Check, Committed, Create, Delete, Op, Rejected, SetData, Znode
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 from .entry import ColdEnsemble, LedgerEntry, parse_entry
 from .live_replica import LiveReplica
 
@@ -91,7 +91,7 @@ class Ledger:
         """The entry of each replica; None where there is none. Call ``sync`` first where it matters."""
         names = list(replicas)
         paths = [self.entry_path(ReplicaKey(shard_path, name)) for name in names]
-        return dict(aligned(names, self._hot.read(paths)))
+        return dict(zip_strict(names, self._hot.read(paths)))
 
     def enter(self, key: ReplicaKey, entry: LedgerEntry, *, renew: bool = False) -> EntryChange:
         """Write the entry, unless there is one that says as much.
@@ -166,7 +166,7 @@ class LedgerReadiness:
         reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas]
         found = [reason for reason in reasons if reason is not None]
         if found:
-            refusal = Refusal(GateName.PATCHED_REPLICAS, few(found), VERIFY)
+            refusal = Refusal(GateName.PATCHED_REPLICAS, first_few(found), VERIFY)
             return Judgement(dict.fromkeys(partition_ids, refusal))
         checks = [Check(each.path, each.stat.version) for each in entries.values() if each is not None]
         return Judgement({}, tuple(checks))

@@ -23,7 +23,7 @@ from ...formats.layout import ShardLayout
 from ...formats.table_metadata import parse_table_metadata
 from ...shard.location import partitions_only_in_cold
 from ...shard.parts import PartNames
-from ...text import few
+from ...text import first_few
 from ...tree.ports import ZnodeReader, ZnodeStore
 from .ledger import EntryChange, Ledger, ReplicaKey
 from .live_replica import read_live_replicas, table_of
@@ -112,7 +112,7 @@ class DowngradeGuard:
         marked = marked_cold(self._hot, layout)
         if marked:
             raise PartMoveError(
-                f"State of partitions {few(marked)} of {layout.path} is COLD, and the ensemble given as cold"
+                f"State of partitions {first_few(marked)} of {layout.path} is COLD, and the ensemble given as cold"
                 " knows nothing of the table",
                 remedy="Check the hosts and the chroot of cold",
             )
@@ -149,7 +149,7 @@ def _refuse_other_ledger(guard: DowngradeGuard, ledger: Ledger, shard_paths: Seq
     """Withdrawing from a ledger that moves do not look into would keep nothing from becoming cold."""
     if shard_paths and not (ledger.has_any(shard_paths) or any(map(guard.is_proven, shard_paths))):
         raise NotEntered(
-            f"No replica of {few(shard_paths)} was ever entered in {ledger.path}, so there is nothing to"
+            f"No replica of {first_few(shard_paths)} was ever entered in {ledger.path}, so there is nothing to"
             " withdraw, and nothing tells that it is the ledger that moves look into",
             remedy="Give the coordination_root and the chroot of hot that the replicas were entered with;"
             " where none ever was, say so with never_entered",
@@ -159,7 +159,7 @@ def _refuse_other_ledger(guard: DowngradeGuard, ledger: Ledger, shard_paths: Seq
 def _refuse_unknown(keys: Sequence[ReplicaKey]) -> None:
     if keys:
         raise NoSuchReplica(
-            f"There is no {few(map(str, keys))} in hot",
+            f"There is no {first_few(map(str, keys))} in hot",
             remedy="Give zookeeper_path and replica_name as system.replicas has them",
         )
 
@@ -173,7 +173,7 @@ def _refuse_cold(
         count = "1 partition is" if len(found) == 1 else f"{len(found)} partitions are"
         raise StillCold(
             f"{count} registered in cold only, where a server without the patch does not look; {done}:"
-            f" {few(map(str, found), _MOST_SHOWN)}",
+            f" {first_few(map(str, found), _MOST_SHOWN)}",
             remedy=BACK_TO_HOT,
         )
 

@@ -18,7 +18,7 @@ from ...formats.names import PartName, is_covered, parse_part_name
 from ...formats.table_metadata import parse_table_metadata
 from ...shard.parts import parse_name_in
 from ...tree.ports import ZnodeReader
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 from .ledger import ReplicaKey
 
 DiskOf = Callable[[ReplicaKey], Collection[str]]
@@ -61,13 +61,15 @@ def _only_in_cold(
     """The parts that cold has and hot has not; a replica without such, or without a table, is no key."""
     folders = {key: ShardLayout(key.shard_path).replica(key.replica).parts for key in sorted(keys)}
     cold.sync("/")
-    listed = aligned([*folders], cold.children([*folders.values()]))
+    listed = zip_strict([*folders], cold.children([*folders.values()]))
     # Of tables that cold has nothing of, nothing has to be understood.
     in_cold = {key: names for key, names in listed if names}
     in_hot = hot.children([folders[key] for key in in_cold])
     definitions = hot.read([ShardLayout(key.shard_path).metadata for key in in_cold])
     found: dict[ReplicaKey, _OnlyCold] = {}
-    for (key, names), (registered, metadata) in aligned([*in_cold.items()], [*aligned(in_hot, definitions)]):
+    for (key, names), (registered, metadata) in zip_strict(
+        [*in_cold.items()], [*zip_strict(in_hot, definitions)]
+    ):
         if metadata is None:
             continue
         version = parse_table_metadata(metadata.data, metadata.path).format_version

@@ -16,13 +16,13 @@ from ...gates.judge import Judgement
 from ...journal.events import Event
 from ...shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 from ...shard.location import Location
-from ...shard.reader import Look
+from ...shard.reader import ShardRead
 from ...tree.znodes import Op, Znode
 from ..parts.leased_shard import LeasedShard
 from .report import MovedPartition, ShardReport
 
 
-class Stage(Enum):
+class NextAction(Enum):
     """What a run has to do for a partition, by its location."""
 
     DONE = "done"
@@ -60,14 +60,14 @@ class Direction(Protocol):
 
     Then right before it neither what cold has nor data of the same znodes are read once more.
     """
-    stages: Mapping[Location, Stage]
+    stages: Mapping[Location, NextAction]
     """What to do with a partition where it is; ELSEWHERE for a location that is no key."""
     refusals: Refusals
 
     def judge_early(self, shard: ShardFacts, partition_ids: Collection[str]) -> Mapping[str, Refusal]:
         """What the shard path as a whole refuses at a look without the lease."""
 
-    def judge(self, look: Look, partition_ids: Sequence[str], now: float) -> Judgement:
+    def judge(self, look: ShardRead, partition_ids: Sequence[str], now: float) -> Judgement:
         """What the gates say of partitions that are to be switched; servers are not asked."""
 
     def expected(self, partition: PartitionFacts) -> PartitionFacts:
@@ -94,7 +94,7 @@ class Direction(Protocol):
         """Why the copies of a partition at the stage CLEAN have to stay; None where they may go."""
 
     def clean(
-        self, leased: LeasedShard, look: Look, partition_ids: Sequence[str], report: ShardReport
+        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: ShardReport
     ) -> None:
         """Remove the copies of the partitions at the stage CLEAN, and tell the report."""
 

@@ -20,8 +20,8 @@ from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...gates.servers import ServerCheck
 from ...shard.facts import PartitionFacts, ShardFacts
-from ...shard.reader import Survey
-from ...text import few
+from ...shard.reader import NamesRead
+from ...text import first_few
 from ..parts.leased_shard import LeasedShard
 from ..parts.operations import returning_to_hot
 from .detached import detached_since
@@ -31,7 +31,7 @@ _ATTEMPTS = 100
 """To undo a switch: each insert into the table that comes in between makes one fail."""
 
 
-class Aftermath:
+class PostSwitchCheck:
     """Looks at the partitions that one run switched to cold, under the lease of that run."""
 
     def __init__(self, leased: LeasedShard, servers: ServerCheck) -> None:
@@ -68,7 +68,7 @@ class Aftermath:
         for each in sorted(report.moved.keys() & failures.keys()):
             report.fail(each, failures[each])
 
-    def _late(self, survey: Survey, switched: Mapping[str, PartitionFacts]) -> dict[str, str]:
+    def _late(self, survey: NamesRead, switched: Mapping[str, PartitionFacts]) -> dict[str, str]:
         """Partition id → what is in hot, or on its way there, although the partition is cold."""
         late: dict[str, str] = {}
         shard = survey.shard
@@ -78,17 +78,17 @@ class Aftermath:
             entries = shard.pending.get(each)
             added = [replica.name for replica in shard.replicas if replica.name not in before.hot]
             if held:
-                late[each] = f"an insert holds a block number ({few(held)})"
+                late[each] = f"an insert holds a block number ({first_few(held)})"
             elif registered:
                 replica, parts = next(iter(registered.items()))
-                late[each] = f"replica {replica} registered {few(parts)}"
+                late[each] = f"replica {replica} registered {first_few(parts)}"
             elif entries:
-                late[each] = f"entries for the partition wait: {few(entry.where for entry in entries)}"
+                late[each] = f"entries for the partition wait: {first_few(entry.where for entry in entries)}"
             elif added:
-                late[each] = f"replica {few(added)} was added, which does not get cold parts"
+                late[each] = f"replica {first_few(added)} was added, which does not get cold parts"
         return late
 
-    def _gone(self, survey: Survey, switched: Mapping[str, PartitionFacts]) -> dict[str, list[str]]:
+    def _gone(self, survey: NamesRead, switched: Mapping[str, PartitionFacts]) -> dict[str, list[str]]:
         """Partition id → paths of copies that are not there any more, of replicas that still are."""
         gone: dict[str, list[str]] = {}
         for each, before in switched.items():
@@ -147,7 +147,7 @@ class Aftermath:
 def _copies_gone(paths: Sequence[str]) -> Refusal:
     return Refusal(
         GateName.COPIES_KEPT,
-        f"copies that were verified are gone from the cold ensemble: {few(paths)}",
+        f"copies that were verified are gone from the cold ensemble: {first_few(paths)}",
         "Find out what deleted them; run part_audit_info and part_repair now, before a server restarts",
     )
 

@@ -41,26 +41,26 @@ from ...gates.servers import ServerCheck, server_silent
 from ...journal.events import Event
 from ...journal.port import Journal
 from ...lease.lease import Lease, LeaseKeeper
-from ...run.batches import portions_of
+from ...run.batches import paced_batches
 from ...run.pace import Pace, Unhurried
 from ...run.under_lease import work_under_leases
 from ...shard.facts import PartitionFacts, RegisteredNames, ShardFacts
-from ...shard.listing_cache import KnownParts
+from ...shard.listing_cache import ListingCache
 from ...shard.location import Location, locate
-from ...shard.reader import Look, ShardReader
+from ...shard.reader import ShardRead, ShardReader
 from ...tree.ports import Clock, ZnodeStore
 from ..parts.leased_shard import LeasedShard
-from .direction import Direction, Stage
+from .direction import Direction, NextAction
 from .events import switching
 from .report import ShardReport
 from .switch import Switch, SwitchResult
-from .unregistered import look_nowhere
+from .unregistered import find_unregistered
 
 ROUNDS = 3
 """How often partitions that changed after they were prepared are prepared again."""
 
 
-class World(NamedTuple):
+class MoveContext(NamedTuple):
     """The ensembles, the servers and all else that a run works with."""
 
     hot: ZnodeStore
@@ -71,19 +71,21 @@ class World(NamedTuple):
     readiness: Readiness
     servers: ServerCheck
     pace: Pace = Unhurried()
-    known: KnownParts | None = None
+    known: ListingCache | None = None
     """What runs before listed at the shard path."""
 
 
 class ShardRun:
     """One run; what it finds out and does is in ``report``, also where it ends with an error."""
 
-    def __init__(self, world: World, direction: Direction, report: ShardReport) -> None:
-        self._world = world
+    def __init__(self, context: MoveContext, direction: Direction, report: ShardReport) -> None:
+        self._context = context
         self._direction = direction
         self._report = report
         self._layout = ShardLayout(report.shard_path)
-        self._reader = ShardReader(world.hot, world.cold, self._layout, world.leases.root, known=world.known)
+        self._reader = ShardReader(
+            context.hot, context.cold, self._layout, context.leases.root, known=context.known
+        )
         self._switched: dict[str, PartitionFacts] = {}
         """Partitions that were switched and not looked at again, as they were before."""
         self._told: set[str] = set()
@@ -99,7 +101,7 @@ class ShardRun:
         Where it raises, nothing is half done, and running again goes on.
         """
         wanted = sorted(set(partition_ids))
-        self._world.pace.wait(0, self._world.clock)
+        self._context.pace.wait(0, self._context.clock)
         try:
             self._look_first(wanted)
             if self._report.open(wanted):
@@ -122,14 +124,14 @@ class ShardRun:
         nowhere: dict[str, RegisteredNames] = {}
         for each, names in found.items():
             stage = self._stage(names)
-            if stage is Stage.DONE:
+            if stage is NextAction.DONE:
                 self._report.unchanged.add(each)
             elif locate(names) is Location.ABSENT:
                 nowhere[each] = names
-            elif stage is Stage.ELSEWHERE:
+            elif stage is NextAction.ELSEWHERE:
                 self._report.deferred[each] = refuse_location(names)
-            elif stage is Stage.CLEAN:
-                waits = self._direction.waits(shard, names.state, self._world.clock.now())
+            elif stage is NextAction.CLEAN:
+                waits = self._direction.waits(shard, names.state, self._context.clock.now())
                 if waits is not None:
                     self._report.deferred[each] = waits
         self._tell_nowhere(shard, nowhere)
@@ -139,23 +141,23 @@ class ShardRun:
         self, shard: ShardFacts, nowhere: Mapping[str, RegisteredNames], prepared: Collection[str] = ()
     ) -> None:
         """Say of partitions that neither ensemble registers what is known of them; open is what is not."""
-        told = look_nowhere(self._reader, self._world.servers, shard, nowhere)
+        told = find_unregistered(self._reader, self._context.servers, shard, nowhere)
         for each in sorted(told.gone):
             self._report.deferred[each] = _dropped() if each in prepared else refuse_location(nowhere[each])
         self._report.deferred.update(told.deferred)
         self._report.failed.update(told.failed)
 
-    def _stage(self, found: RegisteredNames | PartitionFacts) -> Stage:
-        return self._direction.stages.get(locate(found), Stage.ELSEWHERE)
+    def _stage(self, found: RegisteredNames | PartitionFacts) -> NextAction:
+        return self._direction.stages.get(locate(found), NextAction.ELSEWHERE)
 
     def _work(self, wanted: Sequence[str]) -> None:
         """Do what is open under a lease; defer what the last one leaves."""
 
         def work(lease: Lease) -> None:
-            leased = LeasedShard(self._world.hot, self._world.cold, self._reader, self._layout, lease)
+            leased = LeasedShard(self._context.hot, self._context.cold, self._reader, self._layout, lease)
             self._work_under_lease(leased, self._report.open(wanted))
 
-        refusal = work_under_leases(self._world.leases, self._layout.path, work)
+        refusal = work_under_leases(self._context.leases, self._layout.path, work)
         if refusal is not None:
             self._defer_open(wanted, refusal)
 
@@ -163,11 +165,11 @@ class ShardRun:
         if self._switched:
             # Under a lease that was lost before they were looked at.
             self._look_after(leased, leased.shard())
-        pace = self._world.pace
+        pace = self._context.pace
         try:
             # Only between portions, where no copy waits for its switch and no switch to be looked at again.
-            for portion, parts in portions_of(partition_ids, self._parts, pace.parts_at_once):
-                pace.wait(parts, self._world.clock)
+            for portion, parts in paced_batches(partition_ids, self._parts, pace.parts_at_once):
+                pace.wait(parts, self._context.clock)
                 self._work_on_portion(leased, portion)
         except (FormatError, NoSuchTable):
             self._direction.abandon(leased, self._report.moved)
@@ -184,21 +186,23 @@ class ShardRun:
     def _round(self, leased: LeasedShard, partition_ids: Sequence[str]) -> list[str]:
         """Gates, servers, preparation, switch; returns the partitions that changed in between."""
         look = leased.look(partition_ids)
-        by_stage: dict[Stage, list[str]] = {stage: [] for stage in Stage}
+        by_stage: dict[NextAction, list[str]] = {stage: [] for stage in NextAction}
         for each in sorted(look.partitions):
             by_stage[self._stage(look.partitions[each])].append(each)
-        self._report.unchanged.update(by_stage[Stage.DONE])
-        gone = self._leave_elsewhere(leased, look, by_stage[Stage.ELSEWHERE])
-        if by_stage[Stage.CLEAN]:
-            self._direction.clean(leased, look, by_stage[Stage.CLEAN], self._report)
-        passed = self._passed(leased, look, by_stage[Stage.SWITCH])
+        self._report.unchanged.update(by_stage[NextAction.DONE])
+        gone = self._leave_elsewhere(leased, look, by_stage[NextAction.ELSEWHERE])
+        if by_stage[NextAction.CLEAN]:
+            self._direction.clean(leased, look, by_stage[NextAction.CLEAN], self._report)
+        passed = self._passed(leased, look, by_stage[NextAction.SWITCH])
         failed = self._direction.prepare(leased, look.shard, passed) if passed else {}
         self._report.failed.update(failed)
         prepared = {each: passed[each] for each in passed if each not in failed}
         changed = self._switch(leased, prepared) if prepared else []
         return sorted([*changed, *self._report.open(gone)])
 
-    def _leave_elsewhere(self, leased: LeasedShard, look: Look, partition_ids: Sequence[str]) -> list[str]:
+    def _leave_elsewhere(
+        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str]
+    ) -> list[str]:
         """Say why no run starts from there; returns those that were nowhere, of which some may be open."""
         nowhere: dict[str, RegisteredNames] = {}
         prepared: set[str] = set()
@@ -215,7 +219,7 @@ class ShardRun:
         return sorted(nowhere)
 
     def _passed(
-        self, leased: LeasedShard, look: Look, partition_ids: Sequence[str]
+        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str]
     ) -> dict[str, PartitionFacts]:
         """Those that the gates and the servers let pass; the others are deferred."""
         if not partition_ids:
@@ -224,7 +228,7 @@ class ShardRun:
         passed = {each: look.partitions[each] for each in partition_ids if each not in refused}
         if passed:
             expected = [self._direction.expected(each) for each in passed.values()]
-            refused.update(self._world.servers.refusals(look.shard, expected))
+            refused.update(self._context.servers.refusals(look.shard, expected))
             passed = {each: facts for each, facts in passed.items() if each not in refused}
         if passed:
             try:
@@ -238,12 +242,12 @@ class ShardRun:
 
     def _note_detached(self, shard: ShardFacts) -> None:
         if not self._detached:
-            self._detached.update(self._world.servers.detached(shard))
+            self._detached.update(self._context.servers.detached(shard))
 
     def _switch(self, leased: LeasedShard, prepared: Mapping[str, PartitionFacts]) -> list[str]:
         """Switch those that are prepared; returns those that changed in between."""
         result = SwitchResult()
-        switch = Switch(leased, self._world.clock, self._direction, self._announce)
+        switch = Switch(leased, self._context.clock, self._direction, self._announce)
         try:
             for _group in switch.groups(prepared, result):
                 self._record(prepared, result)
@@ -261,7 +265,7 @@ class ShardRun:
         """Let the journal have on disk what is about to be switched."""
         path, state = self._layout.path, self._direction.state.value
         rows = (switching(path, each, self._direction.parts(each), state) for each in partitions)
-        self._world.journal.record(Event.SWITCHING, rows)
+        self._context.journal.record(Event.SWITCHING, rows)
 
     def _look_after(self, leased: LeasedShard, shard: ShardFacts) -> None:
         """Look at what was switched; what is not looked at when the run ends is told as failed."""
@@ -280,7 +284,7 @@ class ShardRun:
         self._report.moved.update({row.partition: row for row in rows})
         self._switched.update({each.partition_id: each for each in partitions})
         told = (row.event(self._layout.path, result.zxids[row.partition]) for row in rows)
-        self._world.journal.record(self._direction.event, told)
+        self._context.journal.record(self._direction.event, told)
 
     def _defer(
         self, leased: LeasedShard, refused: Mapping[str, Refusal], with_copies: Sequence[str] | None = None

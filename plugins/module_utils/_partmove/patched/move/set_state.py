@@ -20,8 +20,8 @@ from ...gates.servers import ServerCheck
 from ...lease.lease import LeaseKeeper
 from ...shard.facts import PartitionFacts, RegisteredNames, state_text
 from ...shard.location import Location, locate
-from ...shard.reader import Look, ShardReader
-from ...text import few
+from ...shard.reader import ShardRead, ShardReader
+from ...text import first_few
 from ...tree.ports import ZnodeStore
 from ...tree.znodes import Create, Op, SetData
 from ..parts.leased_shard import LeasedShard
@@ -111,7 +111,7 @@ class StateSetter:
             remedy="Run again at a quieter time",
         )
 
-    def _checked(self, look: Look, partition_id: str, wanted: State) -> PartitionFacts:
+    def _checked(self, look: ShardRead, partition_id: str, wanted: State) -> PartitionFacts:
         """The partition as it is now. Raises StateRefused when the marker wanted would not be true."""
         partition = look.partitions[partition_id]
         if not partition.exists:
@@ -125,7 +125,7 @@ class StateSetter:
             self._refuse_hot(look, partition_id)
         return partition
 
-    def _refuse_disks(self, look: Look, partition: PartitionFacts, wanted: State) -> None:
+    def _refuse_disks(self, look: ShardRead, partition: PartitionFacts, wanted: State) -> None:
         """Raise StateRefused unless the servers have on disk what is registered where State would say."""
         expected = replace(partition, hot=partition.cold) if wanted is State.COLD else partition
         refusal = self._servers.refusals(look.shard, [expected]).get(partition.partition_id)
@@ -133,12 +133,12 @@ class StateSetter:
             raise self._refused(partition.partition_id, wanted, refusal.reason, refusal.remedy)
 
     def _refuse_cold(self, partition_id: str, names: RegisteredNames) -> None:
-        in_hot = [f"{replica}: {few(parts)}" for replica, parts in sorted(names.hot.items()) if parts]
+        in_hot = [f"{replica}: {first_few(parts)}" for replica, parts in sorted(names.hot.items()) if parts]
         if in_hot:
             raise self._refused(
                 partition_id,
                 State.COLD,
-                f"parts of it are registered in hot ({few(in_hot)})",
+                f"parts of it are registered in hot ({first_few(in_hot)})",
                 "Move it with part_move, which sets State at the same instant",
             )
         if locate(names) is Location.ABSENT:
@@ -156,13 +156,13 @@ class StateSetter:
                 "See with part_audit_info what each of them has, and repair it with part_repair",
             )
 
-    def _refuse_hot(self, look: Look, partition_id: str) -> None:
+    def _refuse_hot(self, look: ShardRead, partition_id: str) -> None:
         """Raise StateRefused where hot lacks parts, unless servers are asked: they tell what was dropped."""
         if self._servers.asks:
             return
         names = look.partitions[partition_id].names
         only_cold = [
-            f"{replica}: {few(sorted(missing))}"
+            f"{replica}: {first_few(sorted(missing))}"
             for replica, parts in sorted(names.cold.items())
             if (missing := set(parts) - set(names.hot[replica]))
         ]
@@ -170,7 +170,7 @@ class StateSetter:
             raise self._refused(
                 partition_id,
                 State.HOT,
-                f"parts of it are registered in cold only ({few(only_cold)})",
+                f"parts of it are registered in cold only ({first_few(only_cold)})",
                 "Bring it back with part_move and the state hot; if it was dropped, give clickhouse, so that"
                 " the servers tell that they have none of them",
             )

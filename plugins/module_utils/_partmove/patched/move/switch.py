@@ -28,7 +28,7 @@ from ...shard.facts import PartitionFacts, ShardFacts
 from ...tree.multi_batches import Room
 from ...tree.ports import Clock
 from ...tree.znodes import Create, Op, Znode
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 from ..parts.leased_shard import LeasedShard
 from .direction import Direction
 
@@ -191,7 +191,7 @@ class Switch:
         wanted = self._direction.state.data
         applied = {
             each: state.stat.mzxid
-            for each, state in aligned(unclear, states)
+            for each, state in zip_strict(unclear, states)
             if state is not None and state.data == wanted
         }
         result.switched.update(applied)

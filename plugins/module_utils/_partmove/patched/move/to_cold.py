@@ -14,26 +14,26 @@ from ...gates.gate import GateOptions, Refusal
 from ...gates.judge import Judgement, refuse_partitions, refuse_shard
 from ...gates.names import GateName
 from ...journal.events import Event
-from ...run.batches import stages_of
+from ...run.batches import memory_batches
 from ...run.report import refused
 from ...shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 from ...shard.location import Location, never_was_cold
-from ...shard.reader import Look
+from ...shard.reader import ShardRead
 from ...tree.znodes import Op, Znode
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 from ..parts.bind import bind
 from ..parts.copies import ColdCopies
 from ..parts.leased_shard import LeasedShard
 from ..parts.operations import leaving_hot
 from ..parts.verified_copies import make_verified_copies
-from .direction import Refusals, Stage
-from .post_switch_check import Aftermath
+from .direction import NextAction, Refusals
+from .post_switch_check import PostSwitchCheck
 from .report import MovedPartition, ShardReport
-from .run import ROUNDS, ShardRun, World
+from .run import ROUNDS, MoveContext, ShardRun
 
 
 def move_shard(
-    world: World,
+    context: MoveContext,
     shard_path: str,
     partition_ids: Sequence[str],
     options: GateOptions,
@@ -45,8 +45,8 @@ def move_shard(
     half done then, and running again goes on. Give an empty report to keep what was done until then.
     """
     report = ShardReport(shard_path) if report is None else report
-    for stage in stages_of(partition_ids):
-        ShardRun(world, ToCold(world, options, report), report).carry_out(stage)
+    for stage in memory_batches(partition_ids):
+        ShardRun(context, ToCold(context, options, report), report).carry_out(stage)
     return report
 
 
@@ -56,10 +56,10 @@ class ToCold:
     event = Event.MOVED
     state = State.COLD
     deletes_what_was_read = True
-    stages: Mapping[Location, Stage] = {
-        Location.HOT: Stage.SWITCH,
-        Location.COPIED: Stage.SWITCH,
-        Location.COLD: Stage.DONE,
+    stages: Mapping[Location, NextAction] = {
+        Location.HOT: NextAction.SWITCH,
+        Location.COPIED: NextAction.SWITCH,
+        Location.COLD: NextAction.DONE,
     }
     refusals = Refusals(
         keeps_changing=Refusal(
@@ -68,20 +68,20 @@ class ToCold:
             "Run again when the partition is not merged or mutated any more",
         ),
         not_found_out=Refusal(
-            GateName.AFTERMATH,
+            GateName.POST_SWITCH_CHECK,
             "the answer to its switch was lost, and the run ended before it was found out",
             "Run again: it is either cold by now or will be moved then; run part_audit_info in any case",
         ),
         not_looked_at_again=Refusal(
-            GateName.AFTERMATH,
+            GateName.POST_SWITCH_CHECK,
             "it was switched, but the run ended before it was looked at again",
             "Run part_audit_info: no part of it may be registered in hot while State is COLD",
         ),
         too_large="Merge the partition into fewer parts and run again",
     )
 
-    def __init__(self, world: World, options: GateOptions, report: ShardReport) -> None:
-        self._world = world
+    def __init__(self, context: MoveContext, options: GateOptions, report: ShardReport) -> None:
+        self._context = context
         self._options = options
         self._report = report
         self._created: dict[str, PartName] = {}
@@ -89,13 +89,13 @@ class ToCold:
 
     def judge_early(self, shard: ShardFacts, partition_ids: Collection[str]) -> Mapping[str, Refusal]:
         """Servers that do not know cold, and the gates at the whole table."""
-        unready = self._world.readiness.judge(shard, partition_ids).refused
+        unready = self._context.readiness.judge(shard, partition_ids).refused
         refusal = refuse_shard(shard)
         return unready or ({} if refusal is None else dict.fromkeys(partition_ids, refusal))
 
-    def judge(self, look: Look, partition_ids: Sequence[str], now: float) -> Judgement:
+    def judge(self, look: ShardRead, partition_ids: Sequence[str], now: float) -> Judgement:
         """All gates, and whether the servers are still those that know cold."""
-        ready = self._world.readiness.judge(look.shard, partition_ids)
+        ready = self._context.readiness.judge(look.shard, partition_ids)
         if ready.refused:
             return ready
         partitions = [look.partitions[each] for each in partition_ids]
@@ -142,7 +142,7 @@ class ToCold:
         return None
 
     def clean(
-        self, leased: LeasedShard, look: Look, partition_ids: Sequence[str], report: ShardReport
+        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: ShardReport
     ) -> None:
         """No location is one to clean."""
 
@@ -158,7 +158,7 @@ class ToCold:
         hot, layout = leased.hot.store, leased.layout
         hot.sync(layout.path)
         copied = sorted({name.partition_id for name in self._created.values()})
-        states = dict(aligned(copied, hot.read([layout.state(each) for each in copied])))
+        states = dict(zip_strict(copied, hot.read([layout.state(each) for each in copied])))
         never = [each for each, state in states.items() if state is None or never_was_cold(state)]
         ColdCopies(leased, self._created).remove_own([each for each in never if each not in moved])
 
@@ -173,7 +173,7 @@ class ToCold:
         """Undo the switch of what got a part or a replica meanwhile, and look at the disks."""
         moved = set(report.moved)
         try:
-            Aftermath(leased, self._world.servers).check(shard, switched, detached_before, report)
+            PostSwitchCheck(leased, self._context.servers).check(shard, switched, detached_before, report)
         finally:
             undone = {each: report.deferred[each] for each in moved & report.deferred.keys()}
-            self._world.journal.record(Event.UNDONE, refused(leased.layout.path, undone))
+            self._context.journal.record(Event.UNDONE, refused(leased.layout.path, undone))

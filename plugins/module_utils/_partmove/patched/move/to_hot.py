@@ -29,37 +29,37 @@ from ...gates.gate import Refusal
 from ...gates.judge import REHEAT_GATES, STRAY_COPIES, Judgement, refuse_partitions, refuse_shard
 from ...gates.names import GateName
 from ...journal.events import Event
-from ...run.batches import stages_of
+from ...run.batches import memory_batches
 from ...shard.copy_retention import seconds_needed
 from ...shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 from ...shard.location import Location
-from ...shard.reader import Look, ShardReader
+from ...shard.reader import ShardRead, ShardReader
 from ...tree.znodes import Op, Znode
 from ..parts.bind import bind
 from ..parts.copies import ColdCopies
 from ..parts.leased_shard import LeasedShard
 from ..parts.operations import returning_to_hot
 from .detached import detached_since
-from .direction import Refusals, Stage
+from .direction import NextAction, Refusals
 from .report import MovedPartition, ShardReport
-from .run import ROUNDS, ShardRun, World
+from .run import ROUNDS, MoveContext, ShardRun
 from .unregistered import not_known_to_be_dropped
 
 
-def find_reheatable(world: World, shard_path: str) -> list[str]:
+def find_reheatable(context: MoveContext, shard_path: str) -> list[str]:
     """Partitions of a shard path that are not only in hot, sorted. Raises NoSuchTable, FormatError.
 
     Also those that State says to be cold and that are registered nowhere, unless the servers say that they
     have none of them: cold may have lost them, and they must not be passed over.
     """
-    reader = ShardReader(world.hot, world.cold, ShardLayout(shard_path), world.leases.root)
+    reader = ShardReader(context.hot, context.cold, ShardLayout(shard_path), context.leases.root)
     shard = reader.shard()
     found = reader.partitions_not_only_in_hot(shard)
-    return sorted([*found.registered, *not_known_to_be_dropped(world.servers, shard, found.nowhere)])
+    return sorted([*found.registered, *not_known_to_be_dropped(context.servers, shard, found.nowhere)])
 
 
 def reheat_shard(
-    world: World, shard_path: str, partition_ids: Sequence[str], report: ShardReport | None = None
+    context: MoveContext, shard_path: str, partition_ids: Sequence[str], report: ShardReport | None = None
 ) -> ShardReport:
     """Bring the partitions of one shard path back to hot.
 
@@ -69,8 +69,8 @@ def reheat_shard(
     what was done until then.
     """
     report = ShardReport(shard_path) if report is None else report
-    for stage in stages_of(partition_ids):
-        ShardRun(world, ToHot(world), report).carry_out(stage)
+    for stage in memory_batches(partition_ids):
+        ShardRun(context, ToHot(context), report).carry_out(stage)
     return report
 
 
@@ -81,13 +81,13 @@ class ToHot:
     state = State.HOT
     # It creates; a DROP PARTITION that was carried out since takes copies away, which must not come back.
     deletes_what_was_read = False
-    stages: Mapping[Location, Stage] = {
-        Location.HOT: Stage.DONE,
-        Location.COPIED: Stage.CLEAN,
-        Location.DROPPED: Stage.CLEAN,
-        Location.COLD: Stage.SWITCH,
-        Location.UNEVEN: Stage.SWITCH,
-        Location.MIXED: Stage.SWITCH,
+    stages: Mapping[Location, NextAction] = {
+        Location.HOT: NextAction.DONE,
+        Location.COPIED: NextAction.CLEAN,
+        Location.DROPPED: NextAction.CLEAN,
+        Location.COLD: NextAction.SWITCH,
+        Location.UNEVEN: NextAction.SWITCH,
+        Location.MIXED: NextAction.SWITCH,
     }
     refusals = Refusals(
         keeps_changing=Refusal(
@@ -96,20 +96,20 @@ class ToHot:
             "Run again when the partition is not dropped, merged or mutated any more",
         ),
         not_found_out=Refusal(
-            GateName.AFTERMATH,
+            GateName.POST_SWITCH_CHECK,
             "the answer to its switch was lost, and the run ended before it was found out",
             "Run again: it is either in hot by now or will be brought back then",
         ),
         not_looked_at_again=Refusal(
-            GateName.AFTERMATH,
+            GateName.POST_SWITCH_CHECK,
             "it is registered in hot again, but the run ended before the servers were looked at",
             "See with replica_info that no server has detached a part of it",
         ),
         too_large="This collection moves no partition of that size; what moved it has to bring it back",
     )
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, context: MoveContext) -> None:
+        self._context = context
         self._asked: dict[str, int] = {}
         """Replica → transaction that created it, as of when its server was asked."""
 
@@ -118,7 +118,7 @@ class ToHot:
         refusal = refuse_shard(shard, REHEAT_GATES)
         return {} if refusal is None else dict.fromkeys(partition_ids, refusal)
 
-    def judge(self, look: Look, partition_ids: Sequence[str], now: float) -> Judgement:
+    def judge(self, look: ShardRead, partition_ids: Sequence[str], now: float) -> Judgement:
         """The gates that also the way back has, and that no replica is another one than was asked."""
         if any(self._asked.get(each.name, each.created) != each.created for each in look.shard.replicas):
             return Judgement(dict.fromkeys(partition_ids, _ADDED_AGAIN))
@@ -164,7 +164,7 @@ class ToHot:
         return _copies_needed(seconds) if seconds else None
 
     def clean(
-        self, leased: LeasedShard, look: Look, partition_ids: Sequence[str], report: ShardReport
+        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: ShardReport
     ) -> None:
         """Remove copies that no server can need any more, and defer the partitions of all others."""
         bind(leased, look.shard)
@@ -179,7 +179,7 @@ class ToHot:
         report.copies_removed.update(gone)
         report.touched.update(removed.keys() - gone)
         rows = [{"shard_path": leased.layout.path, "partition": each} for each in sorted(gone)]
-        self._world.journal.record(Event.COPIES_REMOVED, rows)
+        self._context.journal.record(Event.COPIES_REMOVED, rows)
         kept = {each: behind.get(each, _copies_changed()) for each in passed if each not in gone}
         report.deferred.update(refused | kept)
 
@@ -200,7 +200,7 @@ class ToHot:
     ) -> None:
         """Whether a server took a part out of the table before hot had it again."""
         parts = [part.name for each in switched.values() for part in each.only_in_cold]
-        failures = detached_since(self._world.servers, shard, parts, detached_before)
+        failures = detached_since(self._context.servers, shard, parts, detached_before)
         for each in sorted(failures.keys() & report.moved.keys()):
             report.fail(each, failures[each])
 
@@ -216,14 +216,14 @@ class ToHot:
         A server that was killed before it could delete such a part from its disk has it in the table again.
         """
         refused = refuse_partitions(shard, partitions, now, gates=STRAY_COPIES)
-        if not self._world.servers.asks:
+        if not self._context.servers.asks:
             return refused
         dropped = [each for each in partitions if each.partition_id in refused]
         if dropped:
             for each in dropped:
                 del refused[each.partition_id]
                 own.update({part.znode.path: part.name for part in each.only_in_cold})
-            refused.update(self._world.servers.refusals(shard, dropped))
+            refused.update(self._context.servers.refusals(shard, dropped))
         return refused
 
 

@@ -23,7 +23,7 @@ from ...shard.location import Location, locate
 from ...shard.reader import ShardReader
 
 
-class Nowhere(NamedTuple):
+class Unregistered(NamedTuple):
     """What is so of partitions that neither ensemble registered; each is in at most one of the three."""
 
     gone: set[str]
@@ -34,9 +34,9 @@ class Nowhere(NamedTuple):
     """Partition id → which of its parts are on disk all the same."""
 
 
-def look_nowhere(
+def find_unregistered(
     reader: ShardReader, servers: ServerCheck, shard: ShardFacts, found: Mapping[str, RegisteredNames]
-) -> Nowhere:
+) -> Unregistered:
     """Tell the partitions that were found in neither ensemble apart.
 
     One that is somewhere by now, or that changes on disk, is in none of the answers: it is to be looked at
@@ -44,19 +44,19 @@ def look_nowhere(
     """
     if not servers.asks:
         untold = {each: refuse_untold() for each, names in found.items() if names.is_cold}
-        return Nowhere(set(found) - set(untold), untold, {})
+        return Unregistered(set(found) - set(untold), untold, {})
     ids = sorted(found)
     try:
         before = servers.active(shard, ids) if ids else {}
     except PartMoveError as error:
-        return Nowhere(set(), dict.fromkeys(ids, server_silent(error)), {})
-    told = Nowhere({each for each in ids if each not in before}, {}, {})
+        return Unregistered(set(), dict.fromkeys(ids, server_silent(error)), {})
+    told = Unregistered({each for each in ids if each not in before}, {}, {})
     if before:
         _look_again(reader, servers, before, told)
     return told
 
 
-def _look_again(reader: ShardReader, servers: ServerCheck, before: ActiveNames, told: Nowhere) -> None:
+def _look_again(reader: ShardReader, servers: ServerCheck, before: ActiveNames, told: Unregistered) -> None:
     """Add the partitions that servers had on disk before to what is told."""
     suspects = sorted(before)
     shard, names = reader.registered_names(suspects)

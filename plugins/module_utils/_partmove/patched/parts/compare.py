@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from ...formats.layout import ShardLayout
 from ...shard.facts import RegisteredPart
-from ...shard.part_listing import Names, PartLists
+from ...shard.part_listing import Names, PartListing
 from ...shard.parts import part_steps, partition_in
 from ...tree.ports import ZnodeReader
 from ...tree.reading import Reading, read_together
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 
 _MOST_SAMPLES = 10
 
@@ -56,7 +56,7 @@ class CopyComparison:
         originals: Sequence[RegisteredPart],
         layout: ShardLayout,
         format_version: int,
-        lists: PartLists,
+        lists: PartListing,
     ) -> None:
         """``originals`` are all that are to be compared, and ``lists`` those of their ensemble."""
         self._members = members
@@ -81,7 +81,7 @@ class CopyComparison:
             listed = Reading(self._lists.member_steps(member.name, folders, partition_ids))
             self._add(member, originals, [listed])
             for path, partition_id in _extras(
-                member, [*aligned(folders, listed.result)], self._originals, self._format_version
+                member, [*zip_strict(folders, listed.result)], self._originals, self._format_version
             ):
                 self._tally.add("has no original", path, partition_id, member.name)
         tally = self._tally

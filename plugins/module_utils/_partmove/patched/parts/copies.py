@@ -15,7 +15,7 @@ from ...gates.gate import Refusal
 from ...shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 from ...shard.location import was_brought_back
 from ...shard.parts import read_parts
-from ...text import few
+from ...text import first_few
 from ...tree.znodes import Op
 from .hot_members import refuse_behind
 from .leased_shard import LeasedShard
@@ -104,7 +104,7 @@ class ColdCopies:
                 gone = {each for each in removed if len(unneeded[each]) == len(found[each].cold_parts)}
                 return Removal(gone, behind, removed)
         raise EnsembleError(
-            f"Copies of partitions {few(ids)} of {self._layout.path} could not be removed from cold",
+            f"Copies of partitions {first_few(ids)} of {self._layout.path} could not be removed from cold",
             remedy="They do no harm while the partitions stay in hot; run again to remove them",
         )
 

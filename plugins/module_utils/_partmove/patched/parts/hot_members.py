@@ -14,7 +14,7 @@ from ...formats.state import is_cold
 from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...tree.ports import ZnodeStore
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 
 
 def refuse_behind(hot: ZnodeStore, layout: ShardLayout, partition_ids: Sequence[str]) -> dict[str, Refusal]:
@@ -29,7 +29,7 @@ def refuse_behind(hot: ZnodeStore, layout: ShardLayout, partition_ids: Sequence[
     try:
         for member in hot.members():
             member.sync(layout.path)
-            for each, state in aligned(partition_ids, member.read(paths)):
+            for each, state in zip_strict(partition_ids, member.read(paths)):
                 if state is None or is_cold(state.data):
                     behind[each] = _behind(f"{member.name} still takes it for cold")
     except EnsembleError as error:

@@ -19,13 +19,13 @@ from ...errors import PartMoveError
 from ...formats.layout import ShardLayout
 from ...lease.lease import Lease, confirm_lease, raise_if_lease_lost
 from ...shard.facts import ShardFacts
-from ...shard.part_listing import PartLists
-from ...shard.reader import Look, ShardReader, Survey
-from ...tree.multi_batches import Batch, Room, pack
+from ...shard.part_listing import PartListing
+from ...shard.reader import NamesRead, ShardRead, ShardReader
+from ...tree.multi_batches import MultiBatch, Room, pack
 from ...tree.paths import does_not_stay, missing_on_the_way, refuse_unwritable
 from ...tree.ports import ZnodeStore
 from ...tree.znodes import Committed, Multi, Op, Outcome, Rejected
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 
 _ATTEMPTS = 10
 
@@ -56,9 +56,9 @@ class Written(NamedTuple):
 class _Sending:
     """The multis of groups, each made when it is to be sent."""
 
-    def __init__(self, batches: Iterator[Batch]) -> None:
+    def __init__(self, batches: Iterator[MultiBatch]) -> None:
         self._waiting = batches
-        self.batches: list[Batch] = []
+        self.batches: list[MultiBatch] = []
         """Those that were asked for."""
         self.problem: PartMoveError | None = None
         """Why there are no more of them."""
@@ -77,7 +77,7 @@ class LeasedEnsemble:
     """Writes to one of the two ensembles under the lease."""
 
     def __init__(
-        self, store: ZnodeStore, lease_checks: Sequence[Op], shard_path: str, lists: PartLists
+        self, store: ZnodeStore, lease_checks: Sequence[Op], shard_path: str, lists: PartListing
     ) -> None:
         """``lists`` are told what is written."""
         self.store = store
@@ -122,7 +122,7 @@ class LeasedEnsemble:
         sending = _Sending(pack((*self._lease_checks, *checks), groups))
         outcomes = self._sent(sending)
         written = Written([], [], [], sending.problem, {})
-        for batch, outcome in aligned(sending.batches, outcomes):
+        for batch, outcome in zip_strict(sending.batches, outcomes):
             keys = [str(key) for key in batch.keys]
             if isinstance(outcome, Committed):
                 written.committed.extend(keys)
@@ -143,7 +143,7 @@ class LeasedEnsemble:
             outcomes = self.store.commit(sending.multis())
             applied += [
                 batch.multi
-                for batch, each in aligned(sending.batches, outcomes)
+                for batch, each in zip_strict(sending.batches, outcomes)
                 if isinstance(each, Committed)
             ]
         finally:
@@ -173,7 +173,7 @@ class LeasedShard:
         self._reader = reader
         self._lease = lease
 
-    def look(self, partition_ids: Sequence[str]) -> Look:
+    def look(self, partition_ids: Sequence[str]) -> ShardRead:
         """Everything about the partitions, none of it older than the call; the lease was ours until the end.
 
         Raises LeaseLost, and what `ShardReader.look` raises.
@@ -182,7 +182,7 @@ class LeasedShard:
         self.confirm()
         return found
 
-    def look_again(self, partition_ids: Sequence[str], *, reread: bool) -> Look:
+    def look_again(self, partition_ids: Sequence[str], *, reread: bool) -> ShardRead:
         """As `ShardReader.look_again`; the lease was ours until the end. Raises as `look` does."""
         found = self._reader.look_again(partition_ids, reread=reread)
         self.confirm()
@@ -196,7 +196,7 @@ class LeasedShard:
         """How hot and cold are bound to each other there."""
         return self._reader.binding()
 
-    def survey(self, partition_ids: Sequence[str]) -> Survey:
+    def survey(self, partition_ids: Sequence[str]) -> NamesRead:
         """What is registered and what is under way, by names alone, none of it older than the call.
 
         Raises as `look` does.

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from ...formats.names import PartName
-from ...run.batches import portions_of
+from ...run.batches import paced_batches
 from ...shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 from .compare import Comparison, CopyComparison
 from .copies import ColdCopies
@@ -43,7 +43,7 @@ def make_verified_copies(
     compared: deque[Future[None]] = deque()
     made: list[RegisteredPart] = []
     with ThreadPoolExecutor(1) as pool:
-        for portion, _parts in portions_of(sorted(partitions), sizes, PARTS_AT_ONCE):
+        for portion, _parts in paced_batches(sorted(partitions), sizes, PARTS_AT_ONCE):
             if made:
                 compared.append(pool.submit(comparison.add, made))
             while len(compared) > 1:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ...envelope import Envelope, json_object
 from ...errors import FormatError
 from ...formats.layout import check_shard_path
-from ...records import COUNT, TEXT, Record, Value, one_of, parse_base64
+from ...records import COUNT, TEXT, FieldType, Record, one_of, parse_base64
 from ...tree.znodes import Znode
 
 FORMAT = "olap.partmove/backup"
@@ -36,7 +36,7 @@ _SAVED = Record(
     {
         "ensemble": one_of("hot", "cold"),
         "path": TEXT,
-        "data": Value(parse_base64, "base64"),
+        "data": FieldType(parse_base64, "base64"),
         "version": COUNT,
     },
     remedy=_REMEDY,

@@ -11,17 +11,17 @@ from ...formats.state import is_cold
 from ...gates.judge import REHEAT_GATES, refuse_shard
 from ...gates.names import GateName
 from ...shard.parts import read_parts
-from ...text import few
+from ...text import first_few
 from ...tree.znodes import Znode
 from ..audit.evidence import Owner, PartitionEvidence
 from ..audit.judge import judge, only_cold
-from ..audit.kind import Kind
+from ..audit.kind import FindingKind
 from ..parts.bind import bind
 from ..parts.copies import ColdCopies
-from .case import Case, LeasedCase, Left
+from .case import LeasedCase, NotRepaired, RepairCase
 
 
-def adopt(case: Case) -> dict[str, Left]:
+def adopt(case: RepairCase) -> dict[str, NotRepaired]:
     """Let cold say that its parts are those of this table, for the whole shard path or not at all.
 
     Each part that cold has for a replica equals what hot registers, or is on disk as it is registered.
@@ -31,8 +31,8 @@ def adopt(case: Case) -> dict[str, Left]:
         shard = leased.shard.shard()
         refusal = refuse_shard(shard, REHEAT_GATES)
         if refusal is not None and refusal.gate is not GateName.SAME_TABLE:
-            return dict.fromkeys(case.partition_ids, Left(refusal.reason, refusal.remedy))
-        reader = case.world.evidence()
+            return dict.fromkeys(case.partition_ids, NotRepaired(refusal.reason, refusal.remedy))
+        reader = case.context.evidence()
         ids = reader.read(case.layout.path).partitions
         evidence = reader.read(case.layout.path, content_of=ids)
         leased.shard.confirm()
@@ -41,7 +41,7 @@ def adopt(case: Case) -> dict[str, Left]:
         for partition in evidence.partitions.values():
             reason = _not_adoptable(partition)
             if reason:
-                left = Left(
+                left = NotRepaired(
                     f"partition {partition.partition_id} of the table cannot be adopted: {reason}",
                     "Repair the partitions of other kinds first; the shard path is adopted as a whole",
                 )
@@ -53,9 +53,9 @@ def adopt(case: Case) -> dict[str, Left]:
     return {}
 
 
-def rewrite(case: Case) -> dict[str, Left]:
+def rewrite(case: RepairCase) -> dict[str, NotRepaired]:
     """Write copies that differ anew from hot, which has what is on disk."""
-    left: dict[str, Left] = {}
+    left: dict[str, NotRepaired] = {}
     with case.leased() as leased:
         look = leased.shard.look(case.partition_ids)
         still = [partition.partition_id for partition, _found in leased.look().still(left)]
@@ -63,8 +63,8 @@ def rewrite(case: Case) -> dict[str, Left]:
         for partition in wanted:
             strays = partition.only_in_cold
             if strays:
-                left[partition.partition_id] = Left(
-                    f"cold has parts that hot does not have: {few(part.znode.path for part in strays)}",
+                left[partition.partition_id] = NotRepaired(
+                    f"cold has parts that hot does not have: {first_few(part.znode.path for part in strays)}",
                     "Bring the partition back first, then run again",
                 )
         passed = [each for each in wanted if each.partition_id not in left]
@@ -80,17 +80,17 @@ def _not_adoptable(partition: PartitionEvidence) -> str:
         if not replica.cold:
             continue
         verdict = verdicts[replica.name]
-        if verdict.kind is not Kind.FOREIGN:
+        if verdict.kind is not FindingKind.FOREIGN:
             return f"for replica {replica.name} it is {verdict.kind.value}"
         if replica.differing:
-            return f"copies of replica {replica.name} differ from hot: {few(sorted(replica.differing))}"
+            return f"copies of replica {replica.name} differ from hot: {first_few(sorted(replica.differing))}"
         odd = [part.text for part in only_cold(replica) if not is_covered(part, replica.active or ())]
         if odd:
-            return f"replica {replica.name} does not have {few(odd)} on disk"
+            return f"replica {replica.name} does not have {first_few(odd)} on disk"
     return ""
 
 
-def _too_fresh(leased: LeasedCase, partitions: list[PartitionEvidence]) -> Left | None:
+def _too_fresh(leased: LeasedCase, partitions: list[PartitionEvidence]) -> NotRepaired | None:
     """What another tool has written too lately to be sure that it has ended."""
     case = leased.case
     marked = [each.state for each in partitions if each.state is not None and is_cold(each.state.data)]
@@ -99,18 +99,18 @@ def _too_fresh(leased: LeasedCase, partitions: list[PartitionEvidence]) -> Left 
     age = leased.shard.taken_at - newest / 1000
     if age >= case.options.quiet:
         return None
-    return Left(
+    return NotRepaired(
         f"{where} was written {max(0, round(age))} s ago, less than {case.options.quiet:g} s, so another tool"
         " may still be at work",
         "Stop the other tool for good, wait, and run again; or give a shorter quiet",
     )
 
 
-def _copies(case: Case, partitions: list[PartitionEvidence]) -> list[Znode]:
+def _copies(case: RepairCase, partitions: list[PartitionEvidence]) -> list[Znode]:
     names = [
         (case.layout.replica(replica.name).part(part.text), part)
         for partition in partitions
         for replica in partition.replicas
         for part in replica.cold
     ]
-    return [part.znode for part in read_parts(case.world.cold, names)]
+    return [part.znode for part in read_parts(case.context.cold, names)]

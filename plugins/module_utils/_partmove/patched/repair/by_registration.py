@@ -13,12 +13,12 @@ from ...formats.names import PartName
 from ...formats.payload import hash_is, parse_payload
 from ...formats.state import State
 from ...gates.judge import REHEAT_GATES, refuse_partitions
-from ...shard.reader import Look
+from ...shard.reader import ShardRead
 from ...tree.znodes import Create, Op, SetData
 from ..audit.evidence import PartitionEvidence, ReplicaEvidence
 from ..audit.judge import Verdict
-from ..audit.kind import Kind
-from .case import Case, LeasedCase, Left
+from ..audit.kind import FindingKind
+from .case import LeasedCase, NotRepaired, RepairCase
 from .sources import Source, Sources, read_sources
 
 _DETACH = (
@@ -32,21 +32,21 @@ class _Refused(Exception):
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(reason)
-        self.left = Left(reason, remedy)
+        self.left = NotRepaired(reason, remedy)
 
 
-def register(case: Case) -> dict[str, Left]:
+def register(case: RepairCase) -> dict[str, NotRepaired]:
     """Register the parts that are on disk, each from a source of which the hash equals that of the disk.
 
     Sources are the registrations of other replicas, and those that were given.
     """
-    left: dict[str, Left] = {}
+    left: dict[str, NotRepaired] = {}
     with case.leased() as leased:
         look = leased.shard.look(case.partition_ids)
         now = leased.shard.taken_at
         facts = [look.partitions[each] for each in case.partition_ids]
         refused = refuse_partitions(look.shard, facts, now, gates=REHEAT_GATES)
-        left.update({each: Left(why.reason, why.remedy) for each, why in refused.items()})
+        left.update({each: NotRepaired(why.reason, why.remedy) for each, why in refused.items()})
         still = leased.look().still(left)
         todo = [each for each in still if each[0].partition_id not in left]
         parts = {part for _partition, found in todo for verdict in found.values() for part in verdict.parts}
@@ -61,7 +61,7 @@ def register(case: Case) -> dict[str, Left]:
 
 def _register(
     leased: LeasedCase,
-    look: Look,
+    look: ShardRead,
     sources: Sources,
     partition: PartitionEvidence,
     found: Mapping[str, Verdict],
@@ -78,7 +78,7 @@ def _register(
             ops.append(Create(path, source.data))
             ops += [Create(f"{path}/{name}", data) for name, data in sorted(source.children.items())]
     facts = look.partitions[partition.partition_id]
-    is_all_in_hot = not in_cold and (case.kind is Kind.COLD_UNKNOWN or not facts.only_in_cold)
+    is_all_in_hot = not in_cold and (case.kind is FindingKind.COLD_UNKNOWN or not facts.only_in_cold)
     if in_hot and facts.state is not None and partition.is_cold and is_all_in_hot:
         in_hot.append(SetData(facts.state.path, State.HOT.data, facts.state.stat.version))
     if in_cold:

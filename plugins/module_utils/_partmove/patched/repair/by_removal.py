@@ -12,21 +12,21 @@ from ...formats.names import PartName, is_covered
 from ...formats.payload import payload_problem
 from ...formats.state import State
 from ...shard.parts import read_parts
-from ...text import few
+from ...text import first_few
 from ...tree.znodes import Delete, Op
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 from ..audit.evidence import PartitionEvidence
 from ..audit.judge import Verdict
 from ..parts.operations import removal
 from .by_state import set_states
-from .case import Case, CaseLook, LeasedCase, Left
+from .case import CaseRead, LeasedCase, NotRepaired, RepairCase
 
-_AGAIN = Left("it changed while it was to be removed", "Run again")
+_AGAIN = NotRepaired("it changed while it was to be removed", "Run again")
 
 
-def remove_registrations(case: Case) -> dict[str, Left]:
+def remove_registrations(case: RepairCase) -> dict[str, NotRepaired]:
     """Remove parts from cold that are on no disk, or that hot registers; never the last one of a part."""
-    left: dict[str, Left] = {}
+    left: dict[str, NotRepaired] = {}
     with case.leased() as leased:
         parts: list[tuple[str, PartName]] = []
         for partition, found in leased.look().still(left):
@@ -35,15 +35,15 @@ def remove_registrations(case: Case) -> dict[str, Left]:
                 left[partition.partition_id] = kept
             else:
                 parts += _paths(case, partition, found)
-        read = read_parts(case.world.cold, parts)
+        read = read_parts(case.context.cold, parts)
         _commit(leased, [(part.name.partition_id, removal(part)) for part in read], left)
     return left
 
 
-def remove_ghosts(case: Case) -> dict[str, Left]:
+def remove_ghosts(case: RepairCase) -> dict[str, NotRepaired]:
     """Remove parts that are on no disk, then let State say HOT where nothing is left of a partition."""
     left = remove_registrations(case)
-    found = case.world.evidence().read(case.layout.path).partitions
+    found = case.context.evidence().read(case.layout.path).partitions
     emptied = [
         each
         for each in case.partition_ids
@@ -52,9 +52,9 @@ def remove_ghosts(case: Case) -> dict[str, Left]:
     return {**left, **set_states(case, emptied, State.HOT)}
 
 
-def remove_unreadable(case: Case) -> dict[str, Left]:
+def remove_unreadable(case: RepairCase) -> dict[str, NotRepaired]:
     """Remove znodes from cold that are no parts, or no sound ones of parts that hot has."""
-    left: dict[str, Left] = {}
+    left: dict[str, NotRepaired] = {}
     with case.leased() as leased:
         look = leased.look()
         groups: list[tuple[str, list[Op]]] = []
@@ -69,7 +69,9 @@ def remove_unreadable(case: Case) -> dict[str, Left]:
     return left
 
 
-def _needed(case: Case, partition: PartitionEvidence, found: Mapping[str, Verdict]) -> Left | None:
+def _needed(
+    case: RepairCase, partition: PartitionEvidence, found: Mapping[str, Verdict]
+) -> NotRepaired | None:
     """Why what was found has to stay: it is the last registration of something that may be on a disk."""
     for replica in partition.replicas:
         if replica.name not in found:
@@ -78,12 +80,12 @@ def _needed(case: Case, partition: PartitionEvidence, found: Mapping[str, Verdic
         for part in (each for each in replica.cold if each.text in names):
             if replica.is_in_hot:
                 if not is_covered(part, replica.hot) and _on_a_disk(partition, part):
-                    return Left(
+                    return NotRepaired(
                         f"{part.text} of replica {replica.name} is on a disk and registered nowhere else",
                         "Audit again: it is of another kind by now",
                     )
             elif not (case.options.replica_is_gone or _is_of_another(partition, part)):
-                return Left(
+                return NotRepaired(
                     f"{part.text} of replica {replica.name} is registered for no replica that hot has",
                     "If the server of that replica is gone for good, say so with replica_is_gone",
                 )
@@ -100,7 +102,7 @@ def _is_of_another(partition: PartitionEvidence, part: PartName) -> bool:
 
 
 def _paths(
-    case: Case, partition: PartitionEvidence, found: Mapping[str, Verdict]
+    case: RepairCase, partition: PartitionEvidence, found: Mapping[str, Verdict]
 ) -> list[tuple[str, PartName]]:
     return [
         (case.layout.replica(replica.name).part(part.text), part)
@@ -111,12 +113,14 @@ def _paths(
     ]
 
 
-def _last_of_theirs(look: CaseLook, partition: PartitionEvidence, paths: list[str]) -> Left | None:
+def _last_of_theirs(look: CaseRead, partition: PartitionEvidence, paths: list[str]) -> NotRepaired | None:
     """Why znodes that are not understood have to stay: hot has them, or has nothing in place of them."""
-    in_cold = [path for path, znode in aligned(paths, look.case.world.cold.read(paths)) if znode is not None]
+    in_cold = [
+        path for path, znode in zip_strict(paths, look.case.context.cold.read(paths)) if znode is not None
+    ]
     if in_cold != paths:
-        return Left(
-            f"hot has what is not understood: {few(sorted(set(paths) - set(in_cold)))}",
+        return NotRepaired(
+            f"hot has what is not understood: {first_few(sorted(set(paths) - set(in_cold)))}",
             "Find out what wrote it, and remove it by hand",
         )
     for replica in partition.replicas:
@@ -124,24 +128,24 @@ def _last_of_theirs(look: CaseLook, partition: PartitionEvidence, paths: list[st
             continue
         layout = look.case.layout.replica(replica.name)
         parts = [(path, part) for part in replica.cold if (path := layout.part(part.text)) in paths]
-        for copy in read_parts(look.case.world.cold, parts):
+        for copy in read_parts(look.case.context.cold, parts):
             part, (data, children) = copy.name, copy.payload
             if payload_problem(data, dict(children)) is None:
-                return Left(
+                return NotRepaired(
                     f"what cold has of {part.text} of replica {replica.name} is sound, what hot has is not",
                     "Keep the copy, and let ClickHouse put the part right while it is hot (CHECK TABLE)",
                 )
             if not is_covered(part, replica.hot):
-                return Left(
+                return NotRepaired(
                     f"{part.text} of replica {replica.name} is registered in cold only",
                     "Put the znode back from a backup of it; system.parts tells the hash of the part",
                 )
     return None
 
 
-def _deletes(case: Case, path: str) -> Iterator[Op]:
+def _deletes(case: RepairCase, path: str) -> Iterator[Op]:
     """What deletes a znode with all below it, deepest first."""
-    cold = case.world.cold
+    cold = case.context.cold
     names = cold.children([path])[0] or ()
     for name in names:
         yield from _deletes(case, f"{path}/{name}")
@@ -150,7 +154,7 @@ def _deletes(case: Case, path: str) -> Iterator[Op]:
         yield Delete(path, znode.stat.version)
 
 
-def _commit(leased: LeasedCase, groups: list[tuple[str, list[Op]]], left: dict[str, Left]) -> None:
+def _commit(leased: LeasedCase, groups: list[tuple[str, list[Op]]], left: dict[str, NotRepaired]) -> None:
     written = leased.shard.cold.commit(groups)
     left.update(dict.fromkeys((*written.rejected, *written.unknown), _AGAIN))
     written.raise_problem()

@@ -22,21 +22,21 @@ from ...shard.reader import ShardReader
 from ...tree.ports import Clock, ZnodeStore
 from ..audit.evidence import Disks, PartitionEvidence
 from ..audit.judge import Verdict, judge
-from ..audit.kind import Kind
+from ..audit.kind import FindingKind
 from ..audit.reader import EvidenceReader, ShardEvidence
-from ..move.run import World
+from ..move.run import MoveContext
 from ..parts.leased_shard import LeasedShard
 from .backup import SavedZnode
 
 
-class Left(NamedTuple):
+class NotRepaired(NamedTuple):
     """Why a partition was not repaired, and the way out."""
 
     reason: str
     remedy: str
 
     @classmethod
-    def by(cls, error: PartMoveError) -> Left:
+    def by(cls, error: PartMoveError) -> NotRepaired:
         """As an error says it."""
         return cls(error.message, error.remedy)
 
@@ -45,7 +45,7 @@ def _nobody(_expected: int, _done: int) -> None:
     """Tell it to nobody."""
 
 
-class RepairWorld(NamedTuple):
+class RepairContext(NamedTuple):
     """The ensembles, which keep what is deleted or changed, the servers, and all else."""
 
     hot: ZnodeStore
@@ -63,9 +63,9 @@ class RepairWorld(NamedTuple):
     told: Callable[[int, int], object] = _nobody
     """Is told how many partitions there are to repair, and, of those, how many more were gone through."""
 
-    def for_moves(self) -> World:
+    def for_moves(self) -> MoveContext:
         """What the way back and the like work with; no partition becomes cold by a repair."""
-        return World(
+        return MoveContext(
             self.hot, self.cold, self.clock, self.journal, self.leases, AssumePatched(), self.servers
         )
 
@@ -77,7 +77,7 @@ class RepairWorld(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Options:
+class RepairOptions:
     """What an operator may say.
 
     registrations: znodes that registered parts once, from a backup.
@@ -93,15 +93,15 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Case:
+class RepairCase:
     """The partitions of one shard path that are of the kind that is to be repaired."""
 
-    world: RepairWorld
+    context: RepairContext
     layout: ShardLayout
-    kind: Kind
+    kind: FindingKind
     found: Mapping[str, Mapping[str, Verdict]]
     """Partition id → replica → verdict, of those replicas for which it is of the kind."""
-    options: Options
+    options: RepairOptions
 
     @property
     def partition_ids(self) -> list[str]:
@@ -111,38 +111,38 @@ class Case:
     @contextmanager
     def leased(self) -> Iterator[LeasedCase]:
         """Take the shard path; raises LeaseHeld, LeaseLost, EnsembleError and kin."""
-        lease = self.world.leases.acquire(self.layout.path)
+        lease = self.context.leases.acquire(self.layout.path)
         reader = ShardReader(
-            self.world.hot, self.world.cold, self.layout, self.world.leases.root, any_cold=True
+            self.context.hot, self.context.cold, self.layout, self.context.leases.root, any_cold=True
         )
         try:
-            leased = LeasedShard(self.world.hot, self.world.cold, reader, self.layout, lease)
+            leased = LeasedShard(self.context.hot, self.context.cold, reader, self.layout, lease)
             yield LeasedCase(self, leased)
         finally:
-            self.world.leases.release(lease)
+            self.context.leases.release(lease)
 
 
 class LeasedCase(NamedTuple):
     """A case on a shard path that nobody else writes to."""
 
-    case: Case
+    case: RepairCase
     shard: LeasedShard
 
-    def look(self) -> CaseLook:
+    def look(self) -> CaseRead:
         """Read the evidence anew; the lease was ours until the end. Raises LeaseLost and kin."""
         case = self.case
-        evidence = case.world.evidence().read_anywhere(case.layout.path, content_of=case.partition_ids)
+        evidence = case.context.evidence().read_anywhere(case.layout.path, content_of=case.partition_ids)
         self.shard.confirm()
-        return CaseLook(case, evidence)
+        return CaseRead(case, evidence)
 
 
-class CaseLook(NamedTuple):
+class CaseRead(NamedTuple):
     """What was so under the lease."""
 
-    case: Case
+    case: RepairCase
     evidence: ShardEvidence
 
-    def still(self, left: dict[str, Left]) -> Iterator[tuple[PartitionEvidence, dict[str, Verdict]]]:
+    def still(self, left: dict[str, NotRepaired]) -> Iterator[tuple[PartitionEvidence, dict[str, Verdict]]]:
         """The partitions that are still of the kind, with the replicas for which they are.
 
         What cannot be judged now, as a server is silent, is added to ``left``.
@@ -161,8 +161,10 @@ class CaseLook(NamedTuple):
                 yield partition, found
 
 
-def _unjudged(verdicts: Collection[Verdict]) -> Left | None:
+def _unjudged(verdicts: Collection[Verdict]) -> NotRepaired | None:
     for verdict in verdicts:
-        if verdict.kind is Kind.NOT_JUDGED:
-            return Left(verdict.reason, "Start the server, or see why it does not answer, and run again")
+        if verdict.kind is FindingKind.NOT_JUDGED:
+            return NotRepaired(
+                verdict.reason, "Start the server, or see why it does not answer, and run again"
+            )
     return None

@@ -15,11 +15,11 @@ from ...formats.layout import ShardLayout
 from ...lease.lease import LeaseKeeper
 from ...shard.fence import no_table
 from ...shard.reader import ShardReader
-from ...text import few
+from ...text import first_few
 from ...tree.paths import parent_of
 from ...tree.ports import ZnodeStore
 from ...tree.znodes import Create, Op, SetData
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 from ..parts.leased_shard import LeasedEnsemble, LeasedShard
 from .backup import BackupHeader, SavedZnode
 
@@ -92,14 +92,14 @@ def _restore(ensemble: LeasedEnsemble, name: str, wanted: Sequence[SavedZnode], 
     ensemble.store.sync(wanted[0].path)
     found = ensemble.store.read([each.path for each in wanted])
     groups: list[tuple[str, list[Op]]] = []
-    for each, znode in aligned(wanted, found):
+    for each, znode in zip_strict(wanted, found):
         if znode is None:
             groups.append((each.path, [Create(each.path, each.data)]))
         elif znode.data != each.data:
             groups.append((each.path, [SetData(each.path, each.data, znode.stat.version)]))
         else:
             done.unchanged += 1
-    created = {each.path for each, znode in aligned(wanted, found) if znode is None}
+    created = {each.path for each, znode in zip_strict(wanted, found) if znode is None}
     parents = sorted({parent_of(path) for path in created} - created)
     if name == "cold":
         ensemble.ensure(parents)
@@ -109,6 +109,6 @@ def _restore(ensemble: LeasedEnsemble, name: str, wanted: Sequence[SavedZnode], 
     written.raise_problem()
     if not written.is_whole():
         raise PartMoveError(
-            f"The {name} ensemble did not take {few([*written.rejected, *written.unknown])}",
+            f"The {name} ensemble did not take {first_few([*written.rejected, *written.unknown])}",
             remedy="Something else writes there, or a parent is gone; see what, then run again",
         )

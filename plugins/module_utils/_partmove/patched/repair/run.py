@@ -19,35 +19,35 @@ from ...errors import NoSuchTable, PartMoveError
 from ...formats.layout import ShardLayout
 from ...journal.events import Event
 from ...journal.port import Journal
-from ...run.batches import portions_of
+from ...run.batches import paced_batches
 from ..audit.audit import Row, ShardAudit, audit_shard
 from ..audit.judge import Verdict
-from ..audit.kind import Kind
+from ..audit.kind import FindingKind
 from .by_copies import adopt, rewrite
 from .by_registration import register
 from .by_removal import remove_ghosts, remove_registrations, remove_unreadable
 from .by_state import bring_back, clean, set_cold, set_hot
-from .case import Case, Left, Options, RepairWorld
+from .case import NotRepaired, RepairCase, RepairContext, RepairOptions
 
-Remedy = Callable[[Case], "dict[str, Left]"]
+Remedy = Callable[[RepairCase], "dict[str, NotRepaired]"]
 """Repairs what it can, and returns partition id → why not."""
 
-REMEDIES: Mapping[Kind, Remedy] = {
-    Kind.UNREGISTERED: register,
-    Kind.REGISTERED_FOR_ANOTHER: register,
-    Kind.UNREADABLE: remove_unreadable,
-    Kind.COLD_UNKNOWN: register,
-    Kind.FOREIGN: adopt,
-    Kind.COPIES_DIFFER: rewrite,
-    Kind.HALF_COLD: bring_back,
-    Kind.COLD_UNMARKED: set_cold,
-    Kind.HOT_MARKED_COLD: set_hot,
-    Kind.GHOST: remove_ghosts,
-    Kind.FORMER_TABLE: remove_registrations,
-    Kind.DROPPED: remove_registrations,
-    Kind.ANOTHER_REPLICA: remove_registrations,
-    Kind.COPIES_LEFT: clean,
-    Kind.EMPTY_MARKED_COLD: set_hot,
+REMEDIES: Mapping[FindingKind, Remedy] = {
+    FindingKind.UNREGISTERED: register,
+    FindingKind.REGISTERED_FOR_ANOTHER: register,
+    FindingKind.UNREADABLE: remove_unreadable,
+    FindingKind.COLD_UNKNOWN: register,
+    FindingKind.FOREIGN: adopt,
+    FindingKind.COPIES_DIFFER: rewrite,
+    FindingKind.HALF_COLD: bring_back,
+    FindingKind.COLD_UNMARKED: set_cold,
+    FindingKind.HOT_MARKED_COLD: set_hot,
+    FindingKind.GHOST: remove_ghosts,
+    FindingKind.FORMER_TABLE: remove_registrations,
+    FindingKind.DROPPED: remove_registrations,
+    FindingKind.ANOTHER_REPLICA: remove_registrations,
+    FindingKind.COPIES_LEFT: clean,
+    FindingKind.EMPTY_MARKED_COLD: set_hot,
 }
 """The kinds that can be repaired; the others need a person, or time."""
 
@@ -61,14 +61,14 @@ class RepairReport:
     shard_path: str
     repaired: list[Row] = field(default_factory=list)
     """What was found before, by partition and replica."""
-    left: dict[str, Left] = field(default_factory=dict)
+    left: dict[str, NotRepaired] = field(default_factory=dict)
 
 
 def repair_shard(
-    world: RepairWorld,
+    context: RepairContext,
     shard_path: str,
-    kind: Kind,
-    options: Options,
+    kind: FindingKind,
+    options: RepairOptions,
     *,
     only: Collection[str] | None = None,
 ) -> RepairReport:
@@ -78,44 +78,44 @@ def repair_shard(
     half done then, and running again goes on.
     """
     report = RepairReport(shard_path)
-    before = _of_kind(_audited(world, shard_path), kind, only)
+    before = _of_kind(_audited(context, shard_path), kind, only)
     if not before:
         return report
-    if kind is Kind.COLD_UNKNOWN and not options.cold_is_lost:
-        left = Left(
+    if kind is FindingKind.COLD_UNKNOWN and not options.cold_is_lost:
+        left = NotRepaired(
             "the cold ensemble that was given is not the one that the parts went to",
             "Give the ensemble that the servers have as <cold_zookeeper>; if that is lost for good, say so"
             " with cold_is_lost",
         )
         report.left.update(dict.fromkeys(before, left))
         return report
-    case = Case(world, ShardLayout(shard_path), kind, _verdicts(before), options)
+    case = RepairCase(context, ShardLayout(shard_path), kind, _verdicts(before), options)
     rows = [row for found in before.values() for row in found]
-    world.journal.record(Event.REPAIRING, (_repairing(row, world.backup) for row in rows))
+    context.journal.record(Event.REPAIRING, (_repairing(row, context.backup) for row in rows))
     report.left.update(_remedied(case))
-    after = _of_kind(_audited(world, shard_path), kind, before.keys())
+    after = _of_kind(_audited(context, shard_path), kind, before.keys())
     for partition, found in sorted(before.items()):
         if partition in report.left:
             continue
         if partition in after:
-            report.left[partition] = Left(_STILL, kind.way_out)
+            report.left[partition] = NotRepaired(_STILL, kind.remedy)
         else:
             report.repaired += found
-    _record(world.journal, report, kind)
+    _record(context.journal, report, kind)
     return report
 
 
-def _remedied(case: Case) -> dict[str, Left]:
+def _remedied(case: RepairCase) -> dict[str, NotRepaired]:
     """Repair in portions, and wait between the leases that are taken for them."""
-    left: dict[str, Left] = {}
+    left: dict[str, NotRepaired] = {}
     parts = {each: sum(len(one.parts) for one in found.values()) for each, found in case.found.items()}
-    pace = case.world.pace
-    case.world.told(len(case.found), 0)
-    for portion, count in portions_of(case.partition_ids, parts, pace.parts_at_once):
-        pace.wait(count, case.world.clock)
+    pace = case.context.pace
+    case.context.told(len(case.found), 0)
+    for portion, count in paced_batches(case.partition_ids, parts, pace.parts_at_once):
+        pace.wait(count, case.context.clock)
         found = {each: case.found[each] for each in portion}
         left.update(REMEDIES[case.kind](replace(case, found=found)))
-        case.world.told(0, len(portion))
+        case.context.told(0, len(portion))
     return left
 
 
@@ -133,7 +133,7 @@ def _event(row: Row) -> dict[str, object]:
     }
 
 
-def _record(journal: Journal, report: RepairReport, kind: Kind) -> None:
+def _record(journal: Journal, report: RepairReport, kind: FindingKind) -> None:
     """Let the journal know what became of it."""
     journal.record(Event.REPAIRED, map(_event, report.repaired))
     left = (
@@ -143,10 +143,10 @@ def _record(journal: Journal, report: RepairReport, kind: Kind) -> None:
     journal.record(Event.LEFT, left)
 
 
-def _audited(world: RepairWorld, shard_path: str) -> ShardAudit:
+def _audited(context: RepairContext, shard_path: str) -> ShardAudit:
     """The audit; of a table that hot does not have, and that cold has no part of any more, without rows."""
     try:
-        audit = audit_shard(world.evidence(), shard_path)
+        audit = audit_shard(context.evidence(), shard_path)
     except NoSuchTable:
         return ShardAudit(shard_path, ())
     if audit.unjudged:
@@ -154,7 +154,7 @@ def _audited(world: RepairWorld, shard_path: str) -> ShardAudit:
     return audit
 
 
-def _of_kind(audit: ShardAudit, kind: Kind, only: Collection[str] | None) -> dict[str, list[Row]]:
+def _of_kind(audit: ShardAudit, kind: FindingKind, only: Collection[str] | None) -> dict[str, list[Row]]:
     found: defaultdict[str, list[Row]] = defaultdict(list)
     for row in audit.rows:
         if row.verdict.kind is kind and (only is None or row.partition in only):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ...tree.delegating import DelegatingStore
 from ...tree.ports import ZnodeStore
 from ...tree.znodes import Committed, Create, Delete, Multi, Op, Outcome, SetData, Znode
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 
 Save = Callable[[str, Sequence[Znode]], None]
 """Keeps the znodes of an ensemble, ``hot`` or ``cold``; what it does not raise for is on disk."""
@@ -49,7 +49,7 @@ class SavingStore(DelegatingStore):
         found = self.below.read(paths) if paths else []
         kept = [
             znode
-            for path, znode in aligned(paths, found)
+            for path, znode in zip_strict(paths, found)
             if znode is not None and znode.stat.version == versions[path]
         ]
         if kept:
@@ -57,7 +57,7 @@ class SavingStore(DelegatingStore):
         told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in made]
         self._announce([words for words in told if words])
         outcomes = self.below.commit(made)
-        for words, outcome in aligned(told, outcomes):
+        for words, outcome in zip_strict(told, outcomes):
             if isinstance(outcome, Committed):
                 self._done.extend(words)
         return outcomes

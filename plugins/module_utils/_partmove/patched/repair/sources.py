@@ -13,9 +13,9 @@ from ...formats.names import PartName
 from ...shard.parts import read_parts
 from ...tree.ports import ZnodeReader
 from ..audit.evidence import PartitionEvidence, ReplicaEvidence
-from ..audit.kind import Kind
+from ..audit.kind import FindingKind
 from .backup import SavedZnode
-from .case import Case
+from .case import RepairCase
 
 
 class Source(NamedTuple):
@@ -42,14 +42,16 @@ class Sources(NamedTuple):
         yield from self.given.get(part, ())
 
 
-def read_sources(case: Case, partitions: Iterable[PartitionEvidence], parts: Collection[str]) -> Sources:
+def read_sources(
+    case: RepairCase, partitions: Iterable[PartitionEvidence], parts: Collection[str]
+) -> Sources:
     """Read what replicas in hot have of these parts of the partitions, at once from each ensemble."""
     replicas = [each for partition in partitions for each in partition.replicas if each.is_in_hot]
-    found = _registered(case.world.hot, case, [(each, each.hot) for each in replicas], parts, is_cold=False)
+    found = _registered(case.context.hot, case, [(each, each.hot) for each in replicas], parts, is_cold=False)
     # What an ensemble has that is not the right one registers nothing for a server.
-    if case.kind is not Kind.COLD_UNKNOWN:
+    if case.kind is not FindingKind.COLD_UNKNOWN:
         listed = [(each, each.cold) for each in replicas]
-        found += _registered(case.world.cold, case, listed, parts, is_cold=True)
+        found += _registered(case.context.cold, case, listed, parts, is_cold=True)
     registered: dict[str, list[tuple[str, Source]]] = {}
     for replica, part, source in found:
         registered.setdefault(part, []).append((replica, source))
@@ -58,7 +60,7 @@ def read_sources(case: Case, partitions: Iterable[PartitionEvidence], parts: Col
 
 def _registered(
     reader: ZnodeReader,
-    case: Case,
+    case: RepairCase,
     listed: Iterable[tuple[ReplicaEvidence, Iterable[PartName]]],
     parts: Collection[str],
     *,
@@ -78,7 +80,7 @@ def _registered(
     return found
 
 
-def _by_part(case: Case) -> dict[str, list[Source]]:
+def _by_part(case: RepairCase) -> dict[str, list[Source]]:
     """Part → what the backup has of it, of whatever replica of the table."""
     prefix = f"{case.layout.replicas}/"
     parents: list[tuple[str, SavedZnode]] = []

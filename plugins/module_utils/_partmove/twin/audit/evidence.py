@@ -13,7 +13,7 @@ from ..move.record import TwinRecord
 from ..move.servers import PartsOf, Side, TwinReplica, TwinTable, TwinTables
 
 
-class Pair(NamedTuple):
+class ReplicaTables(NamedTuple):
     """What the server of a replica has beside each other."""
 
     replica: TwinReplica
@@ -29,7 +29,7 @@ class Pair(NamedTuple):
 class TwinWitnesses(Protocol):
     """Asks the servers of replicas, and tells them nothing; raises PartMoveError where that fails."""
 
-    def pair(self, shard_path: str, replica: TwinReplica) -> Pair:
+    def pair(self, shard_path: str, replica: TwinReplica) -> ReplicaTables:
         """The hot table of the replica, and its twin where it has one."""
 
     def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
@@ -42,7 +42,7 @@ class TwinWitnesses(Protocol):
         """Partition id → names of the parts that the twin got by an INSERT, as far as the server can tell."""
 
 
-class Noted(NamedTuple):
+class RecordZnode(NamedTuple):
     """What hot has at the place of a record."""
 
     path: str
@@ -51,13 +51,13 @@ class Noted(NamedTuple):
     """Why it is no record that is understood; empty where it is one."""
 
 
-class PartitionLook(NamedTuple):
+class TwinPartitionRead(NamedTuple):
     """What there is of one partition."""
 
     partition_id: str
     parts: Sequence[PartsOf]
     """Of each replica, in the order of the tables."""
-    noted: Noted | None
+    noted: RecordZnode | None
     """Its record; None where there is none."""
     inserted: Collection[str] = ()
     """Names of parts that the twin got by an INSERT; they may be gone or merged since."""
@@ -65,7 +65,7 @@ class PartitionLook(NamedTuple):
     """Whether its record was written, replaced or removed while the servers were asked."""
 
 
-class ShardLook(NamedTuple):
+class TwinShardRead(NamedTuple):
     """One look at a shard path.
 
     pairs: the replicas whose server answered, by name.
@@ -77,10 +77,10 @@ class ShardLook(NamedTuple):
     """
 
     shard_path: str
-    pairs: Sequence[Pair]
+    pairs: Sequence[ReplicaTables]
     silent: Mapping[str, str]
-    partitions: Mapping[str, PartitionLook]
-    noted: Mapping[str, Noted]
+    partitions: Mapping[str, TwinPartitionRead]
+    noted: Mapping[str, RecordZnode]
     problem: str = ""
     lock: str = ""
 

@@ -20,7 +20,7 @@ from ..move.clones import clones_of, is_changed, new_in
 from ..move.gates import misplaced, not_ready, refuse_uneven, unlike
 from ..move.record import TwinRecord, contents
 from ..move.servers import Parts, PartsOf, Side, TwinPart, TwinTables
-from .evidence import Noted, PartitionLook, ShardLook
+from .evidence import RecordZnode, TwinPartitionRead, TwinShardRead
 from .kind import TwinKind
 
 NO_PARTITION = ""
@@ -29,7 +29,7 @@ ALL_REPLICAS = ""
 """Stands for the replica of what is about all of them."""
 
 
-class Doubt(NamedTuple):
+class ManualCheck(NamedTuple):
     """What a person has to compare, and what may be dropped then, by names of parts."""
 
     compare: Mapping[Side, tuple[str, ...]]
@@ -51,14 +51,14 @@ class TwinVerdict(NamedTuple):
     parts: tuple[str, ...] = ()
     reason: str = ""
     record: str = ""
-    doubt: Doubt | None = None
+    doubt: ManualCheck | None = None
 
 
 Verdicts = Mapping[tuple[str, str], TwinVerdict]
 """Partition id and replica → verdict."""
 
 
-def judge(look: ShardLook) -> dict[tuple[str, str], TwinVerdict]:
+def judge(look: TwinShardRead) -> dict[tuple[str, str], TwinVerdict]:
     """What everything is that the look has seen."""
     if look.is_gone:
         return {
@@ -73,7 +73,7 @@ def judge(look: ShardLook) -> dict[tuple[str, str], TwinVerdict]:
     return found
 
 
-def _replicas(look: ShardLook) -> Iterator[tuple[str, TwinVerdict]]:
+def _replicas(look: TwinShardRead) -> Iterator[tuple[str, TwinVerdict]]:
     """What is told of replicas, or of the table."""
     if look.problem:
         yield ALL_REPLICAS, TwinVerdict(TwinKind.NOT_JUDGED, reason=look.problem)
@@ -103,7 +103,7 @@ def _replicas(look: ShardLook) -> Iterator[tuple[str, TwinVerdict]]:
             yield each.replica.name, verdict
 
 
-def _tables(look: ShardLook, tables: TwinTables, first: TwinTables) -> TwinVerdict | None:
+def _tables(look: TwinShardRead, tables: TwinTables, first: TwinTables) -> TwinVerdict | None:
     problems = (
         (TwinKind.TWIN_ELSEWHERE, misplaced(look.shard_path, tables, first)),
         (TwinKind.NOT_READY, not_ready(tables, len(look.pairs) + len(look.silent))),
@@ -115,14 +115,14 @@ def _tables(look: ShardLook, tables: TwinTables, first: TwinTables) -> TwinVerdi
     return None
 
 
-def _under_lock(look: ShardLook, verdict: TwinVerdict | None) -> TwinVerdict | None:
+def _under_lock(look: TwinShardRead, verdict: TwinVerdict | None) -> TwinVerdict | None:
     """What a run is in the middle of is nothing to tell of."""
     if verdict is None or verdict.kind.is_sound or not look.lock:
         return verdict
     return TwinVerdict(TwinKind.NOT_JUDGED, verdict.parts, f"a run works on the table: {look.lock}")
 
 
-def _partition(tables: Sequence[TwinTables], look: PartitionLook) -> TwinVerdict | None:
+def _partition(tables: Sequence[TwinTables], look: TwinPartitionRead) -> TwinVerdict | None:
     """None for a partition that is in neither table and has no record."""
     if look.changed:
         return TwinVerdict(TwinKind.NOT_JUDGED, reason="a run was at it while the servers were asked")
@@ -137,7 +137,9 @@ def _partition(tables: Sequence[TwinTables], look: PartitionLook) -> TwinVerdict
     return _at_rest(look)
 
 
-def _begun(tables: TwinTables, look: PartitionLook, noted: Noted, record: TwinRecord) -> TwinVerdict:
+def _begun(
+    tables: TwinTables, look: TwinPartitionRead, noted: RecordZnode, record: TwinRecord
+) -> TwinVerdict:
     """A partition with a record."""
     if (record.hot, record.cold) != (tables.hot.place, tables.cold.place):
         reason = f"the record is about {record.hot} and {record.cold}"
@@ -178,21 +180,21 @@ def _recorded(record: TwinRecord, there: PartsOf, partition_id: str) -> tuple[Tw
     return (TwinKind.UNKNOWN, problem) if problem else (TwinKind.CLONED, clones)
 
 
-def _unknown(record: TwinRecord, there: PartsOf) -> Doubt:
+def _unknown(record: TwinRecord, there: PartsOf) -> ManualCheck:
     """What of the destination should be what the source has: all that is new, as long as nothing is lost."""
     source, new = there.on(record.destination.other), new_in(record, there)
     names = contents(source)
     if all(names.get(name) == content for name, content in record.parts.items()):
         compare = {record.destination.other: tuple(sorted(record.parts)), record.destination: _names(new)}
-        return Doubt(compare if new else {}, tuple((record.destination, name) for name in _names(new)))
+        return ManualCheck(compare if new else {}, tuple((record.destination, name) for name in _names(new)))
     # What was lost in the source is in the destination alone, if anywhere.
     equal = _names(_equal(source, new))
     if equal or not (source and new):
-        return Doubt({}, tuple((record.destination.other, name) for name in equal))
-    return Doubt({record.destination.other: _names(source), record.destination: _names(new)}, ())
+        return ManualCheck({}, tuple((record.destination.other, name) for name in equal))
+    return ManualCheck({record.destination.other: _names(source), record.destination: _names(new)}, ())
 
 
-def _at_rest(look: PartitionLook) -> TwinVerdict | None:
+def _at_rest(look: TwinPartitionRead) -> TwinVerdict | None:
     """A partition that no run has begun with."""
     there = look.parts[0]
     both = bool(there.hot and there.cold)
@@ -201,10 +203,10 @@ def _at_rest(look: PartitionLook) -> TwinVerdict | None:
         kind = TwinKind.EQUAL if len(equal) == len(there.hot) else TwinKind.EQUAL_IN_PART
         drop = tuple((Side.HOT, name) for name in _names(equal))
         reason = f"{len(equal)} of {len(there.hot)} parts of the table equal some of the twin"
-        return TwinVerdict(kind, _names(equal), reason, doubt=Doubt({}, drop))
+        return TwinVerdict(kind, _names(equal), reason, doubt=ManualCheck({}, drop))
     if both and _rows(there.hot) == _rows(there.cold):
         hot, cold = _names(there.hot), _names(there.cold)
-        doubt = Doubt({Side.HOT: hot, Side.COLD: cold}, tuple((Side.HOT, name) for name in hot))
+        doubt = ManualCheck({Side.HOT: hot, Side.COLD: cold}, tuple((Side.HOT, name) for name in hot))
         return TwinVerdict(TwinKind.AS_MANY_ROWS, hot, f"{_rows(there.hot)} rows each", doubt=doubt)
     inserted = _still_there(look.inserted, there.cold, look.partition_id)
     if inserted:

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from ...concurrent import side_by_side
+from ...concurrent import map_concurrently
 from ...errors import FormatError, NoSuchTable, PartMoveError
 from ...lease.lease import path_of_lock
 from ...tree.ports import Clock, ZnodeStore
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 from ..move.record import Records
 from ..move.servers import PartsOf, Side, TwinReplica, TwinTables, read_replicas
-from .evidence import Noted, Pair, PartitionLook, ShardLook, TwinWitnesses
+from .evidence import RecordZnode, ReplicaTables, TwinPartitionRead, TwinShardRead, TwinWitnesses
 
 _GROUP = 500
 """How many partitions servers are asked about at once, which bounds queries."""
@@ -42,7 +42,7 @@ class TwinReader:
         """Let servers end what they are at work on."""
         self._clock.sleep(seconds)
 
-    def read(self, shard_path: str, partition_ids: Collection[str] | None = None) -> ShardLook:
+    def read(self, shard_path: str, partition_ids: Collection[str] | None = None) -> TwinShardRead:
         """One look at a shard path, at all partitions or at these.
 
         Raises NoSuchTable where hot has neither such a table nor a record of it, EnsembleError and kin.
@@ -54,28 +54,28 @@ class TwinReader:
         except NoSuchTable:
             if not before:
                 raise
-            return ShardLook(shard_path, (), {}, {}, before)
-        pairs: list[Pair] = []
+            return TwinShardRead(shard_path, (), {}, {}, before)
+        pairs: list[ReplicaTables] = []
         silent: dict[str, str] = {}
-        answers = side_by_side(lambda each: self._pair(shard_path, each), replicas, self._at_once)
-        for replica, answer in aligned(replicas, answers):
+        answers = map_concurrently(lambda each: self._pair(shard_path, each), replicas, self._at_once)
+        for replica, answer in zip_strict(replicas, answers):
             if isinstance(answer, str):
                 silent[replica.name] = answer
             else:
                 pairs.append(answer)
-        look = ShardLook(shard_path, pairs, silent, {}, before)
+        look = TwinShardRead(shard_path, pairs, silent, {}, before)
         if look.tables is not None:
             look = self._with_partitions(look, look.tables, partition_ids)
         (lock,) = self._hot.read([path_of_lock(self._root, shard_path)])
         return look._replace(lock="" if lock is None else lock.data.decode(errors="replace"))
 
-    def _pair(self, shard_path: str, replica: TwinReplica) -> Pair | str:
+    def _pair(self, shard_path: str, replica: TwinReplica) -> ReplicaTables | str:
         try:
             return self._servers.pair(shard_path, replica)
         except PartMoveError as error:
             return str(error)
 
-    def _noted(self, shard_path: str) -> dict[str, Noted]:
+    def _noted(self, shard_path: str) -> dict[str, RecordZnode]:
         """What is at the places of records, by partition id; also what is none."""
         records = Records(self._hot, self._root, shard_path)
         found = {}
@@ -84,15 +84,15 @@ class TwinReader:
             try:
                 kept = records.read([each]).get(each)
             except FormatError as error:
-                found[each] = Noted(path, None, str(error))
+                found[each] = RecordZnode(path, None, str(error))
             else:
                 if kept is not None:
-                    found[each] = Noted(path, kept.record)
+                    found[each] = RecordZnode(path, kept.record)
         return found
 
     def _with_partitions(
-        self, look: ShardLook, tables: Sequence[TwinTables], wanted: Collection[str] | None
-    ) -> ShardLook:
+        self, look: TwinShardRead, tables: Sequence[TwinTables], wanted: Collection[str] | None
+    ) -> TwinShardRead:
         """The look with its partitions; with a problem where a server does not answer any more."""
         try:
             ids = self._ids(look, tables) if wanted is None else sorted({*wanted} - {""})
@@ -102,7 +102,7 @@ class TwinReader:
             return look._replace(problem=str(error))
         after = self._noted(look.shard_path)
         partitions = {
-            each: PartitionLook(
+            each: TwinPartitionRead(
                 each,
                 [parts[each] for parts in found],
                 look.noted.get(each),
@@ -113,7 +113,7 @@ class TwinReader:
         }
         return look._replace(partitions=partitions)
 
-    def _ids(self, look: ShardLook, tables: Sequence[TwinTables]) -> list[str]:
+    def _ids(self, look: TwinShardRead, tables: Sequence[TwinTables]) -> list[str]:
         """Every partition that is anywhere, sorted."""
         ids = set(look.noted)
         for each in tables:

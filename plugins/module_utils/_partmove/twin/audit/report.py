@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ...findings.findings import MOST_SHOWN, Findings
 from ...findings.metrics import Family, Sample
-from ...text import few
+from ...text import first_few
 from .audit import TwinAudit, TwinRow
 from .kind import TwinKind
 
@@ -32,7 +32,7 @@ class TwinAuditReport(Findings[TwinRow, TwinKind]):
         """A line about what is seen twice."""
         rows = self.seen_twice()
         if rows:
-            places = few([f"{row.shard_path} {row.partition}" for row in rows], MOST_SHOWN)
+            places = first_few([f"{row.shard_path} {row.partition}" for row in rows], MOST_SHOWN)
             yield f"Rows that readers of both tables may see twice are in {len(rows)} partitions: {places}"
 
     def urgent_families(self) -> Iterator[Family]:

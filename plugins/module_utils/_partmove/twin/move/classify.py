@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from ...formats.names import PartName, parse_names
 from .clones import new_in
-from .lineage import as_they_came, is_made_of, merged_of
+from .lineage import is_made_of, merged_of, resolve_merged
 from .record import TwinRecord, contents
-from .servers import Content, Parts, PartsOf, Side, TwinPart
+from .servers import PartContent, Parts, PartsOf, Side, TwinPart
 
 _WHERE = "system.parts"
 
@@ -38,7 +38,7 @@ class TwinState(str, Enum):
     UNKNOWN = "unknown"
 
 
-class Found(NamedTuple):
+class Classification(NamedTuple):
     """The state of a partition, and what of it matters there."""
 
     state: TwinState
@@ -65,7 +65,7 @@ class _Place(Enum):
     MERGED = "merged"
 
 
-def with_record(record: TwinRecord, parts: PartsOf, partition_id: str) -> Found:
+def with_record(record: TwinRecord, parts: PartsOf, partition_id: str) -> Classification:
     """The state of a partition that a run has begun to move."""
     if not record.is_verified:
         return _not_verified(record, parts, partition_id)
@@ -75,30 +75,30 @@ def with_record(record: TwinRecord, parts: PartsOf, partition_id: str) -> Found:
     for name in record.parts:
         place = _place_of(name, record, source)
         if isinstance(place, str):
-            return Found(TwinState.UNKNOWN, place)
+            return Classification(TwinState.UNKNOWN, place)
         names[place].append(name)
     waiting, merged = names[_Place.THERE], names[_Place.MERGED]
     release = _released(record, merged, names[_Place.GONE], destination)
     waits = [] if isinstance(release, str) else [each for each in waiting if each not in release.parts]
     problem = release if isinstance(release, str) else _lost_clone(record, waits, destination)
     if isinstance(release, str) or problem:
-        return Found(TwinState.UNKNOWN, problem)
+        return Classification(TwinState.UNKNOWN, problem)
     if release.parts:
         return release
     if not waiting:
-        return Found(TwinState.DROPPED)
+        return Classification(TwinState.DROPPED)
     state = TwinState.DROPPED_PARTLY if names[_Place.GONE] else TwinState.ATTACHED
-    return Found(state, parts=tuple(waiting))
+    return Classification(state, parts=tuple(waiting))
 
 
-def _not_verified(record: TwinRecord, parts: PartsOf, partition_id: str) -> Found:
+def _not_verified(record: TwinRecord, parts: PartsOf, partition_id: str) -> Classification:
     if not record.undoing:
-        return Found(TwinState.RECORDED)
+        return Classification(TwinState.RECORDED)
     left = left_to_undo(record, parts, partition_id)
     # In the twin, which nobody inserts into, what came can be compared anew.
     if isinstance(left, str) and record.destination is Side.HOT:
-        return Found(TwinState.UNKNOWN, left)
-    return Found(TwinState.UNDOING)
+        return Classification(TwinState.UNKNOWN, left)
+    return Classification(TwinState.UNDOING)
 
 
 def _place_of(name: str, record: TwinRecord, source: _Active) -> _Place | str:
@@ -144,10 +144,10 @@ def undoing(record: TwinRecord, parts: PartsOf, partition_id: str) -> Undoing:
         allowed.update(past[name] for name in merged)
     has = frozenset(allowed)
     drop: list[str] = []
-    equal: dict[Content, TwinPart] = {}
+    equal: dict[PartContent, TwinPart] = {}
     # Of parts that are equal those with a level first: an insert has none.
     for part in sorted(new_in(record, parts), key=lambda part: -_level(part, partition_id)):
-        cloned, others = as_they_came(record, parts, [part], partition_id, has)
+        cloned, others = resolve_merged(record, parts, [part], partition_id, has)
         clones = Counter(each.content for each in cloned)
         if not others and not clones - allowed:
             allowed -= clones
@@ -216,7 +216,7 @@ class _Active:
         self.contents = contents(parts)
         self.names: list[PartName] = parse_names(self.contents, partition_id, _WHERE)
 
-    def has(self, name: str, content: Content) -> bool:
+    def has(self, name: str, content: PartContent) -> bool:
         return self.contents.get(name) == content
 
     def covers(self, name: str) -> bool:
@@ -250,7 +250,7 @@ def _lost_clone(record: TwinRecord, waiting: Iterable[str], destination: _Active
 
 def _released(
     record: TwinRecord, merged: Iterable[str], gone: Iterable[str], destination: _Active
-) -> Found | str:
+) -> Classification | str:
     """Which parts leave the record, as some of them were merged in the source, and what is undone for that.
 
     Clones that were merged since can only be undone together. Or why nobody can tell what these were merged
@@ -279,4 +279,4 @@ def _released(
     if not parts.isdisjoint(gone):
         name = min(parts.intersection(gone))
         return f"part {name} was dropped, and its clone was merged with those of parts that are there still"
-    return Found(TwinState.MERGED, parts=tuple(sorted(parts)), undo=tuple(sorted(undo)))
+    return Classification(TwinState.MERGED, parts=tuple(sorted(parts)), undo=tuple(sorted(undo)))

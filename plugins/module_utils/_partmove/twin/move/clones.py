@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...formats.names import PartName, parse_names
-from .lineage import as_they_came, is_made_of
+from .lineage import is_made_of, resolve_merged
 from .record import TwinRecord, contents
-from .servers import Content, PartsOf, Side, TwinPart
+from .servers import PartContent, PartsOf, Side, TwinPart
 
 _WHERE = "system.parts"
 
@@ -33,8 +33,8 @@ def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[
     if changed:
         return f"part {min(changed)} of the source is not there as it was, as after a merge"
     wanted = Counter(record.parts.values())
-    clones: dict[Content, list[str]] = {}
-    cloned, others = as_they_came(record, parts, new_in(record, parts), partition_id, frozenset(wanted))
+    clones: dict[PartContent, list[str]] = {}
+    cloned, others = resolve_merged(record, parts, new_in(record, parts), partition_id, frozenset(wanted))
     for part in cloned:
         clones.setdefault(part.content, []).append(part.name)
     came = Counter({content: len(names) for content, names in clones.items()})
@@ -92,7 +92,7 @@ def is_changed(record: TwinRecord, parts: PartsOf) -> bool:
     return contents(parts.on(record.destination.other)) != record.parts
 
 
-def is_over(record: TwinRecord, parts: PartsOf) -> bool:
+def must_roll_back(record: TwinRecord, parts: PartsOf) -> bool:
     """Whether what came is to be undone, and no ATTACH to be given before.
 
     On the way back it is given first all the same where anything is new: of a part that equals a recorded one

@@ -17,9 +17,9 @@ from ...errors import PartMoveError
 from ...formats.layout import DEFAULT_ENSEMBLE
 from ...gates.gate import Refusal
 from ...gates.names import GateName
-from ...text import few
+from ...text import first_few
 from .record import contents
-from .servers import Parts, PartsOf, Side, TwinTables, Unrest
+from .servers import ActivityInProgress, Parts, PartsOf, Side, TwinTables
 
 
 def servers_silent(error: PartMoveError) -> Refusal:
@@ -99,13 +99,13 @@ def first_difference(one: str, other: str) -> str:
     return f"{one[begin : at + 40]!r} and {other[begin : at + 40]!r}"
 
 
-class Seen(NamedTuple):
+class GateInput(NamedTuple):
     """What the replicas say of one partition, and of what goes on around it; in the order of the replicas."""
 
     partition_id: str
     tables: Sequence[TwinTables]
     parts: Sequence[PartsOf]
-    unrest: Sequence[Unrest]
+    activity: Sequence[ActivityInProgress]
 
 
 def refuse_uneven(tables: Sequence[TwinTables], parts: Sequence[PartsOf]) -> Refusal | None:
@@ -125,25 +125,25 @@ def refuse_uneven(tables: Sequence[TwinTables], parts: Sequence[PartsOf]) -> Ref
     return None
 
 
-def refuse_unrest(seen: Seen) -> Refusal | None:
+def refuse_activity(seen: GateInput) -> Refusal | None:
     """What goes on with a partition, or with all, that a move must not meet; None where nothing does."""
-    for tables, unrest in zip(seen.tables, seen.unrest):
-        reasons = [*unrest.of_table, *unrest.of_partition.get(seen.partition_id, ())]
+    for tables, activity in zip(seen.tables, seen.activity):
+        reasons = [*activity.of_table, *activity.of_partition.get(seen.partition_id, ())]
         if reasons:
             return Refusal(
                 GateName.TWIN_AT_REST,
-                f"{tables.server}: {few(reasons)}",
+                f"{tables.server}: {first_few(reasons)}",
                 "Wait until that is done (system.replication_queue, system.mutations, system.merges), attach"
                 " or drop what is detached, and run again",
             )
     return None
 
 
-def refuse_start(seen: Seen, destination: Side, min_age: float) -> Refusal | None:
+def refuse_start(seen: GateInput, destination: Side, min_age: float) -> Refusal | None:
     """Why a partition that no run has begun to move stays; None where it may be moved."""
     there = seen.parts[0]
     source, held = there.on(destination.other), there.on(destination)
-    refusal = refuse_unrest(seen) or _refuse_contents(source, held)
+    refusal = refuse_activity(seen) or _refuse_contents(source, held)
     if refusal is None and destination is Side.COLD:
         refusal = _refuse_young(seen, min_age)
     return refusal or _refuse_no_links(seen, destination) or _refuse_room(seen, destination)
@@ -156,7 +156,7 @@ def _refuse_contents(source: Parts, held: Parts) -> Refusal | None:
         names = [part.name for part in source if part.content == twice[0]]
         return Refusal(
             GateName.PARTS_DISTINCT,
-            f"parts {few(names)} are equal, and ATTACH clones one of them only",
+            f"parts {first_few(names)} are equal, and ATTACH clones one of them only",
             "OPTIMIZE TABLE … PARTITION ID … FINAL, and run again",
         )
     known = {part.content: part.name for part in held}
@@ -172,10 +172,10 @@ def _refuse_contents(source: Parts, held: Parts) -> Refusal | None:
     return None
 
 
-def _refuse_young(seen: Seen, min_age: float) -> Refusal | None:
-    for tables, there, unrest in zip(seen.tables, seen.parts, seen.unrest):
+def _refuse_young(seen: GateInput, min_age: float) -> Refusal | None:
+    for tables, there, activity in zip(seen.tables, seen.parts, seen.activity):
         newest = max(part.modified for part in there.hot)
-        age = max(unrest.now - newest, 0.0)
+        age = max(activity.now - newest, 0.0)
         if age < min_age:
             return Refusal(
                 GateName.OLD_ENOUGH,
@@ -185,10 +185,10 @@ def _refuse_young(seen: Seen, min_age: float) -> Refusal | None:
     return None
 
 
-def _refuse_no_links(seen: Seen, destination: Side) -> Refusal | None:
-    for tables, there, unrest in zip(seen.tables, seen.parts, seen.unrest):
+def _refuse_no_links(seen: GateInput, destination: Side) -> Refusal | None:
+    for tables, there, activity in zip(seen.tables, seen.parts, seen.activity):
         disks = ["", *sorted(_largest(there.on(destination.other)))]
-        why = next((unrest.no_links[disk] for disk in disks if disk in unrest.no_links), "")
+        why = next((activity.no_links[disk] for disk in disks if disk in activity.no_links), "")
         if why:
             return Refusal(
                 GateName.LINKS_MADE,
@@ -199,11 +199,11 @@ def _refuse_no_links(seen: Seen, destination: Side) -> Refusal | None:
     return None
 
 
-def _refuse_room(seen: Seen, destination: Side) -> Refusal | None:
-    for tables, there, unrest in zip(seen.tables, seen.parts, seen.unrest):
+def _refuse_room(seen: GateInput, destination: Side) -> Refusal | None:
+    for tables, there, activity in zip(seen.tables, seen.parts, seen.activity):
         largest = _largest(there.on(destination.other))
         for disk, size in sorted(largest.items()):
-            free = unrest.free_bytes.get(disk)
+            free = activity.free_bytes.get(disk)
             if free is None or free < size:
                 shown = "nobody knows how much" if free is None else f"{free} bytes"
                 return Refusal(

@@ -18,16 +18,16 @@ from collections.abc import Iterable, Set as AbstractSet
 
 from ...formats.names import PartName, parse_names
 from .record import TwinRecord
-from .servers import Content, PartsOf, TwinPart
+from .servers import PartContent, PartsOf, TwinPart
 
 _WHERE = "system.parts"
 
 
-def merged_of(part: PartName, rows: int, others: Iterable[tuple[PartName, Content]]) -> list[str] | None:
+def merged_of(part: PartName, rows: int, others: Iterable[tuple[PartName, PartContent]]) -> list[str] | None:
     """Which of the others, of one block each, were merged into the part, by name; None where it is unsure."""
     if part.mutation is not None:
         return None
-    by_block: dict[int, tuple[PartName, Content]] = {}
+    by_block: dict[int, tuple[PartName, PartContent]] = {}
     for name, content in others:
         if name.min_block != name.max_block or not part.covers(name):
             continue
@@ -46,12 +46,12 @@ def is_made_of(part: PartName, others: Iterable[PartName]) -> bool:
     return part.mutation is None and blocks == part.max_block - part.min_block + 1
 
 
-def as_they_came(
+def resolve_merged(
     record: TwinRecord,
     parts: PartsOf,
     came: Iterable[TwinPart],
     partition_id: str,
-    wanted: AbstractSet[Content],
+    wanted: AbstractSet[PartContent],
 ) -> tuple[list[TwinPart], list[TwinPart]]:
     """What may be clones of what is new in the destination, and what cannot be, or is not certain to be.
 

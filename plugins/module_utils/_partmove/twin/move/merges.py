@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from ...errors import PartMoveError
-from .partition import Partition, Shard, answered
+from .partition import TwinPartition, TwinShard, answered
 from .record import KeptRecord
 from .refusals import Refused
 from .servers import TwinServers, TwinTables
 
 
-def stop_merges(partition: Partition, kept: KeptRecord) -> None:
+def stop_merges(partition: TwinPartition, kept: KeptRecord) -> None:
     """Stop merges of both tables on every replica; raises Refused where one cannot be told."""
     if not kept.record.merges_stopped:
         partition.replace(kept, kept.record._replace(merges_stopped=True))
@@ -30,7 +30,7 @@ def stop_merges(partition: Partition, kept: KeptRecord) -> None:
             partition.shard.servers.stop_merges(tables)
 
 
-def remove_record(partition: Partition, kept: KeptRecord) -> None:
+def remove_record(partition: TwinPartition, kept: KeptRecord) -> None:
     """Remove the record of a partition, once the merges that were stopped for it go on.
 
     Raises Refused, and the record stays, where a server cannot be told.
@@ -40,7 +40,7 @@ def remove_record(partition: Partition, kept: KeptRecord) -> None:
     partition.remove(kept)
 
 
-def go_on_merging(partition: Partition) -> None:
+def go_on_merging(partition: TwinPartition) -> None:
     """Let merges go on if they were stopped for the partition, which stays where it is for now.
 
     Raises Refused where a server cannot be told; the record says then that they are stopped.
@@ -51,13 +51,13 @@ def go_on_merging(partition: Partition) -> None:
         partition.replace(kept, kept.record._replace(merges_stopped=False))
 
 
-def go_on_merging_at_the_end(partition: Partition) -> None:
+def go_on_merging_at_the_end(partition: TwinPartition) -> None:
     """The same for a run that an error ends, which is the one to tell of; the record tells the rest."""
     with suppress(PartMoveError, Refused):
         go_on_merging(partition)
 
 
-def go_on_where_left(shard: Shard, records: Mapping[str, KeptRecord]) -> bool:
+def go_on_where_left(shard: TwinShard, records: Mapping[str, KeptRecord]) -> bool:
     """Let merges go on that a run left stopped which was killed; whether there were any.
 
     Raises Refused where a server cannot be told; the records say then that they are stopped.
@@ -70,7 +70,7 @@ def go_on_where_left(shard: Shard, records: Mapping[str, KeptRecord]) -> bool:
     return bool(stopped)
 
 
-def _let_merge(shard: Shard) -> None:
+def _let_merge(shard: TwinShard) -> None:
     with answered():
         _tell_all(shard.servers, shard.tables)
 

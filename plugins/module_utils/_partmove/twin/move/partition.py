@@ -40,7 +40,7 @@ class TwinOptions(NamedTuple):
     """Whether rows are read and compared, besides the hashes of their files."""
 
 
-class Shard(NamedTuple):
+class TwinShard(NamedTuple):
     """What all partitions of a shard path are moved with, under one lease."""
 
     shard_path: str
@@ -55,10 +55,12 @@ class Shard(NamedTuple):
     options: TwinOptions
 
 
-class Partition:
+class TwinPartition:
     """A partition on its way, with its record as it was read or written last."""
 
-    def __init__(self, shard: Shard, partition_id: str, report: TwinReport, kept: KeptRecord | None) -> None:
+    def __init__(
+        self, shard: TwinShard, partition_id: str, report: TwinReport, kept: KeptRecord | None
+    ) -> None:
         self.shard = shard
         self.id = partition_id
         self.kept = kept

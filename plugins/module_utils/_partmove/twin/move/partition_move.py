@@ -53,15 +53,15 @@ from collections.abc import Sequence
 from ...gates.gate import Refusal
 from ...journal.events import Event
 from .classify import TwinState, with_record, without_record
-from .clones import clones_of, is_over, unlike_rows, with_clones
-from .gates import Seen, refuse_start, refuse_unrest
+from .clones import clones_of, must_roll_back, unlike_rows, with_clones
+from .gates import GateInput, refuse_activity, refuse_start
 from .merges import go_on_merging, go_on_merging_at_the_end, remove_record, stop_merges
-from .partition import Partition, Shard, answered
+from .partition import TwinPartition, TwinShard, answered
 from .record import MOST_BYTES, KeptRecord, TwinRecord, contents
 from .refusals import Refused, keeps_changing, nowhere, too_large
-from .removal import drop_recorded, go_on_undoing, release, undo_attach
+from .removal import drop_merged_clones, drop_recorded, go_on_undoing, undo_attach
 from .report import MovedTwin, TwinReport
-from .servers import PartsOf, Side, Unrest
+from .servers import ActivityInProgress, PartsOf, Side
 
 ROUNDS = 3
 """How often a partition that changed meanwhile is recorded and attached again."""
@@ -69,31 +69,36 @@ _STEPS = 24
 """How many states a partition may go through in one run."""
 
 
-class Motion:
+class PartitionMove:
     """Takes one partition to the destination."""
 
     def __init__(
-        self, shard: Shard, destination: Side, partition_id: str, report: TwinReport, kept: KeptRecord | None
+        self,
+        shard: TwinShard,
+        destination: Side,
+        partition_id: str,
+        report: TwinReport,
+        kept: KeptRecord | None,
     ) -> None:
         self._shard = shard
         self._destination = destination
         self._id = partition_id
         self._report = report
-        self._partition = Partition(shard, partition_id, report, kept)
+        self._partition = TwinPartition(shard, partition_id, report, kept)
         self._problem = ""
         """Why the last ATTACH was undone."""
         self._rounds = 0
-        self._unrest: Sequence[Unrest] = ()
+        self._activity: Sequence[ActivityInProgress] = ()
         self._attached_at: float | None = None
         """When this run was about to clone what it then dropped."""
         self._dropped_at = 0.0
 
-    def carry_out(self, unrest: Sequence[Unrest]) -> None:
-        """Take the partition to one of its ends. ``unrest`` is what goes on, by replica.
+    def carry_out(self, activity: Sequence[ActivityInProgress]) -> None:
+        """Take the partition to one of its ends. ``activity`` is what goes on, by replica.
 
         Raises LeaseLost, EnsembleError and kin; nothing is lost then, and running again goes on.
         """
-        self._unrest = unrest
+        self._activity = activity
         try:
             self._go()
         except Refused as refused:
@@ -126,11 +131,11 @@ class Motion:
         """Do the one step that follows from the state; whether there is none left."""
         partition, there = self._partition, parts[0]
         kept = partition.kept
-        seen = Seen(self._id, self._shard.tables, parts, self._unrest)
+        seen = GateInput(self._id, self._shard.tables, parts, self._activity)
         if kept is None:
             return self._start_or_end(seen)
         self._refuse_other_tables(kept.record)
-        refusal = refuse_unrest(seen)
+        refusal = refuse_activity(seen)
         if refusal is not None:
             raise Refused(refusal)
         found = with_record(kept.record, there, self._id)
@@ -138,19 +143,19 @@ class Motion:
             raise partition.not_known(found.problem)
         if found.state is TwinState.UNDOING:
             go_on_undoing(partition, kept, there)
-        elif found.state is TwinState.RECORDED and is_over(kept.record, there):
+        elif found.state is TwinState.RECORDED and must_roll_back(kept.record, there):
             undo_attach(partition, kept, there, "parts of the source are not there as they were recorded")
         elif found.state is TwinState.RECORDED:
             self._attach(kept)
         elif found.state is TwinState.MERGED:
-            release(partition, kept, there, found)
+            drop_merged_clones(partition, kept, there, found)
         elif found.state is TwinState.DROPPED:
             return self._forget(kept, there)
         else:
             self._drop(kept, found.parts)
         return False
 
-    def _start_or_end(self, seen: Seen) -> bool:
+    def _start_or_end(self, seen: GateInput) -> bool:
         state = without_record(seen.parts[0], self._destination)
         if state is TwinState.AT_DESTINATION:
             self._report.unchanged.add(self._id)
@@ -172,7 +177,7 @@ class Motion:
             left_behind=list(moved.left_behind),
         )
 
-    def _begin(self, seen: Seen) -> None:
+    def _begin(self, seen: GateInput) -> None:
         """Write the record of what is there, if the gates let the partition pass."""
         refusal = refuse_start(seen, self._destination, self._shard.options.min_age)
         if refusal is not None:
@@ -201,18 +206,18 @@ class Motion:
         # What changed since the look is found out by the one after the ATTACH.
         self._attach(kept)
 
-    def _refuse_assigned(self, seen: Seen) -> None:
+    def _refuse_assigned(self, seen: GateInput) -> None:
         """Raise Refused where a merge was assigned before they were stopped: its parts cannot be dropped."""
-        self._look_at_unrest()
-        refusal = refuse_unrest(seen._replace(unrest=self._unrest))
+        self._read_activity()
+        refusal = refuse_activity(seen._replace(activity=self._activity))
         if refusal is not None and self._partition.kept is not None:
             remove_record(self._partition, self._partition.kept)
             raise Refused(refusal)
 
-    def _look_at_unrest(self) -> None:
+    def _read_activity(self) -> None:
         shard = self._shard
         with answered():
-            self._unrest = [shard.servers.unrest(tables, [self._id]) for tables in shard.tables]
+            self._activity = [shard.servers.activity(tables, [self._id]) for tables in shard.tables]
 
     def _attach(self, kept: KeptRecord) -> None:
         """Clone, compare on every replica, and record the clones; undo what is not as it must be."""
@@ -237,7 +242,7 @@ class Motion:
         undo_attach(partition, kept, there, self._problem)
         if partition.kept is None:
             # What was done to the partition meanwhile may go on.
-            self._look_at_unrest()
+            self._read_activity()
 
     def _drop(self, kept: KeptRecord, parts: Sequence[str]) -> None:
         drop_recorded(self._partition, kept, parts)

@@ -23,12 +23,12 @@ from urllib.parse import quote, unquote
 from ...envelope import Envelope
 from ...errors import EnsembleError, LeaseLost, PartMoveError
 from ...lease.lease import Lease, raise_if_lease_lost
-from ...records import COUNT, FLAG, TEXT, Record, Unfit, Value, list_of, mapping_of, word_of
+from ...records import COUNT, FLAG, TEXT, FieldType, InvalidValue, Record, list_of, mapping_of, word_of
 from ...tree.paths import ensure_path, refuse_unwritable
 from ...tree.ports import ZnodeReader, ZnodeStore
 from ...tree.znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
-from ...zip_strict import aligned
-from .servers import Content, Parts, Side
+from ...zip_strict import zip_strict
+from .servers import PartContent, Parts, Side
 
 FORMAT = "olap.partmove/twin-move"
 VERSION = 1
@@ -39,14 +39,14 @@ _REMEDY = "Use the version of olap.partmove that wrote it, or find out what did"
 _ENVELOPE = Envelope("record of a partition between twins", FORMAT, VERSION, remedy=_REMEDY)
 
 
-def _content(value: object) -> Content:
+def _content(value: object) -> PartContent:
     if not isinstance(value, list) or len(value) != 3:
-        raise Unfit
+        raise InvalidValue
     rows, *hashes = value
-    return Content(COUNT.check(rows), *(TEXT.check(each) for each in hashes))
+    return PartContent(COUNT.check(rows), *(TEXT.check(each) for each in hashes))
 
 
-_CONTENTS = mapping_of(Value(_content, "a list of a number of rows and two hashes"))
+_CONTENTS = mapping_of(FieldType(_content, "a list of a number of rows and two hashes"))
 _RECORD = Record(
     {
         "destination": word_of({each.value: each for each in Side}),
@@ -70,9 +70,9 @@ class TwinRecord(NamedTuple):
     hot: str
     """Ensemble and path of the hot table, as `TwinTable.place` has them."""
     cold: str
-    parts: Mapping[str, Content]
+    parts: Mapping[str, PartContent]
     """What the source had to be moved: name → content."""
-    held: Mapping[str, Content]
+    held: Mapping[str, PartContent]
     """What the destination had before, which is never touched."""
     clones: Mapping[str, str]
     """Name of each part → name of its clone in the destination. Empty until every replica was seen to have
@@ -98,7 +98,7 @@ class TwinRecord(NamedTuple):
         return json.dumps(_ENVELOPE.around(fields), separators=(",", ":")).encode()
 
 
-def contents(parts: Parts) -> dict[str, Content]:
+def contents(parts: Parts) -> dict[str, PartContent]:
     """Name → content, sorted by name."""
     return {part.name: part.content for part in sorted(parts)}
 
@@ -140,7 +140,7 @@ class Records:
         paths = [self.path(each) for each in partition_ids]
         return {
             each: KeptRecord(parse_record(znode), znode.stat.version)
-            for each, znode in aligned(partition_ids, self._hot.read(paths))
+            for each, znode in zip_strict(partition_ids, self._hot.read(paths))
             if znode is not None
         }
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...journal.events import Event
-from .classify import Found, left_to_undo, undoing
+from .classify import Classification, left_to_undo, undoing
 from .merges import go_on_merging, remove_record
-from .partition import Partition
+from .partition import TwinPartition
 from .record import KeptRecord
 from .servers import PartsOf, Side
 
 _MERGE_SECONDS = 0.5
 
 
-def drop_recorded(partition: Partition, kept: KeptRecord, names: Sequence[str]) -> None:
+def drop_recorded(partition: TwinPartition, kept: KeptRecord, names: Sequence[str]) -> None:
     """Drop recorded parts from the source, each one only after the record says that it will be."""
     record = kept.record
     side = record.destination.other
@@ -34,7 +34,7 @@ def drop_recorded(partition: Partition, kept: KeptRecord, names: Sequence[str]) 
         gone.append(name)
 
 
-def undo_attach(partition: Partition, kept: KeptRecord, there: PartsOf, problem: str) -> None:
+def undo_attach(partition: TwinPartition, kept: KeptRecord, there: PartsOf, problem: str) -> None:
     """Drop by name what came and the source has as well, and remove the record."""
     undo = undoing(kept.record, there, partition.id)
     if undo.problem:
@@ -45,7 +45,7 @@ def undo_attach(partition: Partition, kept: KeptRecord, there: PartsOf, problem:
     go_on_undoing(partition, kept, there)
 
 
-def go_on_undoing(partition: Partition, kept: KeptRecord, there: PartsOf) -> None:
+def go_on_undoing(partition: TwinPartition, kept: KeptRecord, there: PartsOf) -> None:
     """Drop the rest of what an undo was about to drop, and remove the record.
 
     On the way back, once one was dropped, nothing is compared anew: an insert that came since and equals one
@@ -70,7 +70,9 @@ def go_on_undoing(partition: Partition, kept: KeptRecord, there: PartsOf) -> Non
         remove_record(partition, kept)
 
 
-def release(partition: Partition, kept: KeptRecord, there: PartsOf, found: Found) -> None:
+def drop_merged_clones(
+    partition: TwinPartition, kept: KeptRecord, there: PartsOf, found: Classification
+) -> None:
     """Drop the clones of parts that were merged in the source, and let these leave the record.
 
     What is dropped is in the record before: of a part of which nobody knows any more that it was dropped on
@@ -101,7 +103,7 @@ def release(partition: Partition, kept: KeptRecord, there: PartsOf, found: Found
         remove_record(partition, kept)
 
 
-def _wait_for_merges(partition: Partition) -> None:
+def _wait_for_merges(partition: TwinPartition) -> None:
     """Wait a little for the merge that holds a part which could not be dropped.
 
     Servers assign merges also while these are stopped, and drop no part that a merge was assigned to.

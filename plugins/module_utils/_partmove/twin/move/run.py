@@ -19,15 +19,15 @@ from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...journal.port import Journal
 from ...lease.lease import Lease, LeaseKeeper
-from ...run.batches import portions_of
+from ...run.batches import paced_batches
 from ...run.pace import Pace, Unhurried
 from ...run.under_lease import work_under_leases
 from ...tree.ports import Clock, ZnodeStore
 from .classify import TwinState, without_record
-from .gates import Seen, refuse_start, refuse_tables, refuse_uneven, servers_silent
+from .gates import GateInput, refuse_start, refuse_tables, refuse_uneven, servers_silent
 from .merges import go_on_where_left
-from .partition import Shard, TwinOptions
-from .partition_move import Motion
+from .partition import TwinOptions, TwinShard
+from .partition_move import PartitionMove
 from .record import KeptRecord, Records
 from .refusals import Refused, nowhere
 from .report import MovedTwin, TwinReport
@@ -37,7 +37,7 @@ _GROUP = 50
 """How many partitions the servers are asked about at once, which bounds queries and memory."""
 
 
-class TwinWorld(NamedTuple):
+class TwinMoveContext(NamedTuple):
     """All that a run works with. ``dry`` is check mode: no statement is given, and nothing is written."""
 
     hot: ZnodeStore
@@ -52,12 +52,14 @@ class TwinWorld(NamedTuple):
 class TwinRun:
     """One run; what it finds out and does is in ``report``, also where it ends with an error."""
 
-    def __init__(self, world: TwinWorld, destination: Side, options: TwinOptions, report: TwinReport) -> None:
-        self._world = world
+    def __init__(
+        self, context: TwinMoveContext, destination: Side, options: TwinOptions, report: TwinReport
+    ) -> None:
+        self._context = context
         self._destination = destination
         self._options = options
         self._report = report
-        self._records = Records(world.hot, world.leases.root, report.shard_path)
+        self._records = Records(context.hot, context.leases.root, report.shard_path)
         self._tables: Sequence[TwinTables] = ()
         self._parts: dict[str, int] = {}
         """Partition id → how many parts the replicas had to be moved at the first look."""
@@ -68,7 +70,7 @@ class TwinRun:
         Where it raises, nothing is lost, and running again goes on.
         """
         wanted = sorted(set(partition_ids))
-        self._world.pace.wait(0, self._world.clock)
+        self._context.pace.wait(0, self._context.clock)
         try:
             if self._find_tables(wanted):
                 self._work(wanted)
@@ -83,11 +85,11 @@ class TwinRun:
         """
         found = set(self._records.partition_ids())
         silent: list[PartMoveError] = []
-        replicas = read_replicas(self._world.hot, self._report.shard_path)
+        replicas = read_replicas(self._context.hot, self._report.shard_path)
         for replica in replicas:
             try:
-                tables = self._world.servers.tables(self._report.shard_path, replica)
-                found.update(self._world.servers.partition_ids(tables, self._destination.other))
+                tables = self._context.servers.tables(self._report.shard_path, replica)
+                found.update(self._context.servers.partition_ids(tables, self._destination.other))
             except FormatError:
                 raise
             except PartMoveError as error:
@@ -99,9 +101,9 @@ class TwinRun:
     def _find_tables(self, wanted: Sequence[str]) -> bool:
         """Find the tables of every replica, as they must be; whether they are."""
         path = self._report.shard_path
-        replicas = read_replicas(self._world.hot, path)
+        replicas = read_replicas(self._context.hot, path)
         try:
-            self._tables = [self._world.servers.tables(path, each) for each in replicas]
+            self._tables = [self._context.servers.tables(path, each) for each in replicas]
         except FormatError:
             raise
         except PartMoveError as error:
@@ -124,7 +126,7 @@ class TwinRun:
                 raise
             except PartMoveError as error:
                 self._defer(group, servers_silent(error))
-        if self._world.dry:
+        if self._context.dry:
             if stopped:
                 self._report.merges_started = True
                 self._report.statements.extend(f"SYSTEM START MERGES {each}" for each in self._both)
@@ -140,7 +142,7 @@ class TwinRun:
 
     def _look_first(self, group: Sequence[str]) -> None:
         """Sort out what is at the destination, or in neither table, so that nothing is written for it."""
-        looks = [self._world.servers.parts(tables, group) for tables in self._tables]
+        looks = [self._context.servers.parts(tables, group) for tables in self._tables]
         source = self._destination.other
         for each in group:
             self._parts[each] = sum(len(look[each].on(source)) for look in looks)
@@ -152,17 +154,17 @@ class TwinRun:
 
     def _foretell(self, partition_id: str, kept: KeptRecord | None) -> None:
         """Say in check mode what would be done of a partition."""
-        servers, tables = self._world.servers, self._tables
+        servers, tables = self._context.servers, self._tables
         try:
             parts = [servers.parts(each, [partition_id])[partition_id] for each in tables]
-            unrest = [servers.unrest(each, [partition_id]) for each in tables]
+            activity = [servers.activity(each, [partition_id]) for each in tables]
         except PartMoveError as error:
             self._report.deferred[partition_id] = servers_silent(error)
             return
         refusal = refuse_uneven(tables, parts)
         if refusal is None and kept is None:
             refusal = refuse_start(
-                Seen(partition_id, tables, parts, unrest), self._destination, self._options.min_age
+                GateInput(partition_id, tables, parts, activity), self._destination, self._options.min_age
             )
         if refusal is not None:
             self._report.deferred[partition_id] = refusal
@@ -185,46 +187,46 @@ class TwinRun:
         def work(lease: Lease) -> None:
             self._work_under_lease(self._under(lease), self._report.open(wanted))
 
-        refusal = work_under_leases(self._world.leases, self._report.shard_path, work)
+        refusal = work_under_leases(self._context.leases, self._report.shard_path, work)
         if refusal is not None:
             self._defer(wanted, refusal)
 
-    def _under(self, lease: Lease) -> Shard:
-        world = self._world
-        return Shard(
+    def _under(self, lease: Lease) -> TwinShard:
+        context = self._context
+        return TwinShard(
             self._report.shard_path,
-            world.hot,
-            world.clock,
-            world.journal,
-            world.servers,
+            context.hot,
+            context.clock,
+            context.journal,
+            context.servers,
             self._records,
             lease,
             self._tables,
             self._options,
         )
 
-    def _work_under_lease(self, shard: Shard, partition_ids: Sequence[str]) -> None:
+    def _work_under_lease(self, shard: TwinShard, partition_ids: Sequence[str]) -> None:
         records = self._records.read(self._records.partition_ids())
         try:
             self._report.merges_started |= go_on_where_left(shard, records)
         except Refused as refused:
             self._defer(partition_ids, refused.refusal)
             return
-        pace = self._world.pace
+        pace = self._context.pace
         for group in _groups(partition_ids):
-            for portion, parts in portions_of(group, self._parts, pace.parts_at_once):
+            for portion, parts in paced_batches(group, self._parts, pace.parts_at_once):
                 pace.wait(parts, shard.clock)
                 self._work_on_portion(shard, portion)
 
-    def _work_on_portion(self, shard: Shard, partition_ids: Sequence[str]) -> None:
+    def _work_on_portion(self, shard: TwinShard, partition_ids: Sequence[str]) -> None:
         records = self._records.read(partition_ids)
         try:
-            unrest = [shard.servers.unrest(tables, partition_ids) for tables in shard.tables]
+            activity = [shard.servers.activity(tables, partition_ids) for tables in shard.tables]
         except PartMoveError as error:
             self._defer(partition_ids, servers_silent(error))
             return
         for each in partition_ids:
-            Motion(shard, self._destination, each, self._report, records.get(each)).carry_out(unrest)
+            PartitionMove(shard, self._destination, each, self._report, records.get(each)).carry_out(activity)
 
     def _defer(self, wanted: Sequence[str], refusal: Refusal) -> None:
         self._report.deferred.update(dict.fromkeys(self._report.open(wanted), refusal))

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 from ...errors import NoSuchTable
 from ...formats.layout import ShardLayout
 from ...tree.ports import ZnodeReader
-from ...zip_strict import aligned
+from ...zip_strict import zip_strict
 
 
 class Side(str, Enum):
@@ -34,7 +34,7 @@ class Side(str, Enum):
         return Side.COLD if self is Side.HOT else Side.HOT
 
 
-class Content(NamedTuple):
+class PartContent(NamedTuple):
     """What is in a part, whatever its name: parts that are equal in this have the same rows."""
 
     rows: int
@@ -47,7 +47,7 @@ class TwinPart(NamedTuple):
     """An active part of one table on one replica."""
 
     name: str
-    content: Content
+    content: PartContent
     bytes_on_disk: int = 0
     disk: str = ""
     modified: float = 0.0
@@ -107,7 +107,7 @@ class TwinTables(NamedTuple):
         return self.hot if side is Side.HOT else self.cold
 
 
-class Unrest(NamedTuple):
+class ActivityInProgress(NamedTuple):
     """What goes on in the two tables of a replica that a move must not meet."""
 
     of_table: Sequence[str]
@@ -152,7 +152,7 @@ class TwinServers(Protocol):
     def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
         """All partitions of which the table has active parts, sorted."""
 
-    def unrest(self, tables: TwinTables, partition_ids: Sequence[str]) -> Unrest:
+    def activity(self, tables: TwinTables, partition_ids: Sequence[str]) -> ActivityInProgress:
         """What goes on in the two tables."""
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
@@ -187,5 +187,5 @@ def read_replicas(hot: ZnodeReader, shard_path: str) -> list[TwinReplica]:
     hosts = hot.read([layout.replica(name).host for name in names])
     return [
         TwinReplica(name, "" if host is None else host.data.decode(errors="replace"))
-        for name, host in aligned(names, hosts)
+        for name, host in zip_strict(names, hosts)
     ]

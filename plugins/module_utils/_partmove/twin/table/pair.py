@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from ...errors import PartMoveError
-from ...text import few
+from ...text import first_few
 from ..move.gates import refuse_tables
 from ..move.servers import Side, TwinReplica, TwinTable, TwinTables
 
@@ -25,7 +25,7 @@ EXCHANGEABLE = "Atomic"
 """The engine of databases whose tables can be exchanged, by a statement that each replica is given itself."""
 
 
-class Pair(NamedTuple):
+class TablePair(NamedTuple):
     """The two tables of a replica."""
 
     replica: TwinReplica
@@ -41,7 +41,7 @@ class Pair(NamedTuple):
         return self.home if side is Side.HOT else self.away
 
 
-class Found(NamedTuple):
+class FoundTables(NamedTuple):
     """What a replica has of the two."""
 
     replica: TwinReplica
@@ -51,11 +51,11 @@ class Found(NamedTuple):
     database_engine: str
 
     @property
-    def pair(self) -> Pair | None:
+    def pair(self) -> TablePair | None:
         """Both tables, where there are both."""
         if self.away is None:
             return None
-        return Pair(self.replica, self.server, self.home, self.away)
+        return TablePair(self.replica, self.server, self.home, self.away)
 
 
 class Named(NamedTuple):
@@ -74,22 +74,22 @@ class Named(NamedTuple):
 class PairServers(Protocol):
     """Asks the servers of replicas about both tables, and has them exchange names; raises PartMoveError."""
 
-    def find(self, shard_path: str, replica: TwinReplica) -> Found:
+    def find(self, shard_path: str, replica: TwinReplica) -> FoundTables:
         """The tables of a replica by their places."""
 
-    def exchange(self, pair: Pair) -> None:
+    def exchange(self, pair: TablePair) -> None:
         """Exchange the names of the two tables on this replica alone."""
 
-    def exchange_statement(self, pair: Pair) -> str:
+    def exchange_statement(self, pair: TablePair) -> str:
         """What `exchange` tells the server."""
 
-    def hindrances(self, pair: Pair) -> Sequence[str]:
+    def hindrances(self, pair: TablePair) -> Sequence[str]:
         """What goes on in the two tables that depends on their names, or will; sentences for people."""
 
-    def contents(self, pair: Pair) -> tuple[Holding, Holding]:
+    def contents(self, pair: TablePair) -> tuple[Holding, Holding]:
         """What the tables at home and away have at this moment."""
 
-    def older_inserts(self, pair: Pair, seconds: float) -> int:
+    def older_inserts(self, pair: TablePair, seconds: float) -> int:
         """How many inserts of the server have been under way for longer than that."""
 
 
@@ -102,7 +102,7 @@ class Holding(NamedTuple):
     """Of the names, rows and hashes of the parts."""
 
 
-def named(pair: Pair, twin: str) -> Named:
+def named(pair: TablePair, twin: str) -> Named:
     """Which of the two tables has the name; ``twin`` is the name of a twin, with TABLE in it.
 
     Raises PartMoveError where neither table is named as the twin of the other one.
@@ -118,13 +118,13 @@ def named(pair: Pair, twin: str) -> Named:
     )
 
 
-def tables_of(pair: Pair, at: Side) -> TwinTables:
+def tables_of(pair: TablePair, at: Side) -> TwinTables:
     """The pair as moves of partitions take it: hot is the table that has the name, where that is ``at``."""
     hot, cold = pair.at(at), pair.at(at.other)
     return TwinTables(pair.replica, pair.server, hot, cold, at)
 
 
-def refuse_databases(found: Sequence[Found]) -> None:
+def refuse_databases(found: Sequence[FoundTables]) -> None:
     """Raise PartMoveError where a database does not let its tables be exchanged."""
     for each in found:
         if each.database_engine != EXCHANGEABLE:
@@ -135,7 +135,7 @@ def refuse_databases(found: Sequence[Found]) -> None:
             )
 
 
-def refuse_pairs(shard_path: str, pairs: Sequence[Pair], twin: str) -> Sequence[Named]:
+def refuse_pairs(shard_path: str, pairs: Sequence[TablePair], twin: str) -> Sequence[Named]:
     """Who has the name on each replica; raises PartMoveError where names may not be exchanged."""
     refusal = refuse_tables(shard_path, [tables_of(each, Side.HOT) for each in pairs])
     if refusal is not None:
@@ -151,7 +151,7 @@ def refuse_pairs(shard_path: str, pairs: Sequence[Pair], twin: str) -> Sequence[
     return names
 
 
-def differing(pairs: Sequence[Pair], found: Sequence[tuple[Holding, Holding]]) -> str:
+def differing(pairs: Sequence[TablePair], found: Sequence[tuple[Holding, Holding]]) -> str:
     """Where replicas have not the same parts, for people; empty where all have."""
     reasons = [
         f"{table} has {there.parts} parts with {there.rows} rows on {pair.server}, and {first.parts} with"
@@ -160,4 +160,4 @@ def differing(pairs: Sequence[Pair], found: Sequence[tuple[Holding, Holding]]) -
         for table, there, first in zip((pair.home, pair.away), both, found[0])
         if there != first
     ]
-    return few(reasons) if reasons else ""
+    return first_few(reasons) if reasons else ""

@@ -36,13 +36,23 @@ from ...errors import PartMoveError
 from ...gates.names import GateName
 from ...journal.events import Event
 from ...lease.lease import Lease, confirm_lease
-from ...text import few
+from ...text import first_few
 from ..move.partition import TwinOptions
 from ..move.record import Records, refuse_records
 from ..move.report import TwinReport
-from ..move.run import TwinRun, TwinWorld
+from ..move.run import TwinMoveContext, TwinRun
 from ..move.servers import Side, read_replicas
-from .pair import Found, Holding, Named, Pair, PairServers, differing, named, refuse_databases, refuse_pairs
+from .pair import (
+    FoundTables,
+    Holding,
+    Named,
+    PairServers,
+    TablePair,
+    differing,
+    named,
+    refuse_databases,
+    refuse_pairs,
+)
 
 STAYS_FOR_NOW = frozenset(
     {GateName.OLD_ENOUGH, GateName.TWIN_AT_REST, GateName.TWIN_EVEN, GateName.CLONES_EQUAL}
@@ -60,7 +70,7 @@ class Exchanged(NamedTuple):
     statement: str
 
 
-class Kept(NamedTuple):
+class FinalCounts(NamedTuple):
     """What a replica has once the run is over, and what it had before the names were exchanged."""
 
     replica: str
@@ -73,7 +83,7 @@ class Kept(NamedTuple):
     """Inserts under way that began before the exchange, and may still end in the table without the name."""
 
 
-class Wish(NamedTuple):
+class Target(NamedTuple):
     """Where the name shall be."""
 
     twin: str
@@ -83,7 +93,7 @@ class Wish(NamedTuple):
 
 
 @dataclass
-class WholeReport:
+class TableSwitchReport:
     """What was done to the table of one shard."""
 
     shard_path: str
@@ -93,18 +103,23 @@ class WholeReport:
     """What was moved away from the name, before the exchange."""
     after: TwinReport | None = None
     """What was moved to it, after that."""
-    kept: list[Kept] = field(default_factory=list)
+    kept: list[FinalCounts] = field(default_factory=list)
     differing: str = ""
     """Where replicas had not the same parts in the end."""
 
 
-class WholeTable:
+class TableSwitch:
     """The steps of one shard path, which a run takes for all of them side by side."""
 
     def __init__(
-        self, world: TwinWorld, servers: PairServers, names: Wish, options: TwinOptions, report: WholeReport
+        self,
+        context: TwinMoveContext,
+        servers: PairServers,
+        names: Target,
+        options: TwinOptions,
+        report: TableSwitchReport,
     ) -> None:
-        self._world = world
+        self._context = context
         self._servers = servers
         self._twin, self._wanted = names
         self._options = options
@@ -128,7 +143,7 @@ class WholeTable:
             if named(pair, self._twin).at is Side.COLD:
                 lacking = [each.server for each in found if each.away is None]
                 raise PartMoveError(
-                    f"{few(lacking)} has no table at {pair.away.place}, which has the name on {pair.server}",
+                    f"{first_few(lacking)} has no table at {pair.away.place}, which has the name on {pair.server}",
                     remedy="Create it there as on the other replicas, and run again",
                 )
         self.report.name = str(found[0].home)
@@ -163,14 +178,14 @@ class WholeTable:
         """Give the name to the table in the wanted ensemble, on each replica that has it elsewhere."""
         if self.is_at_end:
             return
-        if self._world.dry:
+        if self._context.dry:
             self._exchange_all(None)
             return
-        lease = self._world.leases.acquire(self._path)
+        lease = self._context.leases.acquire(self._path)
         try:
             self._exchange_all(lease)
         finally:
-            self._world.leases.release(lease)
+            self._context.leases.release(lease)
 
     def move_after(self) -> None:
         """Move what is left in the table without the name to the one that has it."""
@@ -183,17 +198,17 @@ class WholeTable:
             pairs = self._pairs()
             found = [self._servers.contents(each) for each in pairs]
             self.report.differing = differing(pairs, found)
-            if not self.report.differing or self._world.dry:
+            if not self.report.differing or self._context.dry:
                 break
             if attempt + 1 < _LOOKS:
-                self._world.clock.sleep(_LOOK_AGAIN_SECONDS)
-        elapsed = self._world.clock.now() - self._began if self._began else None
+                self._context.clock.sleep(_LOOK_AGAIN_SECONDS)
+        elapsed = self._context.clock.now() - self._began if self._began else None
         self.report.kept = [self._kept(pair, both, elapsed) for pair, both in zip(pairs, found)]
 
-    def _kept(self, pair: Pair, both: tuple[Holding, Holding], elapsed: float | None) -> Kept:
+    def _kept(self, pair: TablePair, both: tuple[Holding, Holding], elapsed: float | None) -> FinalCounts:
         at = named(pair, self._twin).at
         before = self._held.get(pair.replica.name)
-        return Kept(
+        return FinalCounts(
             pair.replica.name,
             pair.server,
             *_with_name_first(both, at),
@@ -202,24 +217,24 @@ class WholeTable:
         )
 
     def _move(self, report: TwinReport, destination: Side) -> None:
-        run = TwinRun(self._world, destination, self._options, report)
+        run = TwinRun(self._context, destination, self._options, report)
         try:
             run.carry_out(run.find())
         finally:
-            report.record_refusals(self._world.journal)
+            report.record_refusals(self._context.journal)
 
     def _exchange_all(self, lease: Lease | None) -> None:
         """Exchange on one replica after the other; ``lease`` is None in check mode."""
         if lease is not None:
-            records = Records(self._world.hot, self._world.leases.root, self._path)
+            records = Records(self._context.hot, self._context.leases.root, self._path)
             refuse_records(records, self._path)
         pairs = self._pairs()
         self._name(refuse_pairs(self._path, pairs, self._twin))
         for pair in pairs:
             reasons = self._servers.hindrances(pair)
-            if reasons and not self._world.dry:
+            if reasons and not self._context.dry:
                 raise PartMoveError(
-                    f"{pair.server}: the names are not exchanged, as {few(reasons)}",
+                    f"{pair.server}: the names are not exchanged, as {first_few(reasons)}",
                     remedy="Wait until that is done, and run again",
                 )
         self._held = {each.replica.name: self._servers.contents(each) for each in pairs}
@@ -233,11 +248,11 @@ class WholeTable:
             statement = self._servers.exchange_statement(pair)
             self.report.exchanged.append(Exchanged(pair.replica.name, pair.server, statement))
 
-    def _exchange_one(self, lease: Lease, pair: Pair, replicas: int) -> None:
-        confirm_lease(self._world.hot, lease, self._path)
-        self._began = self._began or self._world.clock.now()
+    def _exchange_one(self, lease: Lease, pair: TablePair, replicas: int) -> None:
+        confirm_lease(self._context.hot, lease, self._path)
+        self._began = self._began or self._context.clock.now()
         place = {"shard_path": self._path, "replica": pair.replica.name, "table": self.report.name}
-        self._world.journal.record(Event.EXCHANGING, [{**place, "place": pair.at(self._wanted).place}])
+        self._context.journal.record(Event.EXCHANGING, [{**place, "place": pair.at(self._wanted).place}])
         try:
             self._servers.exchange(pair)
             is_done = named(self._pair(pair), self._twin).at is self._wanted
@@ -246,7 +261,7 @@ class WholeTable:
         if not is_done:
             raise self._torn(pair, replicas, "its names are as before")
 
-    def _torn(self, pair: Pair, replicas: int, reason: str) -> PartMoveError:
+    def _torn(self, pair: TablePair, replicas: int, reason: str) -> PartMoveError:
         """What to say where one replica did not exchange, or nobody knows."""
         return PartMoveError(
             f"{self.report.name} was exchanged on {len(self.report.exchanged)} of {replicas} replicas of"
@@ -255,19 +270,19 @@ class WholeTable:
             " answers, which goes on from here, or with the other state, which goes back",
         )
 
-    def _find(self) -> list[Found]:
-        replicas = read_replicas(self._world.hot, self._path)
+    def _find(self) -> list[FoundTables]:
+        replicas = read_replicas(self._context.hot, self._path)
         return [self._servers.find(self._path, each) for each in replicas]
 
-    def _pairs(self) -> list[Pair]:
+    def _pairs(self) -> list[TablePair]:
         found = self._find()
         return [self._pair_of(each) for each in found]
 
-    def _pair(self, pair: Pair) -> Pair:
+    def _pair(self, pair: TablePair) -> TablePair:
         """The same, as it is by now."""
         return self._pair_of(self._servers.find(self._path, pair.replica))
 
-    def _pair_of(self, found: Found) -> Pair:
+    def _pair_of(self, found: FoundTables) -> TablePair:
         if found.pair is None:
             raise PartMoveError(
                 f"{found.server} has no twin of {found.home} at its place",

@@ -37,7 +37,15 @@ from typing import Any, TypeGuard
 
 from olap_partmove._partmove.errors import FormatError
 from olap_partmove._partmove.formats.names import check_partition_id
-from olap_partmove._partmove.records import FLAG, WHOLE_NUMBER, Record, Unfit, Value, list_of, that
+from olap_partmove._partmove.records import (
+    FLAG,
+    WHOLE_NUMBER,
+    FieldType,
+    InvalidValue,
+    Record,
+    list_of,
+    satisfying,
+)
 from olap_partmove._partmove.text import SECONDS, parse_duration
 
 from .strict_yaml import PolicyError, load
@@ -178,21 +186,21 @@ def _duration(value: object) -> int:
     try:
         seconds = parse_duration(str(value), "cold_after") if has_unit else 0
     except FormatError as error:
-        raise Unfit from error
+        raise InvalidValue from error
     if not seconds:
-        raise Unfit
+        raise InvalidValue
     return 1000 * seconds
 
 
 def _ids(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise Unfit
+        raise InvalidValue
     try:
         ids = tuple(check_partition_id(each, "pin") for each in value)
     except FormatError as error:
-        raise Unfit from error
+        raise InvalidValue from error
     if len(set(ids)) < len(ids):
-        raise Unfit
+        raise InvalidValue
     return ids
 
 
@@ -200,7 +208,7 @@ def _max_reads(value: object) -> int | None:
     if value == ANY:
         return None
     if not _is_count(value):
-        raise Unfit
+        raise InvalidValue
     return value
 
 
@@ -212,18 +220,18 @@ def _is_count(value: object) -> TypeGuard[int]:
 _FIELDS = {"cold_after": "cold_after_ms", "reads_within": "reads_within_ms"}
 """The field of Settings for a key that is called otherwise."""
 
-_DURATION = Value(_duration, "a duration above 0 with its unit, such as 90m, 36h, 7d or 2w")
-_PINNED = Value(_ids, 'a list of partition ids in quotes, each once, such as ["202610"]')
+_DURATION = FieldType(_duration, "a duration above 0 with its unit, such as 90m, 36h, 7d or 2w")
+_PINNED = FieldType(_ids, 'a list of partition ids in quotes, each once, such as ["202610"]')
 _SETTINGS = {
     "cold_after": _DURATION,
-    "keep_newest": that(_is_count, "a whole number, 0 or more"),
-    "max_reads": Value(_max_reads, f"a whole number, 0 or more, or {ANY}"),
+    "keep_newest": satisfying(_is_count, "a whole number, 0 or more"),
+    "max_reads": FieldType(_max_reads, f"a whole number, 0 or more, or {ANY}"),
     "reads_within": _DURATION,
     "pin_hot": _PINNED,
     "pin_cold": _PINNED,
     "never": FLAG,
 }
-_PATTERN = that(
+_PATTERN = satisfying(
     lambda value: isinstance(value, str) and value.startswith(("/", "**")),
     "a pattern of shard paths that begins with a slash or with **",
 )

@@ -49,8 +49,8 @@ from olap_partmove._partmove.shard.inventory import (
     find_shard_paths,
     read_inventory,
 )
-from olap_partmove._partmove.shard.row_split import Portion, portions_of
-from olap_partmove._partmove.tree.skip_denied import Permitted
+from olap_partmove._partmove.shard.row_split import RowSplit, portions_of
+from olap_partmove._partmove.tree.skip_denied import SkipDeniedReader
 from olap_partmove._zookeeper.options import EnsembleOptions
 from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import ZooKeeperStore, connect
@@ -82,7 +82,7 @@ class ShardPaths(InputPartition):
     It may read so many znodes of each ensemble in a second.
     """
 
-    shares: tuple[tuple[str, Portion], ...]
+    shares: tuple[tuple[str, RowSplit], ...]
     znodes_per_second: float
     unread: tuple[str, ...] = ()
     """Paths of tables that may not be read, and of what nobody knows the tables of; one task tells them."""
@@ -218,7 +218,7 @@ class _Tables(NamedTuple):
 def _tables(hot: ZooKeeperStore, cold: ZooKeeperStore | None, root: str) -> _Tables:
     """The tables at and below the root. Raises EnsembleError where there is none that may be read."""
     denied: dict[str, AccessDenied] = {}
-    readers = [Permitted(each, denied.setdefault) for each in (hot, cold) if each is not None]
+    readers = [SkipDeniedReader(each, denied.setdefault) for each in (hot, cold) if each is not None]
     paths = sorted(find_shard_paths(hot, root, denied=denied.setdefault))
     counts = [count_parts(each, paths) for each in readers]
     layouts = map(ShardLayout, paths)
@@ -262,7 +262,7 @@ def _added(in_each: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
 
 
 def _rows(
-    hot: ZooKeeperStore, path: str, portion: Portion, cold: ZooKeeperStore | None
+    hot: ZooKeeperStore, path: str, portion: RowSplit, cold: ZooKeeperStore | None
 ) -> Iterator[InventoryRow]:
     try:
         yield from read_inventory(hot, path, cold=cold, portion=portion, past_denied=True)

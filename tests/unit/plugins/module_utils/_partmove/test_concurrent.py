@@ -10,19 +10,19 @@ import threading
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.concurrent import side_by_side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.concurrent import map_concurrently
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 100])
 def test_answers_are_in_order(at_once: int) -> None:
-    assert side_by_side(lambda number: number * 10, range(7), at_once) == [0, 10, 20, 30, 40, 50, 60]
-    assert side_by_side(lambda number: number * 10, [], at_once) == []
+    assert map_concurrently(lambda number: number * 10, range(7), at_once) == [0, 10, 20, 30, 40, 50, 60]
+    assert map_concurrently(lambda number: number * 10, [], at_once) == []
 
 
 def test_they_are_asked_at_the_same_time() -> None:
     """Each waits for the others to be asked."""
     together = threading.Barrier(3)
-    assert side_by_side(lambda each: together.wait(60) * 0 + each, [1, 2, 3], 3) == [1, 2, 3]
+    assert map_concurrently(lambda each: together.wait(60) * 0 + each, [1, 2, 3], 3) == [1, 2, 3]
 
 
 def test_no_more_than_so_many_at_a_time() -> None:
@@ -35,7 +35,7 @@ def test_no_more_than_so_many_at_a_time() -> None:
         with guard:
             asked[0] -= 1
 
-    side_by_side(ask, range(200), 4)
+    map_concurrently(ask, range(200), 4)
     assert 1 <= most[0] <= 4
 
 
@@ -47,4 +47,4 @@ def test_the_first_in_order_that_fails_is_told(at_once: int) -> None:
         return number
 
     with pytest.raises(ValueError, match="^1$"):
-        side_by_side(ask, range(4), at_once)
+        map_concurrently(ask, range(4), at_once)

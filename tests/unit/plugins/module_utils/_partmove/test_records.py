@@ -21,22 +21,22 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.records im
     SECONDS,
     TEXT,
     WHOLE_NUMBER,
-    Kind,
+    FieldType,
+    InvalidValue,
     Record,
-    Unfit,
-    Value,
+    Schema,
     list_of,
     mapping_of,
     one_of,
     or_none,
-    that,
+    satisfying,
 )
 
 
 def doubled(value: object) -> int:
     if isinstance(value, int):
         return 2 * value
-    raise Unfit
+    raise InvalidValue
 
 
 def explained(_value: object) -> int:
@@ -46,7 +46,7 @@ def explained(_value: object) -> int:
 INNER = Record({"name": TEXT}, {"size": COUNT})
 OUTER = Record(
     {"inner": INNER},
-    {"several": list_of(INNER), "named": mapping_of(INNER), "twice": Value(doubled, "a number")},
+    {"several": list_of(INNER), "named": mapping_of(INNER), "twice": FieldType(doubled, "a number")},
     error=PlanError,
     remedy="Make it again",
 )
@@ -64,10 +64,10 @@ OUTER = Record(
         (list_of(TEXT), [[], ["a", "b"]], ["ab", ("a",), {}, None]),
         (mapping_of(COUNT), [{}, {"a": 1}], [[], {1: 1}, None]),
         (or_none(COUNT), [None, 1], [-1, "1"]),
-        (that(lambda value: value == 7, "a seven"), [7], [8]),
+        (satisfying(lambda value: value == 7, "a seven"), [7], [8]),
     ],
 )
-def test_what_a_kind_keeps_and_what_it_refuses(kind: Kind, fit: list[object], unfit: list[object]) -> None:
+def test_what_a_kind_keeps_and_what_it_refuses(kind: Schema, fit: list[object], unfit: list[object]) -> None:
     record = Record({"field": kind})
     for value in fit:
         assert record.read({"field": value}, "here") == {"field": value}
@@ -120,7 +120,7 @@ def test_what_is_no_mapping_is_refused(value: object) -> None:
 
 
 def test_a_check_may_say_everything_itself() -> None:
-    record = Record({"moon": Value(explained, "a moon")}, error=PlanError)
+    record = Record({"moon": FieldType(explained, "a moon")}, error=PlanError)
     with pytest.raises(PlanError) as refusal:
         record.read({"moon": 1}, "here")
     assert (refusal.value.message, refusal.value.remedy) == ("here: the moon is full", "Wait a week")

@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.text import (
     cut,
-    few,
+    first_few,
     format_time,
     parse_duration,
     shortened,
@@ -30,11 +30,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.text impor
     ],
 )
 def test_the_first_few_and_how_many_more(items: list[str], most: int, sentence: str) -> None:
-    assert few(iter(items), most) == sentence
+    assert first_few(iter(items), most) == sentence
 
 
 def test_three_are_few() -> None:
-    assert few("abcd") == "a, b, c and 1 more"
+    assert first_few("abcd") == "a, b, c and 1 more"
 
 
 @pytest.mark.parametrize(

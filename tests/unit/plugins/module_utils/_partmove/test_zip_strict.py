@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import aligned
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import zip_strict
 
 
 def test_columns_of_one_length_become_rows() -> None:
-    assert list(aligned(["/a", "/b"], (None, b"x"))) == [("/a", None), ("/b", b"x")]
-    assert list(aligned([], [])) == []
+    assert list(zip_strict(["/a", "/b"], (None, b"x"))) == [("/a", None), ("/b", b"x")]
+    assert list(zip_strict([], [])) == []
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ def test_a_missing_answer_is_told_before_any_row_is_given(
     first: list[int], second: list[int], lengths: str
 ) -> None:
     with pytest.raises(ValueError, match=f"columns of {lengths} items stand beside each other"):
-        aligned(first, second)
+        zip_strict(first, second)

@@ -13,28 +13,30 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.interruption import Interrupted
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock, ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.context_pool import Worlds
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.context_pool import ContextPool
 from support.memory.bench import Bench
 
 WORKERS, TIMES = 8, 2_000
 
 
-def make(bench: Bench, *, check_mode: bool = False, ending: threading.Event | None = None) -> Worlds[World]:
+def make(
+    bench: Bench, *, check_mode: bool = False, ending: threading.Event | None = None
+) -> ContextPool[MoveContext]:
     """Worlds over the ensembles of the bench."""
 
-    def world(stores: Sequence[ZnodeStore], clock: Clock) -> World:
+    def context(stores: Sequence[ZnodeStore], clock: Clock) -> MoveContext:
         hot, cold = stores
-        return bench.world._replace(hot=hot, cold=cold, clock=clock)
+        return bench.context._replace(hot=hot, cold=cold, clock=clock)
 
     if check_mode:
         overlays = OverlayStore(bench.hot_store, bench.clock), OverlayStore(bench.cold_store, bench.clock)
-        return Worlds(overlays, world, ending)
-    return Worlds((bench.hot_store, bench.cold_store), world, ending)
+        return ContextPool(overlays, context, ending)
+    return ContextPool((bench.hot_store, bench.cold_store), context, ending)
 
 
 @pytest.fixture
@@ -47,38 +49,38 @@ def often() -> Iterator[None]:
 
 
 def test_what_was_given_back_is_lent_again() -> None:
-    worlds = make(Bench())
-    with worlds.one() as first, worlds.one() as second:
+    contexts = make(Bench())
+    with contexts.one() as first, contexts.one() as second:
         assert first is not second
-    with worlds.one() as third:
+    with contexts.one() as third:
         assert third is first or third is second
 
 
 @pytest.mark.usefixtures("often")
 def test_nobody_has_the_world_of_another_thread() -> None:
-    worlds = make(Bench())
+    contexts = make(Bench())
     lent: set[int] = set()
     guard = threading.Lock()
 
     def borrow(_worker: int) -> None:
         for _time in range(TIMES):
-            with worlds.one() as world:
+            with contexts.one() as context:
                 with guard:
-                    assert id(world) not in lent
-                    lent.add(id(world))
+                    assert id(context) not in lent
+                    lent.add(id(context))
                 with guard:
-                    lent.remove(id(world))
+                    lent.remove(id(context))
 
     with ThreadPoolExecutor(WORKERS) as pool:
         list(pool.map(borrow, range(WORKERS)))
 
 
 def test_a_shard_path_in_check_mode_knows_nothing_of_another() -> None:
-    worlds = make(Bench(), check_mode=True)
-    with worlds.one() as first:
+    contexts = make(Bench(), check_mode=True)
+    with contexts.one() as first:
         first.hot.commit([(Create("/remembered", b""),)])
         assert first.hot.read(["/remembered"]) != [None]
-    with worlds.one() as second:
+    with contexts.one() as second:
         assert second.hot.read(["/remembered"]) == [None]
 
 

@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.desired import Wanted
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.desired import DesiredPartitions
 from support.memory.tables import days
 from support.plans import made_up
 
@@ -44,9 +44,9 @@ def by_shard_path(_folder: Path) -> dict[str, Any]:
     return {"shard_paths": [*PATHS], "state": "hot"}
 
 
-def wanted(given: dict[str, Any], share: str = "1/1") -> Wanted:
+def wanted(given: dict[str, Any], share: str = "1/1") -> DesiredPartitions:
     nothing = {"plan": None, "partitions": None, "shard_paths": None, "state": "cold"}
-    return Wanted({**nothing, **given, "share": share})
+    return DesiredPartitions({**nothing, **given, "share": share})
 
 
 @pytest.mark.parametrize("given", [by_list, by_plan, by_shard_path])

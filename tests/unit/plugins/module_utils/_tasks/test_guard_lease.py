@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.guard_lease import TakeTurn
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.guard_lease import TakeGuardLease
 from support.memory.bench import Bench
 from support.memory.resources import MemoryResources
 
@@ -32,7 +32,7 @@ def bench() -> Bench:
 
 def asked(bench: Bench, *, check_mode: bool = False, **options: Any) -> dict[str, Any]:
     params = DEFAULTS | options
-    task = TakeTurn(params)
+    task = TakeGuardLease(params)
     resources = MemoryResources(bench, params, check_mode=check_mode)
     # Check mode writes nothing, so that it has no other clock to go by.
     resources.clock.now = bench.clock.now  # type: ignore[method-assign]
@@ -87,4 +87,4 @@ def test_what_the_diff_says(bench: Bench) -> None:
 )
 def test_what_is_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(FormatError, match=says):
-        TakeTurn(DEFAULTS | options)
+        TakeGuardLease(DEFAULTS | options)

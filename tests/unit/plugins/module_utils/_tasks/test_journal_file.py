@@ -21,15 +21,18 @@ import yaml
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.history import History, Wanted
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.history import (
+    History,
+    HistoryQuery,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import journal_file
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file import (
     COLLECTION_VERSION,
     FileJournal,
     NullJournal,
     default_path,
+    journalled_run,
     open_journal,
-    told_run,
 )
 from support.memory.bench import Bench
 from support.memory.memory import ManualClock
@@ -44,7 +47,7 @@ def rows(*partitions: str) -> Iterator[dict[str, object]]:
 
 
 def read(path: Path) -> History:
-    history = History(Wanted(), 1000)
+    history = History(HistoryQuery(), 1000)
     with path.open("rb") as lines:
         history.read(lines, str(path))
     return history
@@ -216,7 +219,7 @@ def test_a_run_begins_and_ends(error: str) -> None:
     bench = Bench()
 
     def work() -> None:
-        with told_run(
+        with journalled_run(
             bench.journal, "part_move", (bench.hot_store, bench.cold_store), {"work": "x"}, lambda: {"a": 1}
         ):
             if error:

@@ -14,8 +14,8 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError, PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_file import (
     default_path,
+    journalled_run,
     open_journal,
-    told_run,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.journal_info import ReadJournal
 from support.memory.bench import DAY, OTHER, PATH, Bench
@@ -44,10 +44,12 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     bench = Bench()
     stores = (bench.hot_store, bench.cold_store)
-    bench.world = bench.world._replace(journal=open_journal(None, bench.clock))
-    with told_run(bench.world.journal, "part_move", stores, {"work": "x"}, lambda: {"moved": 2, "failed": 0}):
+    bench.context = bench.context._replace(journal=open_journal(None, bench.clock))
+    with journalled_run(
+        bench.context.journal, "part_move", stores, {"work": "x"}, lambda: {"moved": 2, "failed": 0}
+    ):
         bench.move(DAY, OTHER)
-    bench.world = bench.world._replace(journal=open_journal(None, bench.clock))
+    bench.context = bench.context._replace(journal=open_journal(None, bench.clock))
     bench.clock.sleep(1000)
     bench.switched_to = b"HOT"
 

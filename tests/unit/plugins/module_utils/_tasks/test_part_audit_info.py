@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PartMoveError,
     SameEnsemble,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import (
     AuditPartitions,
@@ -62,7 +62,7 @@ def audit(bench: Bench, **options: Any) -> dict[str, Any]:
     assert [each.data() for each in (bench.hot_ensemble, bench.cold_ensemble)] == before
     result = task.result()
     assert result["changed"] is False
-    assert list(result["kinds"]) == [kind.value for kind in Kind]
+    assert list(result["kinds"]) == [kind.value for kind in FindingKind]
     return result
 
 
@@ -89,10 +89,10 @@ def test_a_finding() -> None:
             "partition": DAY,
             "replica": replica,
             "kind": "unregistered",
-            "means": Kind.UNREGISTERED.means,
+            "means": FindingKind.UNREGISTERED.means,
             "parts": [PART],
             "reason": "",
-            "way_out": Kind.UNREGISTERED.way_out,
+            "remedy": FindingKind.UNREGISTERED.remedy,
             "restart_unsafe": True,
         }
         for replica in ("r1", "r2")
@@ -115,7 +115,7 @@ def test_what_is_sound_is_told_on_request() -> None:
         ("hot", OTHER, "r1"),
         ("hot", OTHER, "r2"),
     ]
-    assert all(bool(row["way_out"]) == (row["partition"] == DAY) for row in rows)
+    assert all(bool(row["remedy"]) == (row["partition"] == DAY) for row in rows)
 
 
 def test_a_server_that_is_silent_makes_it_incomplete() -> None:

@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import World
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
@@ -29,7 +29,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.run import
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import part_move
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move import MovePartitions
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move import PartMove
 from support.memory.bench import DAY, PATH, Bench
 from support.memory.resources import MemoryResources
 from support.memory.tables import TableOptions, build_table, days
@@ -85,7 +85,7 @@ def test_a_plan_of_another_cluster_is_refused_before_anything_is_done(
     params = parameters(journal, made_up, state)
     resources = MemoryResources(bench, params, check_mode=check_mode)
     with pytest.raises(PlanError, match=r"plan\.jsonl: the plan was made of another cluster"):
-        MovePartitions(params).run(resources)
+        PartMove(params).run(resources)
     resources.close()
     assert bench.hot_store.children(["/"]) == before
     assert not journal.exists()
@@ -93,7 +93,7 @@ def test_a_plan_of_another_cluster_is_refused_before_anything_is_done(
 
 def test_the_cluster_of_the_plan_is_worked_on(bench: Bench, journal: Path) -> None:
     params = parameters(journal, lambda paths: read_origin(bench.hot_store, paths), "cold")
-    task = MovePartitions(params)
+    task = PartMove(params)
     resources = MemoryResources(bench, params)
     task.run(resources)
     resources.close()
@@ -110,7 +110,7 @@ def test_a_run_that_pauses_too_long_ends_with_what_it_did(bench: Bench, journal:
         "workers": 1,
         "give_up_after": "0",
     }
-    task = MovePartitions(params)
+    task = PartMove(params)
     resources = MemoryResources(bench, params)
     resources.watches["cold"].problems = ["", "", "cold is slow"]
     with pytest.raises(PausedTooLong, match="as cold is slow"):
@@ -127,7 +127,7 @@ def test_a_pause_is_told(bench: Bench, journal: Path, tmp_path: Path) -> None:
     told.touch()
     params = parameters(journal, lambda paths: read_origin(bench.hot_store, paths), "cold")
     params["progress_file"] = str(told)
-    task = MovePartitions(params)
+    task = PartMove(params)
     resources = MemoryResources(bench, params)
     resources.watches["hot"].problems = ["hot is slow"]
     task.run(resources)
@@ -150,14 +150,14 @@ def test_nothing_of_a_stage_is_kept_for_the_next(
     monkeypatch.setattr(batches, "MOST_PARTITIONS", 2)
     remembered: list[set[str]] = []
 
-    def move_and_see(world: World, *arguments: Any) -> ShardReport:
-        report = move_shard(world, *arguments)
-        if isinstance(world.hot, OverlayStore):
-            remembered.append({op.path for op in world.hot.written if isinstance(op, SetData)})
+    def move_and_see(context: MoveContext, *arguments: Any) -> ShardReport:
+        report = move_shard(context, *arguments)
+        if isinstance(context.hot, OverlayStore):
+            remembered.append({op.path for op in context.hot.written if isinstance(op, SetData)})
         return report
 
     monkeypatch.setattr(part_move, "move_shard", move_and_see)
-    task = MovePartitions(params)
+    task = PartMove(params)
     resources = MemoryResources(bench, params, check_mode=check_mode)
     task.run(resources)
     resources.close()

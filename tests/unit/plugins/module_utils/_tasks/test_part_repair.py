@@ -21,7 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     SameEnsemble,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.probe import ActivePart
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     parse_backup,
 )
@@ -294,4 +294,4 @@ def test_nothing_is_said_of_what_was_not_looked_at(repairs: Repairs) -> None:
 def test_every_kind_that_is_repaired_has_a_name_that_options_take(repairs: Repairs) -> None:
     for name in part_repair.KINDS:
         RepairParts(repairs.params(kind=name))
-        assert Kind(name) in REMEDIES
+        assert FindingKind(name) in REMEDIES

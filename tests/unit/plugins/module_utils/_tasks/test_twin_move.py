@@ -21,7 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origi
     read_origin,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_move import MovePartitions
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_move import TwinMove
 from support.memory.bench import Bench
 from support.memory.interleaving import Script
 from support.memory.resources import MemoryResources
@@ -68,11 +68,11 @@ def parameters(tmp_path: Path) -> Params:
     return made
 
 
-def carry_out(twins: TwinBench, params: dict[str, Any], *, check_mode: bool = False) -> MovePartitions:
+def carry_out(twins: TwinBench, params: dict[str, Any], *, check_mode: bool = False) -> TwinMove:
     """Run the task over the tables in memory."""
     resources = MemoryResources(Bench(), params, check_mode=check_mode)
     resources.stores = {"hot": twins.hot.open()}
-    task = MovePartitions(params)
+    task = TwinMove(params)
     task._servers = ModelServers(twins.twins, Script())  # type: ignore[assignment]
     try:
         task.run(resources)
@@ -153,7 +153,7 @@ def test_a_pause_is_told_and_nothing_is_in_both_tables_meanwhile(
         return problems.pop() if problems else ""
 
     resources.watches["hot"].problem = problem  # type: ignore[method-assign]
-    task = MovePartitions(params)
+    task = TwinMove(params)
     task._servers = ModelServers(twins.twins, Script())  # type: ignore[assignment]
     task.run(resources)
     resources.close()

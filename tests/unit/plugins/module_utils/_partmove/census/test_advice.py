@@ -14,10 +14,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.adv
 @pytest.mark.parametrize("kind", AdviceKind)
 def test_it_says_what_is_so_and_what_to_do(kind: AdviceKind) -> None:
     assert kind.means[0].islower()
-    assert kind.way_out[0].isupper()
+    assert kind.remedy[0].isupper()
     assert not kind.means.endswith(".")
-    assert not kind.way_out.endswith(".")
-    assert "  " not in f"{kind.means} {kind.way_out}"
+    assert not kind.remedy.endswith(".")
+    assert "  " not in f"{kind.means} {kind.remedy}"
 
 
 def test_no_two_say_the_same() -> None:

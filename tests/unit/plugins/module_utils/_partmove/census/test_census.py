@@ -13,11 +13,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.cen
     Census,
     Places,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
 from support.memory.censuses import PLACES, SESSION, SHARD, ZnodeTree, plain_tree
 
 
-def elsewhere(census: Census) -> dict[Kind, int]:
+def elsewhere(census: Census) -> dict[ZnodeKind, int]:
     return {kind: counts.znodes for kind, counts in census.elsewhere.items()}
 
 
@@ -28,28 +28,28 @@ def places_of(census: Census) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("/zookeeper/quota", Kind.ZOOKEEPER),
-        ("/partmove/locks", Kind.COORDINATION),
-        (f"{DDL_PATH}/query-0000000001/finished", Kind.DDL),
-        ("/kafka/brokers/1", Kind.OTHER),
-        ("/partmover", Kind.OTHER),
-        ("/clickhouse/tables/01/hits2", Kind.OTHER),
-        (f"{SHARD}/new_thing", Kind.UNKNOWN),
-        ("/clickhouse/task_queue", Kind.FOLDER),
+        ("/zookeeper/quota", ZnodeKind.ZOOKEEPER),
+        ("/partmove/locks", ZnodeKind.COORDINATION),
+        (f"{DDL_PATH}/query-0000000001/finished", ZnodeKind.DDL),
+        ("/kafka/brokers/1", ZnodeKind.OTHER),
+        ("/partmover", ZnodeKind.OTHER),
+        ("/clickhouse/tables/01/hits2", ZnodeKind.OTHER),
+        (f"{SHARD}/new_thing", ZnodeKind.UNKNOWN),
+        ("/clickhouse/task_queue", ZnodeKind.FOLDER),
     ],
 )
-def test_a_znode_and_its_parents_are_counted_in_their_place(path: str, kind: Kind) -> None:
+def test_a_znode_and_its_parents_are_counted_in_their_place(path: str, kind: ZnodeKind) -> None:
     before, after = plain_tree().census(), plain_tree().add(path).census()
     grown = {each for each, counts in after.kinds.items() if counts.znodes > _znodes(before, each)}
     assert kind in grown
-    assert grown <= {kind, Kind.FOLDER}
+    assert grown <= {kind, ZnodeKind.FOLDER}
 
 
 def test_the_total_is_that_of_all_znodes() -> None:
     tree = ZnodeTree().add("/a/b", b"12345").add("/zookeeper").add("/ä")
     census = tree.census()
     assert (census.total.znodes, census.total.bytes) == (5, len("//a/a/b/zookeeper") + 5 + 3)
-    assert elsewhere(census) == {Kind.FOLDER: 1, Kind.OTHER: 3, Kind.ZOOKEEPER: 1}
+    assert elsewhere(census) == {ZnodeKind.FOLDER: 1, ZnodeKind.OTHER: 3, ZnodeKind.ZOOKEEPER: 1}
 
 
 def test_what_is_in_no_table_is_told_by_the_topmost_path_that_is_no_parent_of_one() -> None:
@@ -70,8 +70,8 @@ def test_a_table_whose_name_begins_with_that_of_another_is_its_own() -> None:
     census = plain_tree().add_table(f"{SHARD}_2").census()
     first, second = census.tables[SHARD], census.tables[f"{SHARD}_2"]
     assert first.total.znodes > second.total.znodes
-    assert set(second.kinds) == {Kind.TABLE}
-    assert second.total.znodes == plain_tree().census().tables[SHARD].kinds[Kind.TABLE].znodes
+    assert set(second.kinds) == {ZnodeKind.TABLE}
+    assert second.total.znodes == plain_tree().census().tables[SHARD].kinds[ZnodeKind.TABLE].znodes
 
 
 def test_tasks_of_distributed_ddl_are_counted_with_what_is_below_them() -> None:
@@ -83,7 +83,7 @@ def test_tasks_of_distributed_ddl_are_counted_with_what_is_below_them() -> None:
         "query-0000000001": 4,
         "query-0000000002": 4,
     }
-    assert elsewhere(census) == {Kind.FOLDER: 1, Kind.DDL: 9}
+    assert elsewhere(census) == {ZnodeKind.FOLDER: 1, ZnodeKind.DDL: 9}
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_tasks_of_distributed_ddl_are_counted_with_what_is_below_them() -> None:
 def test_what_goes_with_a_session_is_ephemeral(owner: int, ephemeral: bool) -> None:
     census = plain_tree().add(f"{SHARD}/temp/x", owner=owner).census()
     assert census.ephemerals - plain_tree().census().ephemerals == ephemeral
-    assert (Kind.BLOCK_NUMBER in census.tables[SHARD].own) is True
+    assert (ZnodeKind.BLOCK_NUMBER in census.tables[SHARD].own) is True
     kinds = census.tables[SHARD].own
-    assert (Kind.EPHEMERAL in kinds) is ephemeral
+    assert (ZnodeKind.EPHEMERAL in kinds) is ephemeral
 
 
 def test_the_latest_change_is_known() -> None:
@@ -112,5 +112,5 @@ def test_the_latest_change_is_known() -> None:
     assert census.newest == 9
 
 
-def _znodes(census: Census, kind: Kind) -> int:
+def _znodes(census: Census, kind: ZnodeKind) -> int:
     return census.kinds[kind].znodes if kind in census.kinds else 0

@@ -15,16 +15,16 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.adv
     AdviceKind,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.census import DDL_PATH
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import Limits, judge
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits, judge
 from support.memory.censuses import NOW, SHARD, ZnodeTree, plain_tree
 
-LIMITS = Limits(
+LIMITS = CensusLimits(
     queue_length=3, log_entries=4, deduplication_window=2, finished_mutations_to_keep=2, ddl_tasks=3
 )
 R3 = f"{SHARD}/replicas/r3"
 
 
-def advice_of(tree: ZnodeTree, limits: Limits = LIMITS) -> list[Advice]:
+def advice_of(tree: ZnodeTree, limits: CensusLimits = LIMITS) -> list[Advice]:
     return judge(tree.census(), limits, NOW)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import (
-    Kind,
+    ZnodeKind,
     kind_in_table,
     label_of_unknown,
 )
@@ -22,36 +22,36 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.la
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("log", Kind.TABLE),
-        ("metadata", Kind.TABLE),
-        ("blocks", Kind.TABLE),
-        ("log/log-0000000001", Kind.LOG),
-        ("log/log-0000000001/x", Kind.UNKNOWN),
-        ("blocks/20191201_1_2", Kind.BLOCK),
-        ("async_blocks/20191201_1_2", Kind.BLOCK),
-        ("blocks/20191201_1_2/x", Kind.UNKNOWN),
-        ("block_numbers/20191201", Kind.BLOCK_NUMBER),
-        ("block_numbers/20191201/block-0000000001", Kind.BLOCK_NUMBER),
-        ("block_numbers/20191201/State", Kind.STATE),
-        ("block_numbers/20191201/State/x", Kind.UNKNOWN),
-        ("temp/abandonable_lock-0000000001", Kind.BLOCK_NUMBER),
-        ("mutations/0000000001", Kind.MUTATION),
-        ("quorum/status", Kind.QUORUM),
-        ("quorum/parallel/20191201_0_0_0", Kind.QUORUM),
-        ("zero_copy_s3/shared/20191201_0_0_0", Kind.ZERO_COPY),
-        ("lightweight_updates/in_progress/20240101/update-0000000000", Kind.TABLE),
-        ("new_thing", Kind.UNKNOWN),
-        ("new_thing/log", Kind.UNKNOWN),
-        ("metadata/x", Kind.UNKNOWN),
+        ("log", ZnodeKind.TABLE),
+        ("metadata", ZnodeKind.TABLE),
+        ("blocks", ZnodeKind.TABLE),
+        ("log/log-0000000001", ZnodeKind.LOG),
+        ("log/log-0000000001/x", ZnodeKind.UNKNOWN),
+        ("blocks/20191201_1_2", ZnodeKind.BLOCK),
+        ("async_blocks/20191201_1_2", ZnodeKind.BLOCK),
+        ("blocks/20191201_1_2/x", ZnodeKind.UNKNOWN),
+        ("block_numbers/20191201", ZnodeKind.BLOCK_NUMBER),
+        ("block_numbers/20191201/block-0000000001", ZnodeKind.BLOCK_NUMBER),
+        ("block_numbers/20191201/State", ZnodeKind.STATE),
+        ("block_numbers/20191201/State/x", ZnodeKind.UNKNOWN),
+        ("temp/abandonable_lock-0000000001", ZnodeKind.BLOCK_NUMBER),
+        ("mutations/0000000001", ZnodeKind.MUTATION),
+        ("quorum/status", ZnodeKind.QUORUM),
+        ("quorum/parallel/20191201_0_0_0", ZnodeKind.QUORUM),
+        ("zero_copy_s3/shared/20191201_0_0_0", ZnodeKind.ZERO_COPY),
+        ("lightweight_updates/in_progress/20240101/update-0000000000", ZnodeKind.TABLE),
+        ("new_thing", ZnodeKind.UNKNOWN),
+        ("new_thing/log", ZnodeKind.UNKNOWN),
+        ("metadata/x", ZnodeKind.UNKNOWN),
     ],
 )
-def test_a_znode_below_a_table_is_of_one_kind(path: str, kind: Kind) -> None:
+def test_a_znode_below_a_table_is_of_one_kind(path: str, kind: ZnodeKind) -> None:
     assert kind_in_table(path.split("/")) is kind
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN_TABLE_CHILDREN | TABLE_CHILDREN_WITHOUT_MOVES))
 def test_what_each_table_has_once_is_known(name: str) -> None:
-    assert kind_in_table([name]) is Kind.TABLE
+    assert kind_in_table([name]) is ZnodeKind.TABLE
 
 
 def test_unknown_names_are_told_without_those_of_tables_and_replicas() -> None:
@@ -62,4 +62,4 @@ def test_unknown_names_are_told_without_those_of_tables_and_replicas() -> None:
 
 
 def test_every_kind_is_told() -> None:
-    assert len({kind.means for kind in Kind}) == len(Kind)
+    assert len({kind.means for kind in ZnodeKind}) == len(ZnodeKind)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import Limits
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.report import result_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import ServerAnswer
 from support.memory.censuses import NOW, SHARD, ZnodeTree, plain_tree
@@ -19,7 +19,7 @@ OTHER = "/clickhouse/tables/02/hits"
 
 
 def result(tree: ZnodeTree) -> dict[str, Any]:
-    return result_of(tree.census(), Limits(), NOW)
+    return result_of(tree.census(), CensusLimits(), NOW)
 
 
 def large() -> ZnodeTree:
@@ -55,7 +55,7 @@ def test_the_largest_come_first() -> None:
     for name in ("kinds", "tables", "replicas", "others", "unknown"):
         znodes = [each["znodes"] for each in found[name]]
         assert znodes == sorted(znodes, reverse=True)
-    assert found["kinds"][0]["kind"] == Kind.PART_CHILD.value
+    assert found["kinds"][0]["kind"] == ZnodeKind.PART_CHILD.value
 
 
 def test_a_replica_says_how_it_is() -> None:
@@ -74,7 +74,7 @@ def test_advice_says_all_of_it() -> None:
         40,
     )
     assert advice["evidence"] == "40 of its znodes are columns and checksums of 22 registered parts."
-    assert all(advice[name] for name in ("means", "way_out", "statements"))
+    assert all(advice[name] for name in ("means", "remedy", "statements"))
 
 
 def test_people_are_told_the_largest_first() -> None:
@@ -104,13 +104,13 @@ def test_of_many_the_largest_are_told() -> None:
 def test_people_are_told_what_asking_servers_came_to() -> None:
     census = plain_tree().census()
     answers = [ServerAnswer("ch1", [(SHARD, "r1")]), ServerAnswer("ch2", [(SHARD, "r2")])]
-    found = result_of(census, Limits(), NOW, answers)
+    found = result_of(census, CensusLimits(), NOW, answers)
     assert found["servers"] == {"asked": 2, "unjudged": ""}
     assert (
         found["summary"][1]
         == "2 servers were asked; which tables no server has was judged by what they have."
     )
-    found = result_of(census, Limits(), NOW, [answers[0], ServerAnswer("ch2", problem="ch2 is silent")])
+    found = result_of(census, CensusLimits(), NOW, [answers[0], ServerAnswer("ch2", problem="ch2 is silent")])
     assert found["servers"]["unjudged"] == "1 of 2 servers did not answer. ch2 is silent"
     assert found["summary"][1] == (
         "2 servers were asked; which tables no server has was not judged: 1 of 2 servers did not answer."
@@ -125,7 +125,7 @@ def test_what_may_not_be_read_is_counted_and_named() -> None:
     census = large().census()
     for path in ("/secret", f"{OTHER}/log", "/kafka/x", f"{OTHER}/blocks"):
         census.deny(path)
-    found = result_of(census, Limits(), NOW)
+    found = result_of(census, CensusLimits(), NOW)
     assert found["complete"] is False
     paths = [f"{OTHER}/blocks", f"{OTHER}/log", "/kafka/x", "/secret"]
     assert found["denied"] == {"znodes": 4, "paths": paths}

@@ -14,7 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.adv
     Advice,
     AdviceKind,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import Limits, judge
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits, judge
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import (
     ServerAnswer,
     Servers,
@@ -33,7 +33,7 @@ def with_former(*, active: bool = False, days: float = 2) -> ZnodeTree:
 
 def advice_of(tree: ZnodeTree, answers: Sequence[ServerAnswer]) -> list[Advice]:
     census = tree.census()
-    return judge(census, Limits(), NOW, Servers(answers, census.tables))
+    return judge(census, CensusLimits(), NOW, Servers(answers, census.tables))
 
 
 def why_not(tree: ZnodeTree, answers: Sequence[ServerAnswer]) -> str:
@@ -65,7 +65,7 @@ def test_a_table_that_no_server_has_is_told_when_nothing_of_it_changes() -> None
 def test_a_table_may_be_in_the_making(young: ZnodeTree) -> None:
     assert advice_of(young, [CH1, CH2]) == []
     census = young.census()
-    (told,) = judge(census, Limits(stuck_after=20 * 3600), NOW, Servers([CH1, CH2], census.tables))
+    (told,) = judge(census, CensusLimits(stuck_after=20 * 3600), NOW, Servers([CH1, CH2], census.tables))
     assert told.kind is AdviceKind.TABLE_ON_NO_SERVER
 
 
@@ -78,7 +78,7 @@ def test_a_session_may_be_among_what_may_not_be_read() -> None:
         f"1 tables have znodes that may not be read, such as {SHARD}: replicas with a session, of servers"
         " that were not named, may be among them. Give an identity that may read them"
     )
-    assert judge(census, Limits(), NOW, servers) == []
+    assert judge(census, CensusLimits(), NOW, servers) == []
 
 
 def test_a_table_that_a_server_has_is_not_told() -> None:
@@ -137,7 +137,7 @@ def test_of_a_replica_it_is_said_which_server_has_it() -> None:
     both = [CH1._replace(replicas=[*CH1.replicas, (SHARD, "r3")]), CH2]
     (found,) = advice_of(tree, both)
     assert found.evidence.endswith(" ch1 has the replica in system.replicas.")
-    (found,) = judge(tree.census(), Limits(), NOW)
+    (found,) = judge(tree.census(), CensusLimits(), NOW)
     assert found.evidence.endswith("log_pointer is 0.")
 
 

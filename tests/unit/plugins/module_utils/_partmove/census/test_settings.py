@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import Limits
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.settings import limits_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 
 
 def test_what_is_not_given_is_as_it_is() -> None:
-    assert limits_of({}) == limits_of({"inactive_after": None, "hot": {"hosts": []}}) == Limits()
+    assert limits_of({}) == limits_of({"inactive_after": None, "hot": {"hosts": []}}) == CensusLimits()
 
 
 def test_times_are_durations_and_the_rest_are_counts() -> None:
-    assert limits_of({"inactive_after": "3h", "unused_after": "60", "ddl_tasks": 0}) == Limits(
+    assert limits_of({"inactive_after": "3h", "unused_after": "60", "ddl_tasks": 0}) == CensusLimits(
         inactive_after=10_800, unused_after=60, ddl_tasks=0
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.table import TableCensus
 from support.memory.censuses import DAY, NOW, SESSION, SHARD, ZnodeTree, plain_tree
 
@@ -20,29 +20,29 @@ def table_of(tree: ZnodeTree) -> TableCensus:
     return table
 
 
-def kinds_of(tree: ZnodeTree) -> dict[Kind, int]:
+def kinds_of(tree: ZnodeTree) -> dict[ZnodeKind, int]:
     return {kind: counts.znodes for kind, counts in table_of(tree).kinds.items()}
 
 
 @pytest.mark.parametrize(
     ("path", "owner", "kind"),
     [
-        (f"{R1}/parts/20191202_0_0_0", 0, Kind.PART),
-        (f"{R1}/parts/20191201_0_0_0/columns", 0, Kind.PART_CHILD),
-        (f"{R1}/parts/20191201_0_0_0/x", 0, Kind.UNKNOWN),
-        (f"{R1}/parts/20191201_0_0_0/columns/x", 0, Kind.UNKNOWN),
-        (f"{R1}/queue/queue-0000000001", 0, Kind.QUEUE),
-        (f"{R1}/queue/queue-0000000001/x", 0, Kind.UNKNOWN),
-        (f"{R1}/flags/force_restore_data", 0, Kind.REPLICA),
-        (f"{R1}/max_processed_insert_time", 0, Kind.REPLICA),
-        (f"{R1}/new_thing", 0, Kind.UNKNOWN),
-        (f"{R1}/host/x", 0, Kind.UNKNOWN),
-        (f"{SHARD}/leader_election/leader_election-0000000001", SESSION, Kind.EPHEMERAL),
-        (f"{SHARD}/block_numbers/20191201/block-0000000001", SESSION, Kind.EPHEMERAL),
-        (f"{SHARD}/block_numbers/20191201/State", 0, Kind.STATE),
+        (f"{R1}/parts/20191202_0_0_0", 0, ZnodeKind.PART),
+        (f"{R1}/parts/20191201_0_0_0/columns", 0, ZnodeKind.PART_CHILD),
+        (f"{R1}/parts/20191201_0_0_0/x", 0, ZnodeKind.UNKNOWN),
+        (f"{R1}/parts/20191201_0_0_0/columns/x", 0, ZnodeKind.UNKNOWN),
+        (f"{R1}/queue/queue-0000000001", 0, ZnodeKind.QUEUE),
+        (f"{R1}/queue/queue-0000000001/x", 0, ZnodeKind.UNKNOWN),
+        (f"{R1}/flags/force_restore_data", 0, ZnodeKind.REPLICA),
+        (f"{R1}/max_processed_insert_time", 0, ZnodeKind.REPLICA),
+        (f"{R1}/new_thing", 0, ZnodeKind.UNKNOWN),
+        (f"{R1}/host/x", 0, ZnodeKind.UNKNOWN),
+        (f"{SHARD}/leader_election/leader_election-0000000001", SESSION, ZnodeKind.EPHEMERAL),
+        (f"{SHARD}/block_numbers/20191201/block-0000000001", SESSION, ZnodeKind.EPHEMERAL),
+        (f"{SHARD}/block_numbers/20191201/State", 0, ZnodeKind.STATE),
     ],
 )
-def test_one_more_znode_is_one_more_of_its_kind(path: str, owner: int, kind: Kind) -> None:
+def test_one_more_znode_is_one_more_of_its_kind(path: str, owner: int, kind: ZnodeKind) -> None:
     parent = path.rpartition("/")[0]
     before = kinds_of(plain_tree().add(parent))
     after = kinds_of(plain_tree().add(parent).add(path, owner=owner))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census import census as censuses, walk
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.kind import ZnodeKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.walk import take_census
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import AccessDenied
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create, Znode
@@ -57,9 +57,9 @@ def test_every_znode_is_counted_once() -> None:
     assert census.total.znodes == len(store.seen)
     assert sorted(census.tables) == sorted(TABLES)
     kinds = {kind: counts.znodes for kind, counts in census.kinds.items()}
-    assert (kinds[Kind.PART], kinds[Kind.PART_CHILD], kinds[Kind.BLOCK_NUMBER]) == (80, 80, 40)
-    assert (kinds[Kind.DDL], kinds[Kind.COORDINATION], kinds[Kind.OTHER]) == (2, 2, 3)
-    assert census.ephemerals == kinds[Kind.EPHEMERAL] == 4
+    assert (kinds[ZnodeKind.PART], kinds[ZnodeKind.PART_CHILD], kinds[ZnodeKind.BLOCK_NUMBER]) == (80, 80, 40)
+    assert (kinds[ZnodeKind.DDL], kinds[ZnodeKind.COORDINATION], kinds[ZnodeKind.OTHER]) == (2, 2, 3)
+    assert census.ephemerals == kinds[ZnodeKind.EPHEMERAL] == 4
 
 
 def test_little_is_read_at_once_and_the_tables_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_what_is_deleted_meanwhile_is_passed_over() -> None:
             return [None if path.startswith("/kafka") else each for path, each in zip(paths, found)]
 
     census = take_census(Deleting(ensemble), PLACES)
-    assert Kind.OTHER not in census.kinds
+    assert ZnodeKind.OTHER not in census.kinds
 
 
 def test_what_may_not_be_read_is_told_and_the_rest_is_counted() -> None:
@@ -109,7 +109,7 @@ def test_tables_below_what_may_not_be_read_are_none_of_the_census() -> None:
     census = take_census(store, PLACES)
     assert list(census.tables) == [TABLES[1]]
     assert sorted(census.denied_paths) == sorted(store.denied)
-    assert Kind.DDL not in census.kinds
+    assert ZnodeKind.DDL not in census.kinds
 
 
 def test_many_that_may_not_be_read_are_counted_and_some_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,4 +134,7 @@ def test_an_empty_ensemble_has_its_root() -> None:
     store.commit([(Create("/a", b"1"),)])
     census = take_census(store, PLACES)
     assert census.tables == {}
-    assert {kind: counts.znodes for kind, counts in census.kinds.items()} == {Kind.FOLDER: 1, Kind.OTHER: 1}
+    assert {kind: counts.znodes for kind, counts in census.kinds.items()} == {
+        ZnodeKind.FOLDER: 1,
+        ZnodeKind.OTHER: 1,
+    }

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.findings.findings import Findings
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.findings.vocabulary import (
-    Told,
+    Texts,
     Vocabulary,
 )
 from support.exposition import parsed
@@ -24,9 +24,9 @@ class Fruit(Vocabulary):
     RIPE = "ripe"
 
     @property
-    def told(self) -> Told:
+    def told(self) -> Texts:
         """What is said of it."""
-        return Told("it may be eaten") if self is Fruit.RIPE else Told("it may not be eaten", "Look at it")
+        return Texts("it may be eaten") if self is Fruit.RIPE else Texts("it may not be eaten", "Look at it")
 
 
 class Look(NamedTuple):

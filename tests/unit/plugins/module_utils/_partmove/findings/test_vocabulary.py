@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.findings.vocabulary import (
-    Told,
+    Texts,
     Vocabulary,
 )
 
@@ -20,14 +20,14 @@ class Weather(Vocabulary):
     SUN = "sun"
 
     @property
-    def told(self) -> Told:
+    def told(self) -> Texts:
         """What is said of it."""
-        return Told("the sun shines") if self is Weather.SUN else Told("it rains", "Stay at home")
+        return Texts("the sun shines") if self is Weather.SUN else Texts("it rains", "Stay at home")
 
 
 def test_what_has_no_way_out_is_sound() -> None:
     assert [kind.is_sound for kind in Weather] == [False, False, True]
-    assert (Weather.SUN.means, Weather.SUN.way_out) == ("the sun shines", "")
+    assert (Weather.SUN.means, Weather.SUN.remedy) == ("the sun shines", "")
 
 
 def test_what_is_not_judged_is_neither_sound_nor_drift() -> None:

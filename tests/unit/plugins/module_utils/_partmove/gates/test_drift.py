@@ -56,7 +56,7 @@ def test_a_drifted_one_is_told_with_its_state(state: bytes | None, text: str) ->
 
 
 @pytest.mark.parametrize(
-    ("state", "hot", "cold", "way_out"),
+    ("state", "hot", "cold", "remedy"),
     [
         (b"COLD", "- -", "a -", BRING_BACK),
         (b"COLD", "a -", "a a", BRING_BACK),
@@ -75,10 +75,10 @@ def test_a_drifted_one_is_told_with_its_state(state: bytes | None, text: str) ->
     ],
     ids=["uneven", "mixed", "dropped", "stray"],
 )
-def test_each_place_has_a_way_out(state: bytes, hot: str, cold: str, way_out: str) -> None:
-    remedy = refuse_location(whereabouts(state, hot, cold)).remedy
-    assert remedy == (
-        f"{way_out}; part_audit_info tells what each replica has of it, and part_repair repairs what is left"
+def test_each_place_has_a_way_out(state: bytes, hot: str, cold: str, remedy: str) -> None:
+    refusal = refuse_location(whereabouts(state, hot, cold))
+    assert refusal.remedy == (
+        f"{remedy}; part_audit_info tells what each replica has of it, and part_repair repairs what is left"
     )
 
 

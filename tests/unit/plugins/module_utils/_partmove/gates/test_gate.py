@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import (
-    Case,
+    GateCase,
     GateOptions,
     PartitionGate,
     Refusal,
@@ -51,15 +51,15 @@ def test_a_gate_of_a_shard_path(reader: ShardReader, reason: str | None, refusal
     ("reason", "refusal"), [("it is so", Refusal(NAME, "it is so", "Do this")), (None, None)]
 )
 def test_a_gate_of_a_partition(reader: ShardReader, reason: str | None, refusal: Refusal | None) -> None:
-    seen: list[Case] = []
+    seen: list[GateCase] = []
 
-    def look(case: Case) -> str | None:
+    def look(case: GateCase) -> str | None:
         seen.append(case)
         return reason
 
     gate = PartitionGate(NAME, "Something.", "Do this", look)
     shard, found = reader.look([DAY])
-    case = Case(shard, found[DAY], OPTIONS, 1.0)
+    case = GateCase(shard, found[DAY], OPTIONS, 1.0)
 
     assert gate.refusal(case) == refusal
     assert seen == [case]

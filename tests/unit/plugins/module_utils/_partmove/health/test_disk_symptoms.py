@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.health.dis
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.health.facts import (
     DiskPartition,
-    Limits,
+    HealthLimits,
 )
 from support.memory.health import SERVER, Case, cold, disk, many, parts, seen, sentences
 
@@ -51,8 +51,8 @@ CASES: list[Case] = [
         ["unpatched d.t"],
     ),
     ("hot, not patched", {"cold": cold(ids=()), "server": SERVER._replace(patched=False)}, []),
-    ("as old as the configuration", {"limits": Limits(config_changed_at=900.9)}, []),
-    ("older than the configuration", {"limits": Limits(config_changed_at=901.0)}, ["old_process ch1"]),
+    ("as old as the configuration", {"limits": HealthLimits(config_changed_at=900.9)}, []),
+    ("older than the configuration", {"limits": HealthLimits(config_changed_at=901.0)}, ["old_process ch1"]),
 ]
 
 
@@ -104,7 +104,7 @@ COUNTS = "2020 with 4 parts, 2019 with 3 parts"
             "State is COLD of 2019, and it is stale",
         ),
         (
-            {"limits": Limits(config_changed_at=903.0)},
+            {"limits": HealthLimits(config_changed_at=903.0)},
             "its process started 3 s before the config changed",
         ),
     ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.health.symptom import (
     Finding,
-    Seen,
+    Occurrence,
     Severity,
     Symptom,
 )
@@ -20,7 +20,7 @@ ILL = Symptom(
     "Something is not well.",
     "system.tables",
     "Look at it",
-    lambda facts: [Seen(str(each.key), what) for each in facts.replicas for what in ("worse", "bad")],
+    lambda facts: [Occurrence(str(each.key), what) for each in facts.replicas for what in ("worse", "bad")],
 )
 
 

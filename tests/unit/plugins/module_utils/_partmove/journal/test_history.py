@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.history import (
     History,
-    Wanted,
+    HistoryQuery,
     parse_moment,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.lines import (
@@ -71,7 +71,7 @@ LINES = [
 ]
 
 
-def history(wanted: Wanted, most: int = 100) -> History:
+def history(wanted: HistoryQuery, most: int = 100) -> History:
     found = History(wanted, most)
     found.read(LINES, "journal")
     return found
@@ -80,16 +80,16 @@ def history(wanted: Wanted, most: int = 100) -> History:
 @pytest.mark.parametrize(
     ("wanted", "minutes"),
     [
-        (Wanted(), list(range(9))),
-        (Wanted(shard_path=PATH), [1, 3, 4, 5]),
-        (Wanted(shard_path=PATH, partition="1"), [1, 4, 5]),
-        (Wanted(run=A), [0, 1, 3, 6, 7]),
-        (Wanted(since="2026-11-22T06:06"), [6, 7, 8]),
-        (Wanted(since="2026-11-23"), []),
-        (Wanted(shard_path=PATH, run=B, since=at(5)[:-1]), [5]),
+        (HistoryQuery(), list(range(9))),
+        (HistoryQuery(shard_path=PATH), [1, 3, 4, 5]),
+        (HistoryQuery(shard_path=PATH, partition="1"), [1, 4, 5]),
+        (HistoryQuery(run=A), [0, 1, 3, 6, 7]),
+        (HistoryQuery(since="2026-11-22T06:06"), [6, 7, 8]),
+        (HistoryQuery(since="2026-11-23"), []),
+        (HistoryQuery(shard_path=PATH, run=B, since=at(5)[:-1]), [5]),
     ],
 )
-def test_events_that_are_asked_for_by_time(wanted: Wanted, minutes: list[int]) -> None:
+def test_events_that_are_asked_for_by_time(wanted: HistoryQuery, minutes: list[int]) -> None:
     found = history(wanted)
     assert [event["time"] for event in found.events] == [at(minute) for minute in minutes]
     assert found.found == len(minutes)
@@ -97,7 +97,7 @@ def test_events_that_are_asked_for_by_time(wanted: Wanted, minutes: list[int]) -
 
 
 def test_an_event_has_its_fields() -> None:
-    assert history(Wanted(PATH, "2")).events[0] == {
+    assert history(HistoryQuery(PATH, "2")).events[0] == {
         "time": at(3),
         "run": A,
         "event": "copies_removed",
@@ -107,13 +107,13 @@ def test_an_event_has_its_fields() -> None:
 
 
 def test_only_the_newest_events_are_kept_and_all_are_counted() -> None:
-    found = history(Wanted(shard_path=PATH), most=2)
+    found = history(HistoryQuery(shard_path=PATH), most=2)
     assert [event["time"] for event in found.events] == [at(3), at(5)]
     assert (found.found, len(found.runs)) == (4, 2)
 
 
 def test_runs_have_a_begin_and_an_end() -> None:
-    first, second, third = history(Wanted()).runs
+    first, second, third = history(HistoryQuery()).runs
     assert first == {
         "run": A,
         "began": at(0),
@@ -129,25 +129,25 @@ def test_runs_have_a_begin_and_an_end() -> None:
 
 @pytest.mark.parametrize("end", [ended(1, A, "The run was stopped by SIGTERM."), ended(1, A, failed=1)])
 def test_a_run_that_failed(end: bytes) -> None:
-    found = History(Wanted(), 9)
+    found = History(HistoryQuery(), 9)
     found.read([started(0, A), end], "journal")
     assert [run["outcome"] for run in found.runs] == ["failed"]
 
 
 def test_a_run_of_which_the_begin_was_rotated_away() -> None:
-    found = History(Wanted(), 9)
+    found = History(HistoryQuery(), 9)
     found.read([removed(3, A, "1")], "journal")
     assert [(run["began"], run["started"]) for run in found.runs] == [(at(3), None)]
 
 
 def test_only_runs_with_an_event_that_is_asked_for() -> None:
-    assert [run["run"] for run in history(Wanted("/other")).runs] == [A]
+    assert [run["run"] for run in history(HistoryQuery("/other")).runs] == [A]
 
 
 def test_lines_that_were_cut_off_are_told() -> None:
     """One by a killed run in the middle, after which another run began a new line, and the last one."""
     cut, whole = removed(1, A, "1")[:-9], removed(1, A, "2")
-    found = History(Wanted(), 9)
+    found = History(HistoryQuery(), 9)
     found.read([started(0, A), cut + b"\n", whole, whole.rstrip(b"\n")], "journal")
     assert found.incomplete == [2, 4]
     assert [event["event"] for event in found.events] == ["started", "copies_removed"]
@@ -155,7 +155,7 @@ def test_lines_that_were_cut_off_are_told() -> None:
 
 def test_a_line_that_is_not_understood_is_refused_by_its_number() -> None:
     with pytest.raises(FormatError, match="^journal, line 2 is no JSON object"):
-        History(Wanted(), 9).read([started(0, A), b"no journal\n"], "journal")
+        History(HistoryQuery(), 9).read([started(0, A), b"no journal\n"], "journal")
 
 
 @pytest.mark.parametrize(

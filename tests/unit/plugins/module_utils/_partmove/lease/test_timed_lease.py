@@ -20,8 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.timed_lease import (
     LONGEST_SECONDS,
     Claim,
-    Turn,
-    Turns,
+    TimedLease,
+    TimedLeases,
     parse_claim,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
@@ -66,10 +66,10 @@ class Hosts:
         self.clock = ManualClock()
         self.hot = MemoryEnsemble("hot", self.clock, members=2)
 
-    def host(self, member: int = 0) -> tuple[Losing, Turns]:
+    def host(self, member: int = 0) -> tuple[Losing, TimedLeases]:
         store = Losing(self.hot)
         store.member = member
-        return store, Turns(store)
+        return store, TimedLeases(store)
 
     def claim(self) -> Claim | None:
         znode = self.hot.read([PATH])[0]
@@ -84,9 +84,9 @@ def hosts() -> Hosts:
 def test_a_turn_is_taken_once(hosts: Hosts) -> None:
     (_one, first), (_other, second) = hosts.host(), hosts.host()
 
-    assert first.take("guard", FIRST) == Turn(FIRST, None, 60.0)
+    assert first.take("guard", FIRST) == TimedLease(FIRST, None, 60.0)
     hosts.clock.time += 20
-    assert second.take("guard", SECOND) == Turn(FIRST, FIRST, 40.0)
+    assert second.take("guard", SECOND) == TimedLease(FIRST, FIRST, 40.0)
     assert hosts.claim() == FIRST
 
 
@@ -97,7 +97,7 @@ def test_a_turn_that_is_given_back_is_free(hosts: Hosts) -> None:
     assert first.give_back("guard", FIRST.owner) == FIRST
     assert hosts.claim() is None
     assert first.give_back("guard", FIRST.owner) is None
-    assert second.take("guard", SECOND) == Turn(SECOND, None, 60.0)
+    assert second.take("guard", SECOND) == TimedLease(SECOND, None, 60.0)
 
 
 def test_the_turn_of_another_is_not_given_back(hosts: Hosts) -> None:
@@ -112,7 +112,7 @@ def test_turns_of_different_names_have_nothing_to_do_with_each_other(hosts: Host
     (_one, first), (_other, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
 
-    assert second.take("separate", SECOND) == Turn(SECOND, None, 60.0)
+    assert second.take("separate", SECOND) == TimedLease(SECOND, None, 60.0)
 
 
 @pytest.mark.parametrize(("seconds", "is_over"), [(59.999, False), (60.0, True), (61.0, True)])
@@ -141,7 +141,7 @@ def test_a_turn_that_was_prolonged_lasts_longer(hosts: Hosts) -> None:
     first.take("guard", FIRST)
     hosts.clock.time += 50
 
-    assert first.take("guard", FIRST) == Turn(FIRST, FIRST, 60.0)
+    assert first.take("guard", FIRST) == TimedLease(FIRST, FIRST, 60.0)
     hosts.clock.time += 50
     assert second.take("guard", SECOND).claim == FIRST
 
@@ -152,7 +152,7 @@ def test_who_lost_its_turn_does_not_prolong_it(hosts: Hosts) -> None:
     hosts.clock.time += 60
     second.take("guard", SECOND)
 
-    assert first.take("guard", FIRST) == Turn(SECOND, SECOND, 60.0)
+    assert first.take("guard", FIRST) == TimedLease(SECOND, SECOND, 60.0)
 
 
 def test_what_time_it_is_is_asked_for_anew(hosts: Hosts) -> None:
@@ -181,7 +181,7 @@ def test_of_two_that_take_a_free_turn_at_once_one_has_it(hosts: Hosts) -> None:
     (store, first), (_other, second) = hosts.host(), hosts.host()
     overtake(store, lambda: second.take("guard", SECOND))
 
-    assert first.take("guard", FIRST) == Turn(SECOND, SECOND, 60.0)
+    assert first.take("guard", FIRST) == TimedLease(SECOND, SECOND, 60.0)
     assert hosts.claim() == SECOND
 
 
@@ -192,7 +192,7 @@ def test_of_two_that_take_over_a_turn_at_once_one_has_it(hosts: Hosts, path: str
     hosts.clock.time += 60
     overtake(store, lambda: second.take("guard", SECOND), path)
 
-    assert first.take("guard", FIRST) == Turn(SECOND, SECOND, 60.0)
+    assert first.take("guard", FIRST) == TimedLease(SECOND, SECOND, 60.0)
     assert hosts.claim() == SECOND
 
 
@@ -202,7 +202,7 @@ def test_a_turn_that_is_prolonged_at_that_moment_is_not_taken_over(hosts: Hosts)
     hosts.clock.time += 60
     overtake(store, lambda: first.take("guard", FIRST))
 
-    assert second.take("guard", SECOND) == Turn(FIRST, FIRST, 60.0)
+    assert second.take("guard", SECOND) == TimedLease(FIRST, FIRST, 60.0)
 
 
 def test_a_turn_that_was_taken_over_at_that_moment_is_not_given_back(hosts: Hosts) -> None:
@@ -222,7 +222,7 @@ def test_somebody_else_may_ask_for_the_time_at_that_moment(hosts: Hosts) -> None
     hosts.clock.time += 20
     overtake(store, lambda: third.take("guard", Claim("the third", 60)), PARENT)
 
-    assert second.take("guard", SECOND) == Turn(FIRST, FIRST, 40.0)
+    assert second.take("guard", SECOND) == TimedLease(FIRST, FIRST, 40.0)
 
 
 def test_a_member_that_is_behind_gives_no_turn_away(hosts: Hosts) -> None:
@@ -239,7 +239,7 @@ def test_a_lost_answer_is_found_out(hosts: Hosts, path: str) -> None:
     hosts.clock.time += 60
     store.lose = {path}
 
-    assert second.take("guard", SECOND) == Turn(SECOND, FIRST, 60.0)
+    assert second.take("guard", SECOND) == TimedLease(SECOND, FIRST, 60.0)
     store.lose = {path}
     assert second.give_back("guard", SECOND.owner) == SECOND
     assert hosts.claim() is None

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run import batches
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.batches import (
-    portions_of,
-    stages_of,
+    memory_batches,
+    paced_batches,
 )
 from support.memory.bench import Bench
 from support.memory.tables import TableOptions, days
@@ -32,12 +32,12 @@ PARTS = {"a": 3, "b": 3, "c": 6, "d": 1, "e": 0}
 def test_partitions_go_together_as_long_as_they_have_few_parts(
     most: int, portions: list[tuple[list[str], int]]
 ) -> None:
-    assert list(portions_of(["a", "b", "c", "d", "e", "f"], PARTS, most)) == portions
+    assert list(paced_batches(["a", "b", "c", "d", "e", "f"], PARTS, most)) == portions
 
 
 @given(st.dictionaries(st.text(), st.integers(0, 50)), st.integers(1, 100))
 def test_each_partition_is_in_one_portion(parts: dict[str, int], most: int) -> None:
-    portions = list(portions_of(list(parts), parts, most))
+    portions = list(paced_batches(list(parts), parts, most))
     assert [each for portion, _count in portions for each in portion] == list(parts)
     assert all(count <= most or len(portion) == 1 for portion, count in portions)
     assert all(portion for portion, _count in portions)
@@ -53,7 +53,7 @@ def small_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     ("given_ids", "stages"), [("", []), ("a", ["a"]), ("ba", ["ab"]), ("cadab", ["ab", "cd"])]
 )
 def test_stages_are_sorted_and_have_each_partition_once(given_ids: str, stages: list[str]) -> None:
-    assert [*stages_of(given_ids)] == [[*each] for each in stages]
+    assert [*memory_batches(given_ids)] == [[*each] for each in stages]
 
 
 @pytest.mark.usefixtures("small_stages")

@@ -14,7 +14,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.report
 from support.memory.bench import DAY, OTHER, PATH
 from support.memory.moves import ListJournal
 
-REFUSAL = Refusal(GateName.AFTERMATH, "it is so", "Do this")
+REFUSAL = Refusal(GateName.POST_SWITCH_CHECK, "it is so", "Do this")
 
 
 def test_refusals_are_told_sorted() -> None:
@@ -22,7 +22,7 @@ def test_refusals_are_told_sorted() -> None:
     record_refusals(
         journal, ShardReport(PATH, deferred={OTHER: REFUSAL, DAY: REFUSAL}, failed={"x": REFUSAL})
     )
-    common = {"shard_path": PATH, "gate": "aftermath", "reason": "it is so"}
+    common = {"shard_path": PATH, "gate": "post_switch_check", "reason": "it is so"}
     assert journal.events == [
         (Event.DEFERRED, {**common, "partition": DAY}),
         (Event.DEFERRED, {**common, "partition": OTHER}),

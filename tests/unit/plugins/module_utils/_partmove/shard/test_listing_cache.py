@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listing_cache import KnownParts
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.part_listing import PartLists
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listing_cache import ListingCache
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.part_listing import PartListing
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import PartNames
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import read_alone
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create, Delete, Op
@@ -31,16 +31,16 @@ class Scene:
 
     def __init__(self) -> None:
         self.ensemble, self.other = MemoryEnsemble("cold"), MemoryEnsemble("cold")
-        self.known = KnownParts()
+        self.known = ListingCache()
         self.lists = self.next_run()
         self.listed: list[str] = []
         for ensemble in (self.ensemble, self.other):
             for name in (OLD, OTHER):
                 MemoryClient(ensemble.open()).create(f"{FOLDER}/{name}", b"", makepath=True)
 
-    def next_run(self) -> PartLists:
+    def next_run(self) -> PartListing:
         """What another run over the shard path looks with."""
-        return PartLists(Listing(self.ensemble), PartNames(ShardLayout(PATH), 1), self.known.cold)
+        return PartListing(Listing(self.ensemble), PartNames(ShardLayout(PATH), 1), self.known.cold)
 
     def look(self, partition_ids: Sequence[str] = IDS) -> None:
         """Look at the partitions, as a run does before it compares them."""

@@ -21,7 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.loca
     was_brought_back,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Stat, Znode
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import aligned
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import zip_strict
 
 NOTHING, SOME, OTHER = (), ("p_0_0_0",), ("p_1_1_0",)
 
@@ -35,7 +35,7 @@ def registered(
     """Each ensemble with the parts of r1 and r2."""
     znode = None if state is None else Znode("/State", state, Stat(*[0] * 11)._replace(version=version))
     names = ("r1", "r2")
-    return RegisteredNames(znode, dict(aligned(names, hot)), dict(aligned(names, cold)))
+    return RegisteredNames(znode, dict(zip_strict(names, hot)), dict(zip_strict(names, cold)))
 
 
 @pytest.mark.parametrize("state", [None, b"HOT", b"", b"MOVING", b"COLD\n", b"cold", b"\xff"])

@@ -13,16 +13,16 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listing_cache import KnownParts
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.part_listing import PartLists
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.listing_cache import ListingCache
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.part_listing import PartListing
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import PartNames
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import read_alone
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Create,
     Delete,
-    Found,
     Op,
     Query,
+    QueryAnswer,
     SetData,
 )
 from support.memory.bench import Listing
@@ -43,16 +43,16 @@ class Scene:
         ensemble = MemoryEnsemble("hot")
         self.client = MemoryClient(ensemble.open())
         self.store = Listing(ensemble)
-        self.known = KnownParts()
+        self.known = ListingCache()
         self.lists = self.next_run()
         self.listed: list[str] = []
         self.store.listed = self.listed.extend
         for name in (OLD, OTHER):
             self.client.create(f"{FOLDER}/{name}", b"", makepath=True)
 
-    def next_run(self, format_version: int = 1) -> PartLists:
+    def next_run(self, format_version: int = 1) -> PartListing:
         """What another run over the shard path looks with."""
-        return PartLists(self.store, PartNames(ShardLayout(PATH), format_version), self.known.hot)
+        return PartListing(self.store, PartNames(ShardLayout(PATH), format_version), self.known.hot)
 
     def look(self, partition_ids: Collection[str] = IDS) -> list[str]:
         """The names of the parts, as a look has them."""
@@ -424,7 +424,7 @@ def test_children_that_come_and_go_while_they_are_read_are_read_again(scene: Sce
     scene.client.apply([Create(COLUMNS, b"1")])
     ask = scene.store.ask
 
-    def replace(queries: Sequence[Query]) -> list[Found]:
+    def replace(queries: Sequence[Query]) -> list[QueryAnswer]:
         if any(COLUMNS in each.znodes for each in queries):
             scene.store.ask = ask  # type: ignore[method-assign]
             found = ask(queries)
@@ -458,7 +458,7 @@ def test_data_that_was_read_before_the_list_is_not_kept(scene: Scene) -> None:
     scene.client.apply([created(name) for name in extra])
     ask = scene.store.ask
 
-    def go_away(queries: Sequence[Query]) -> list[Found]:
+    def go_away(queries: Sequence[Query]) -> list[QueryAnswer]:
         of_parts = any(f"{FOLDER}/{OLD}" in each.znodes for each in queries)
         if of_parts and extra:
             scene.client.apply([deleted(extra.pop())])

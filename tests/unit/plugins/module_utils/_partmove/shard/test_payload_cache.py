@@ -12,7 +12,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_names
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.facts import RegisteredPart
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.payload_cache import PartsRead
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.payload_cache import PayloadCache
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.reading import read_alone
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Create,
@@ -36,7 +36,7 @@ class Scene:
         self.store.commit([tuple(Create(path, b"1") for path in paths)])
         alone, parent, child = self.znodes(*paths[1:])
         self.parts = [RegisteredPart(ALONE, alone, ()), RegisteredPart(PARENT, parent, (child,))]
-        self.read = PartsRead()
+        self.read = PayloadCache()
         self.read.keep(FOLDER, LIST, self.parts)
 
     @property

@@ -12,10 +12,10 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import EnsembleError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.part_listing import PartLists
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.part_listing import PartListing
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import PartNames
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reads import (
-    ColdLook,
+    ColdRead,
     look_at_cold,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
@@ -88,8 +88,8 @@ def test_an_insert_that_ends_after_the_parts_were_listed_is_in_flight(bench: Ben
 def test_whether_cold_has_a_part_is_told_with_and_without_names(bench: Bench, names: bool) -> None:
     """Also of a replica that hot does not have: a table that was made again may not get its parts."""
 
-    def look(*replicas: str) -> ColdLook:
-        lists = PartLists(bench.cold_store, PartNames(LAYOUT, 1), {})
+    def look(*replicas: str) -> ColdRead:
+        lists = PartListing(bench.cold_store, PartNames(LAYOUT, 1), {})
         return look_at_cold(bench.cold_store, LAYOUT, replicas, lists, [DAY] if names else [])
 
     assert not look("r1", "r2").has_parts

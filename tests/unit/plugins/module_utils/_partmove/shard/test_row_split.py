@@ -12,7 +12,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard impo
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import read_inventory
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.row_split import (
     EVERYTHING,
-    Portion,
+    RowSplit,
     portions_of,
 )
 from support.memory.client import MemoryClient
@@ -31,9 +31,9 @@ def test_small_shard_path_is_one_portion() -> None:
 
 def test_large_replicas_are_portions_of_their_own() -> None:
     assert portions_of({"r2": 100, "r1": 500, "r3": 7}, 100) == [
-        (Portion("r1"), 500),
-        (Portion("r2"), 100),
-        (Portion(without=frozenset({"r1", "r2"})), 7),
+        (RowSplit("r1"), 500),
+        (RowSplit("r2"), 100),
+        (RowSplit(without=frozenset({"r1", "r2"})), 7),
     ]
 
 

@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.readi
     read_alone,
     read_together,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Found, Query
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Query, QueryAnswer
 from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble, MemoryStore
 
@@ -29,7 +29,7 @@ class Noting(MemoryStore):
         super().__init__(MemoryEnsemble("hot"))
         self.requests: list[list[Query]] = []
 
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
+    def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         self.requests.append([*queries])
         return super().ask(queries)
 
@@ -106,7 +106,7 @@ def test_what_a_reading_raises_ends_all(store: Noting) -> None:
 
 def test_queries_one_by_one(store: Noting) -> None:
     assert ask_one_by_one(store, [Query(), Query(children=["/a", "/c"]), Query(["/c"])]) == [
-        Found([], []),
-        Found([], [("1", "2"), None]),
-        Found([None], []),
+        QueryAnswer([], []),
+        QueryAnswer([], [("1", "2"), None]),
+        QueryAnswer([None], []),
     ]

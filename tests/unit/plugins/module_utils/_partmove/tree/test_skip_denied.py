@@ -15,11 +15,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     EnsembleUnreachable,
     SessionRefused,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.skip_denied import Permitted
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.skip_denied import SkipDeniedReader
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Create,
-    Found,
     Query,
+    QueryAnswer,
     Znode,
 )
 from support.memory.bench import HookedStore
@@ -37,7 +37,7 @@ class Fixture:
             self.store.commit([(Create(path, path.encode()), Create(f"{path}/x", b""))])
         self.store.denied = set(denied)
         self.told: list[str] = []
-        self.reader = Permitted(self.store, self._tell)
+        self.reader = SkipDeniedReader(self.store, self._tell)
 
     def _tell(self, path: str, error: AccessDenied) -> None:
         assert error.message.endswith(path)
@@ -73,9 +73,9 @@ def test_what_may_all_be_read_is_asked_for_as_it_was() -> None:
     made = Fixture()
     asked: list[Sequence[Query]] = []
 
-    def ask(queries: Sequence[Query]) -> list[Found]:
+    def ask(queries: Sequence[Query]) -> list[QueryAnswer]:
         asked.append(queries)
-        return [Found([], []) for _query in queries]
+        return [QueryAnswer([], []) for _query in queries]
 
     made.store.ask = ask  # type: ignore[method-assign]
     queries = [Query(["/n0"]), Query(children=["/n1"])]

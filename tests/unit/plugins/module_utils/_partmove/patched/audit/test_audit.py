@@ -22,7 +22,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
     DiskParts,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.reader import (
     EvidenceReader,
 )
@@ -53,31 +53,31 @@ def audit(bench: Bench, disks: SimulatedDisks, *, compare_all: bool = False) -> 
 
 def kinds(
     bench: Bench, disks: SimulatedDisks, partition: str = DAY, *, compare_all: bool = False
-) -> dict[str, Kind]:
+) -> dict[str, FindingKind]:
     found = audit(bench, disks, compare_all=compare_all)
     assert not found.unjudged
     return {row.replica: row.verdict.kind for row in found.rows if row.partition == partition}
 
 
-def both(kind: Kind) -> dict[str, Kind]:
+def both(kind: FindingKind) -> dict[str, FindingKind]:
     return {"r1": kind, "r2": kind}
 
 
 def test_hot(bench: Bench, disks: SimulatedDisks) -> None:
-    assert kinds(bench, disks) == kinds(bench, disks, OTHER) == both(Kind.HOT)
+    assert kinds(bench, disks) == kinds(bench, disks, OTHER) == both(FindingKind.HOT)
 
 
 def test_cold(bench: Bench, disks: SimulatedDisks) -> None:
     bench.move()
-    assert kinds(bench, disks) == both(Kind.COLD)
+    assert kinds(bench, disks) == both(FindingKind.COLD)
 
 
 def test_brought_back(bench: Bench, disks: SimulatedDisks) -> None:
     bench.move()
     bench.reheat()
-    assert kinds(bench, disks) == both(Kind.COPIES_NEEDED)
+    assert kinds(bench, disks) == both(FindingKind.COPIES_NEEDED)
     bench.clock.sleep(600)
-    assert kinds(bench, disks) == both(Kind.COPIES_LEFT)
+    assert kinds(bench, disks) == both(FindingKind.COPIES_LEFT)
 
 
 def lost_from_both(bench: Bench) -> None:
@@ -124,18 +124,18 @@ def emptied_while_cold(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("arrange", "expected"),
     [
-        (lost_from_both, both(Kind.UNREGISTERED)),
-        (half_deleted, both(Kind.HALF_COLD)),
-        (only_copied_by_another, both(Kind.FOREIGN)),
-        (left_by_a_former_table, both(Kind.FORMER_TABLE)),
-        (ghost, both(Kind.GHOST)),
-        (dropped, both(Kind.DROPPED)),
-        (marked_without_reason, both(Kind.HOT_MARKED_COLD)),
-        (emptied_while_cold, both(Kind.EMPTY_MARKED_COLD)),
+        (lost_from_both, both(FindingKind.UNREGISTERED)),
+        (half_deleted, both(FindingKind.HALF_COLD)),
+        (only_copied_by_another, both(FindingKind.FOREIGN)),
+        (left_by_a_former_table, both(FindingKind.FORMER_TABLE)),
+        (ghost, both(FindingKind.GHOST)),
+        (dropped, both(FindingKind.DROPPED)),
+        (marked_without_reason, both(FindingKind.HOT_MARKED_COLD)),
+        (emptied_while_cold, both(FindingKind.EMPTY_MARKED_COLD)),
     ],
 )
 def test_kinds(
-    bench: Bench, disks: SimulatedDisks, arrange: Callable[[Bench], None], expected: dict[str, Kind]
+    bench: Bench, disks: SimulatedDisks, arrange: Callable[[Bench], None], expected: dict[str, FindingKind]
 ) -> None:
     arrange(bench)
     assert kinds(bench, disks) == expected
@@ -143,12 +143,12 @@ def test_kinds(
 
 def test_registered_for_the_other_replica_only(bench: Bench, disks: SimulatedDisks) -> None:
     delete(R1)(bench)
-    assert kinds(bench, disks) == {"r1": Kind.REGISTERED_FOR_ANOTHER, "r2": Kind.HOT}
+    assert kinds(bench, disks) == {"r1": FindingKind.REGISTERED_FOR_ANOTHER, "r2": FindingKind.HOT}
 
 
 def test_a_server_that_is_silent(bench: Bench, disks: SimulatedDisks) -> None:
     disks.silent.add("r2")
-    assert kinds(bench, disks) == {"r1": Kind.HOT, "r2": Kind.NOT_JUDGED}
+    assert kinds(bench, disks) == {"r1": FindingKind.HOT, "r2": FindingKind.NOT_JUDGED}
 
 
 # --- two looks ---------------------------------------------------------------------------------
@@ -177,13 +177,13 @@ def nothing() -> None:
 
 def test_a_table_that_is_sound_is_looked_at_once(bench: Bench) -> None:
     disks = Working(bench)
-    assert kinds(bench, disks) == both(Kind.HOT)
+    assert kinds(bench, disks) == both(FindingKind.HOT)
     assert disks.looks == 1
 
 
 def test_an_insert_in_each_look_is_no_drift(bench: Bench) -> None:
     disks = Working(bench, *(lambda: bench.servers.insert(DAY),) * 2)
-    assert kinds(bench, disks) == both(Kind.HOT)
+    assert kinds(bench, disks) == both(FindingKind.HOT)
     assert disks.looks == 2
 
 
@@ -194,24 +194,24 @@ def test_a_drop_in_each_look_is_no_drift(bench: Bench) -> None:
         bench.servers.catch_up()
 
     disks = Working(bench, replace_all, replace_all)
-    assert kinds(bench, disks) == both(Kind.HOT)
+    assert kinds(bench, disks) == both(FindingKind.HOT)
 
 
 def test_drift_that_is_gone_in_the_second_look_is_not_told(bench: Bench) -> None:
     create(STATE, b"COLD")(bench)
-    assert kinds(bench, Working(bench, nothing, lambda: write(STATE, b"HOT")(bench))) == both(Kind.HOT)
+    assert kinds(bench, Working(bench, nothing, lambda: write(STATE, b"HOT")(bench))) == both(FindingKind.HOT)
 
 
 def test_drift_that_comes_after_the_first_look_is_not_told(bench: Bench) -> None:
     disks = Working(bench, nothing, lambda: create(STATE, b"COLD")(bench))
-    assert kinds(bench, disks, compare_all=True) == both(Kind.HOT)
-    assert kinds(bench, SimulatedDisks(bench.servers)) == both(Kind.HOT_MARKED_COLD)
+    assert kinds(bench, disks, compare_all=True) == both(FindingKind.HOT)
+    assert kinds(bench, SimulatedDisks(bench.servers)) == both(FindingKind.HOT_MARKED_COLD)
 
 
 def test_a_partition_that_is_gone_in_the_second_look_is_left_out(bench: Bench) -> None:
     path = f"{PATH}/replicas/r9/parts/2018_0_0_0"
     bench.cold.create(path, MINIMALISTIC, makepath=True)
-    assert kinds(bench, SimulatedDisks(bench.servers), "2018")["r9"] is Kind.ANOTHER_REPLICA
+    assert kinds(bench, SimulatedDisks(bench.servers), "2018")["r9"] is FindingKind.ANOTHER_REPLICA
     disks = Working(bench, nothing, lambda: bench.cold.delete(path))
     assert kinds(bench, disks, "2018") == {}
 
@@ -221,22 +221,22 @@ def test_a_replica_that_only_the_second_look_finds_drifted_is_left_out(bench: Be
     create(STATE, b"COLD")(bench)
     path = f"{PATH}/replicas/r9/parts/{PART}"
     disks = Working(bench, nothing, lambda: bench.cold.create(path, b"", makepath=True))
-    assert kinds(bench, disks) == both(Kind.HOT_MARKED_COLD)
+    assert kinds(bench, disks) == both(FindingKind.HOT_MARKED_COLD)
 
 
 def test_what_another_run_is_at_work_on_is_not_judged(bench: Bench, disks: SimulatedDisks) -> None:
     create(STATE, b"COLD")(bench)
     bench.hot.create(LOCK, b"part_move on h, process 1", ephemeral=True, makepath=True)
     (row, *_others) = audit(bench, disks).rows
-    assert row.verdict.kind is Kind.NOT_JUDGED
+    assert row.verdict.kind is FindingKind.NOT_JUDGED
     assert row.verdict.reason == "a run works on the table: part_move on h, process 1"
-    assert kinds(bench, disks, OTHER) == both(Kind.HOT)
+    assert kinds(bench, disks, OTHER) == both(FindingKind.HOT)
 
 
 def test_what_a_restart_sets_aside_is_told_beside_a_run(bench: Bench, disks: SimulatedDisks) -> None:
     lost_from_both(bench)
     bench.hot.create(LOCK, b"part_move on h, process 1", ephemeral=True, makepath=True)
-    assert kinds(bench, disks) == both(Kind.UNREGISTERED)
+    assert kinds(bench, disks) == both(FindingKind.UNREGISTERED)
 
 
 def test_a_server_gets_a_second_to_end_its_drop(bench: Bench, disks: SimulatedDisks) -> None:
@@ -251,13 +251,13 @@ def test_a_server_gets_a_second_to_end_its_drop(bench: Bench, disks: SimulatedDi
             bench.hot.delete(second)
 
     bench.hot_store.listing = end_the_drop
-    assert kinds(bench, disks) == both(Kind.EMPTY)
+    assert kinds(bench, disks) == both(FindingKind.EMPTY)
 
 
 def test_where_nothing_may_pass_nobody_waits(bench: Bench, disks: SimulatedDisks) -> None:
     dropped(bench)
     began = bench.clock.now()
-    assert kinds(bench, disks) == both(Kind.DROPPED)
+    assert kinds(bench, disks) == both(FindingKind.DROPPED)
     assert bench.clock.now() - began < 1
 
 
@@ -272,14 +272,14 @@ def test_content_is_compared_where_names_are_not_as_they_should_be(
     bench.clock.sleep(600)
     other = MINIMALISTIC.replace(b"\x22" * 48, b"\x44" * 48)
     bench.cold.set(f"{PATH}/{R1}", other)
-    assert kinds(bench, disks) == {"r1": Kind.COPIES_DIFFER, "r2": Kind.COPIES_LEFT}
+    assert kinds(bench, disks) == {"r1": FindingKind.COPIES_DIFFER, "r2": FindingKind.COPIES_LEFT}
 
 
 def test_content_of_what_is_sound_is_compared_on_request(bench: Bench, disks: SimulatedDisks) -> None:
     disks.hashes[PART] = "0" * 32
-    assert kinds(bench, disks) == both(Kind.HOT)
-    assert kinds(bench, disks, compare_all=True) == both(Kind.UNLIKE_DISK)
-    assert kinds(bench, disks, OTHER, compare_all=True) == both(Kind.HOT)
+    assert kinds(bench, disks) == both(FindingKind.HOT)
+    assert kinds(bench, disks, compare_all=True) == both(FindingKind.UNLIKE_DISK)
+    assert kinds(bench, disks, OTHER, compare_all=True) == both(FindingKind.HOT)
 
 
 # --- what cannot be judged, and tables that are gone -----------------------------------------------
@@ -301,7 +301,7 @@ def test_a_table_that_is_not_understood_is_not_judged(bench: Bench, disks: Simul
 def test_what_cold_has_of_a_table_that_is_gone(bench: Bench, disks: SimulatedDisks) -> None:
     bench.move()
     bench.servers.drop_table()
-    assert kinds(bench, disks) == both(Kind.ANOTHER_REPLICA)
+    assert kinds(bench, disks) == both(FindingKind.ANOTHER_REPLICA)
 
 
 def test_a_table_that_is_nowhere(bench: Bench, disks: SimulatedDisks) -> None:

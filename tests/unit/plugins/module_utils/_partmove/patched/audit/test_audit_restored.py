@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from support.memory.arrange import create, create_cold, delete, write
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.client import MemoryClient
@@ -92,16 +92,16 @@ def cold_again(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("restore", "kind"),
     [
-        (cold_before_a_move, Kind.UNREGISTERED),
-        (cold_before_the_first_move, Kind.COLD_UNKNOWN),
-        (cold_before_the_way_back, Kind.COPIES_LEFT),
-        (cold_before_a_drop, Kind.GHOST),
-        (hot_before_a_move, Kind.COPIES_LEFT),
-        (hot_before_the_way_back, Kind.UNREGISTERED),
-        (hot_before_the_way_back_with_copies, Kind.COLD),
+        (cold_before_a_move, FindingKind.UNREGISTERED),
+        (cold_before_the_first_move, FindingKind.COLD_UNKNOWN),
+        (cold_before_the_way_back, FindingKind.COPIES_LEFT),
+        (cold_before_a_drop, FindingKind.GHOST),
+        (hot_before_a_move, FindingKind.COPIES_LEFT),
+        (hot_before_the_way_back, FindingKind.UNREGISTERED),
+        (hot_before_the_way_back_with_copies, FindingKind.COLD),
     ],
 )
-def test_what_is_found(restore: Callable[[Bench], None], kind: Kind) -> None:
+def test_what_is_found(restore: Callable[[Bench], None], kind: FindingKind) -> None:
     drifted = Drifted()
     restore(drifted.bench)
     assert drifted.kinds() == dict.fromkeys(REPLICAS, kind)

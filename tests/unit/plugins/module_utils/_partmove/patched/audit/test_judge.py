@@ -23,7 +23,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     judge,
     only_cold,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from support.memory.evidence import AB, DAY, A, B, partition, parts, replica
 
 
@@ -32,11 +32,11 @@ class Case(NamedTuple):
 
     name: str
     evidence: PartitionEvidence
-    r1: Kind | tuple[Kind, str]
-    r2: Kind | tuple[Kind, str] | None = None
+    r1: FindingKind | tuple[FindingKind, str]
+    r2: FindingKind | tuple[FindingKind, str] | None = None
 
 
-def one(name: str, kind: Kind, told: str = A, **fields: object) -> Case:
+def one(name: str, kind: FindingKind, told: str = A, **fields: object) -> Case:
     """A table of one replica."""
     given_to_partition = ("state", "owner", "cold_is_known", "seconds_needed")
     of_partition = {key: fields.pop(key) for key in given_to_partition if key in fields}
@@ -44,182 +44,222 @@ def one(name: str, kind: Kind, told: str = A, **fields: object) -> Case:
 
 
 SOUND = [
-    one("hot", Kind.HOT, "", hot=A, disk=A),
-    one("hot and merged on disk already", Kind.HOT, "", hot=f"{A} {B} {AB}", disk=AB),
-    one("hot after a merge that the disk has yet to do", Kind.HOT, "", hot=f"{AB} {A} {B}", disk=f"{A} {AB}"),
-    one("hot, and marked so", Kind.HOT, "", state="HOT", hot=A, disk=A),
-    one("cold", Kind.COLD, state="COLD", cold=A, disk=A),
-    one("brought back just now", Kind.COPIES_NEEDED, state="HOT", hot=A, cold=A, disk=A, seconds_needed=9.0),
-    one("empty", Kind.EMPTY, ""),
-    one("empty, and marked hot", Kind.EMPTY, "", state="HOT"),
+    one("hot", FindingKind.HOT, "", hot=A, disk=A),
+    one("hot and merged on disk already", FindingKind.HOT, "", hot=f"{A} {B} {AB}", disk=AB),
+    one(
+        "hot after a merge that the disk has yet to do",
+        FindingKind.HOT,
+        "",
+        hot=f"{AB} {A} {B}",
+        disk=f"{A} {AB}",
+    ),
+    one("hot, and marked so", FindingKind.HOT, "", state="HOT", hot=A, disk=A),
+    one("cold", FindingKind.COLD, state="COLD", cold=A, disk=A),
+    one(
+        "brought back just now",
+        FindingKind.COPIES_NEEDED,
+        state="HOT",
+        hot=A,
+        cold=A,
+        disk=A,
+        seconds_needed=9.0,
+    ),
+    one("empty", FindingKind.EMPTY, ""),
+    one("empty, and marked hot", FindingKind.EMPTY, "", state="HOT"),
 ]
 UNREGISTERED = [
-    one("registered nowhere", Kind.UNREGISTERED, disk=A),
-    one("a second part is registered nowhere", Kind.UNREGISTERED, B, hot=A, disk=f"{A} {B}"),
-    one("only what it was merged of is registered", Kind.UNREGISTERED, AB, hot=f"{A} {B}", disk=f"{A} {AB}"),
-    one("gone from cold", Kind.UNREGISTERED, state="COLD", disk=A),
-    one("worse than what cannot be read", Kind.UNREGISTERED, B, hot=A, disk=f"{A} {B}", unreadable="/x"),
-    one("another cold ensemble", Kind.COLD_UNKNOWN, state="COLD", disk=A, cold_is_known=False),
-    one("another cold ensemble, and hot", Kind.UNREGISTERED, disk=A, cold_is_known=False),
+    one("registered nowhere", FindingKind.UNREGISTERED, disk=A),
+    one("a second part is registered nowhere", FindingKind.UNREGISTERED, B, hot=A, disk=f"{A} {B}"),
+    one(
+        "only what it was merged of is registered",
+        FindingKind.UNREGISTERED,
+        AB,
+        hot=f"{A} {B}",
+        disk=f"{A} {AB}",
+    ),
+    one("gone from cold", FindingKind.UNREGISTERED, state="COLD", disk=A),
+    one(
+        "worse than what cannot be read", FindingKind.UNREGISTERED, B, hot=A, disk=f"{A} {B}", unreadable="/x"
+    ),
+    one("another cold ensemble", FindingKind.COLD_UNKNOWN, state="COLD", disk=A, cold_is_known=False),
+    one("another cold ensemble, and hot", FindingKind.UNREGISTERED, disk=A, cold_is_known=False),
     Case(
         "registered for the other replica",
         partition(replica(disk=A), replica("r2", hot=A, disk=A)),
-        (Kind.REGISTERED_FOR_ANOTHER, A),
-        Kind.HOT,
+        (FindingKind.REGISTERED_FOR_ANOTHER, A),
+        FindingKind.HOT,
     ),
     Case(
         "registered for the other replica in cold",
         partition(replica(disk=A), replica("r2", cold=A, disk=A), state="COLD"),
-        (Kind.REGISTERED_FOR_ANOTHER, A),
-        Kind.COLD,
+        (FindingKind.REGISTERED_FOR_ANOTHER, A),
+        FindingKind.COLD,
     ),
     Case(
         "one part registered for the other replica, and one nowhere",
         partition(replica(disk=f"{A} {B}"), replica("r2", hot=A, disk=A)),
-        (Kind.UNREGISTERED, f"{A} {B}"),
-        Kind.HOT,
+        (FindingKind.UNREGISTERED, f"{A} {B}"),
+        FindingKind.HOT,
     ),
 ]
 MISSING = [
-    one("in hot and not on disk", Kind.NOT_ON_DISK, hot=A),
-    one("in both and not on disk", Kind.NOT_ON_DISK, state="HOT", hot=A, cold=A),
-    one("set aside while cold", Kind.SET_ASIDE, state="COLD", cold=A, detached=f"ignored_{A}"),
-    one("set aside while hot", Kind.SET_ASIDE, hot=A, detached=A),
-    one("set aside twice", Kind.SET_ASIDE, state="COLD", cold=A, detached=f"unexpected_{A}_try1"),
-    one("another part was set aside", Kind.NOT_ON_DISK, hot=A, detached=f"ignored_{B} ignored_9{A}"),
-    one("detached by a statement that left cold as it is", Kind.GHOST, state="COLD", cold=A, detached=A),
-    one("detached by a statement while State says hot", Kind.DROPPED, state="HOT", cold=A, detached=A),
+    one("in hot and not on disk", FindingKind.NOT_ON_DISK, hot=A),
+    one("in both and not on disk", FindingKind.NOT_ON_DISK, state="HOT", hot=A, cold=A),
+    one("set aside while cold", FindingKind.SET_ASIDE, state="COLD", cold=A, detached=f"ignored_{A}"),
+    one("set aside while hot", FindingKind.SET_ASIDE, hot=A, detached=A),
+    one("set aside twice", FindingKind.SET_ASIDE, state="COLD", cold=A, detached=f"unexpected_{A}_try1"),
+    one("another part was set aside", FindingKind.NOT_ON_DISK, hot=A, detached=f"ignored_{B} ignored_9{A}"),
+    one(
+        "detached by a statement that left cold as it is", FindingKind.GHOST, state="COLD", cold=A, detached=A
+    ),
+    one("detached by a statement while State says hot", FindingKind.DROPPED, state="HOT", cold=A, detached=A),
     Case(
         "detached by a statement, attached elsewhere",
         partition(
             replica(cold=A, hot=B, disk=B, detached=A), replica("r2", cold=A, hot=B, disk=B), state="COLD"
         ),
-        (Kind.GHOST, A),
-        (Kind.GHOST, A),
+        (FindingKind.GHOST, A),
+        (FindingKind.GHOST, A),
     ),
     Case(
         "detached by a statement, and nothing is left of it in cold for the other replica",
         partition(replica(cold=A, detached=A), replica("r2", detached=A), state="COLD"),
-        (Kind.GHOST, A),
-        Kind.EMPTY,
+        (FindingKind.GHOST, A),
+        FindingKind.EMPTY,
     ),
     Case(
         "moved by hand on one replica, which no statement does",
         partition(replica(cold=A, detached=A), replica("r2", cold=A, disk=A), state="COLD"),
-        (Kind.SET_ASIDE, A),
-        (Kind.COLD, A),
+        (FindingKind.SET_ASIDE, A),
+        (FindingKind.COLD, A),
     ),
-    one("cold, and on no disk", Kind.GHOST, state="COLD", cold=A),
-    one("dropped while State says hot", Kind.DROPPED, state="HOT", cold=A),
-    one("dropped, and no State", Kind.DROPPED, cold=A),
-    one("a former table's, on no disk", Kind.FORMER_TABLE, cold=A, owner=Owner.FORMER),
-    one("nobody's, on no disk", Kind.DROPPED, cold=A, owner=Owner.NOBODY),
-    one("a part of two is gone from cold's disk", Kind.GHOST, B, state="COLD", cold=f"{A} {B}", disk=A),
+    one("cold, and on no disk", FindingKind.GHOST, state="COLD", cold=A),
+    one("dropped while State says hot", FindingKind.DROPPED, state="HOT", cold=A),
+    one("dropped, and no State", FindingKind.DROPPED, cold=A),
+    one("a former table's, on no disk", FindingKind.FORMER_TABLE, cold=A, owner=Owner.FORMER),
+    one("nobody's, on no disk", FindingKind.DROPPED, cold=A, owner=Owner.NOBODY),
+    one(
+        "a part of two is gone from cold's disk", FindingKind.GHOST, B, state="COLD", cold=f"{A} {B}", disk=A
+    ),
     Case(
         "the other replica has it on disk",
         partition(replica(cold=A), replica("r2", cold=A, disk=A), state="COLD"),
-        (Kind.LACKS_DATA, A),
-        (Kind.COLD, A),
+        (FindingKind.LACKS_DATA, A),
+        (FindingKind.COLD, A),
     ),
     Case(
         "the other replica set it aside",
         partition(replica(cold=A), replica("r2", cold=A, detached=f"ignored_{A}"), state="COLD"),
-        (Kind.LACKS_DATA, A),
-        (Kind.SET_ASIDE, A),
+        (FindingKind.LACKS_DATA, A),
+        (FindingKind.SET_ASIDE, A),
     ),
     Case(
         "a replica that was added while the partition was cold",
         partition(replica(), replica("r2", cold=A, disk=A), state="COLD"),
-        (Kind.LACKS_DATA, A),
-        Kind.COLD,
+        (FindingKind.LACKS_DATA, A),
+        FindingKind.COLD,
     ),
     Case(
         "a replica that has yet to fetch a hot partition",
         partition(replica(), replica("r2", hot=A, disk=A)),
-        Kind.HOT,
-        Kind.HOT,
+        FindingKind.HOT,
+        FindingKind.HOT,
     ),
     Case(
         "who knows whether the other replica has it",
         partition(replica(cold=A), replica("r2", cold=A, disk=None), state="COLD"),
-        (Kind.NOT_JUDGED, A),
-        Kind.NOT_JUDGED,
+        (FindingKind.NOT_JUDGED, A),
+        FindingKind.NOT_JUDGED,
     ),
     Case(
         "a silent server beside one that has everything",
         partition(replica(cold=A, disk=A), replica("r2", cold=A, disk=None), state="COLD"),
-        (Kind.COLD, A),
-        Kind.NOT_JUDGED,
+        (FindingKind.COLD, A),
+        FindingKind.NOT_JUDGED,
     ),
 ]
 OTHERS = [
-    one("cannot be read", Kind.UNREADABLE, "/x", hot=A, disk=A, unreadable="/x"),
-    one("other data than on disk", Kind.UNLIKE_DISK, hot=A, disk=A, unlike_disk=A),
-    one("other copies", Kind.COPIES_DIFFER, state="HOT", hot=A, cold=A, disk=A, differing=A),
-    one("nobody's copies", Kind.FOREIGN, hot=A, cold=A, disk=A, owner=Owner.NOBODY),
+    one("cannot be read", FindingKind.UNREADABLE, "/x", hot=A, disk=A, unreadable="/x"),
+    one("other data than on disk", FindingKind.UNLIKE_DISK, hot=A, disk=A, unlike_disk=A),
+    one("other copies", FindingKind.COPIES_DIFFER, state="HOT", hot=A, cold=A, disk=A, differing=A),
+    one("nobody's copies", FindingKind.FOREIGN, hot=A, cold=A, disk=A, owner=Owner.NOBODY),
     one(
         "nobody's copies, of another table",
-        Kind.FORMER_TABLE,
+        FindingKind.FORMER_TABLE,
         hot=A,
         cold=A,
         disk=A,
         owner=Owner.NOBODY,
         differing=A,
     ),
-    one("nobody's, and cold", Kind.FOREIGN, state="COLD", cold=A, disk=A, owner=Owner.NOBODY),
-    one("a former table's, and hot has them", Kind.FORMER_TABLE, hot=A, cold=A, disk=A, owner=Owner.FORMER),
-    one("a former table's, and only cold has them", Kind.FOREIGN, cold=A, disk=A, owner=Owner.FORMER),
-    one("some hot and some cold", Kind.HALF_COLD, B, state="COLD", hot=A, cold=B, disk=f"{A} {B}"),
-    one("cold, in another ensemble", Kind.COLD_UNKNOWN, state="COLD", cold=A, disk=A, cold_is_known=False),
-    one("cold without the marker", Kind.COLD_UNMARKED, cold=A, disk=A),
-    one("cold, marked hot", Kind.COLD_UNMARKED, state="HOT", cold=A, disk=A),
-    one("hot, marked cold", Kind.HOT_MARKED_COLD, state="COLD", hot=A, disk=A),
-    one("copied, marked cold", Kind.HOT_MARKED_COLD, state="COLD", hot=A, cold=A, disk=A),
+    one("nobody's, and cold", FindingKind.FOREIGN, state="COLD", cold=A, disk=A, owner=Owner.NOBODY),
+    one(
+        "a former table's, and hot has them",
+        FindingKind.FORMER_TABLE,
+        hot=A,
+        cold=A,
+        disk=A,
+        owner=Owner.FORMER,
+    ),
+    one("a former table's, and only cold has them", FindingKind.FOREIGN, cold=A, disk=A, owner=Owner.FORMER),
+    one("some hot and some cold", FindingKind.HALF_COLD, B, state="COLD", hot=A, cold=B, disk=f"{A} {B}"),
+    one(
+        "cold, in another ensemble",
+        FindingKind.COLD_UNKNOWN,
+        state="COLD",
+        cold=A,
+        disk=A,
+        cold_is_known=False,
+    ),
+    one("cold without the marker", FindingKind.COLD_UNMARKED, cold=A, disk=A),
+    one("cold, marked hot", FindingKind.COLD_UNMARKED, state="HOT", cold=A, disk=A),
+    one("hot, marked cold", FindingKind.HOT_MARKED_COLD, state="COLD", hot=A, disk=A),
+    one("copied, marked cold", FindingKind.HOT_MARKED_COLD, state="COLD", hot=A, cold=A, disk=A),
     one(
         "several cold parts",
-        Kind.SEVERAL_COLD_PARTS,
+        FindingKind.SEVERAL_COLD_PARTS,
         f"{A} {B}",
         state="COLD",
         cold=f"{A} {B}",
         disk=f"{A} {B}",
     ),
-    one("copies nobody needs", Kind.COPIES_LEFT, state="HOT", hot=A, cold=A, disk=A),
-    one("empty, marked cold", Kind.EMPTY_MARKED_COLD, "", state="COLD"),
+    one("copies nobody needs", FindingKind.COPIES_LEFT, state="HOT", hot=A, cold=A, disk=A),
+    one("empty, marked cold", FindingKind.EMPTY_MARKED_COLD, "", state="COLD"),
     Case(
         "nobody's copies for one of two replicas",
         partition(replica(hot=A, disk=A), replica("r2", hot=A, cold=A, disk=A), owner=Owner.NOBODY),
-        (Kind.FOREIGN, A),
-        (Kind.FOREIGN, A),
+        (FindingKind.FOREIGN, A),
+        (FindingKind.FOREIGN, A),
     ),
     Case(
         "different cold parts",
         partition(replica(cold=A, disk=A), replica("r2", cold=B, disk=B), state="COLD"),
-        (Kind.UNEVEN, A),
-        (Kind.UNEVEN, B),
+        (FindingKind.UNEVEN, A),
+        (FindingKind.UNEVEN, B),
     ),
     Case(
         "one replica hot and the other cold",
         partition(replica(hot=A, disk=A), replica("r2", cold=A, disk=A), state="COLD"),
-        (Kind.HALF_COLD, A),
-        (Kind.HALF_COLD, A),
+        (FindingKind.HALF_COLD, A),
+        (FindingKind.HALF_COLD, A),
     ),
     Case(
         "a replica that hot does not have",
         partition(replica(hot=A, disk=A), replica("r2", in_hot=False, disk=None, cold=A)),
-        Kind.HOT,
-        (Kind.ANOTHER_REPLICA, A),
+        FindingKind.HOT,
+        (FindingKind.ANOTHER_REPLICA, A),
     ),
     Case(
         "a replica that hot does not have, beside a cold partition",
         partition(replica(cold=A, disk=A), replica("r2", in_hot=False, disk=None, cold=A), state="COLD"),
-        (Kind.COLD, A),
-        (Kind.ANOTHER_REPLICA, A),
+        (FindingKind.COLD, A),
+        (FindingKind.ANOTHER_REPLICA, A),
     ),
     Case(
         "a replica that hot does not have says nothing of data",
         partition(replica(cold=A), replica("r2", in_hot=False, disk=None, cold=A), state="COLD"),
-        (Kind.GHOST, A),
-        (Kind.ANOTHER_REPLICA, A),
+        (FindingKind.GHOST, A),
+        (FindingKind.ANOTHER_REPLICA, A),
     ),
 ]
 CASES = [*SOUND, *UNREGISTERED, *MISSING, *OTHERS]
@@ -230,16 +270,16 @@ def test_what_the_evidence_says(case: Case) -> None:
     found = judge(case.evidence)
     expected = {"r1": case.r1} if case.r2 is None else {"r1": case.r1, "r2": case.r2}
     assert {name: verdict.kind for name, verdict in found.items()} == {
-        name: kind if isinstance(kind, Kind) else kind[0] for name, kind in expected.items()
+        name: kind if isinstance(kind, FindingKind) else kind[0] for name, kind in expected.items()
     }
     for name, kind in expected.items():
-        if not isinstance(kind, Kind):
+        if not isinstance(kind, FindingKind):
             assert found[name].parts == tuple(sorted(kind[1].split()))
 
 
 def test_every_kind_has_a_case() -> None:
     seen = {verdict.kind for case in CASES for verdict in judge(case.evidence).values()}
-    assert seen == set(Kind)
+    assert seen == set(FindingKind)
 
 
 def test_why_it_was_not_judged() -> None:
@@ -269,14 +309,14 @@ def test_what_must_not_be_restarted(evidence: ReplicaEvidence, unsafe: bool) -> 
 @pytest.mark.parametrize(
     ("evidence", "kind"),
     [
-        (replica(hot=A, disk=f"{A} {B}", before=("", B)), Kind.HOT),
-        (replica(hot=A, disk=f"{A} {B}", before=(B, "")), Kind.UNREGISTERED),
-        (replica(hot=f"{A} {B}", disk=A, before=(B, A)), Kind.HOT),
-        (replica(hot=f"{A} {B}", disk=A, before=("", B)), Kind.NOT_ON_DISK),
-        (replica(cold=A, before=("", A)), Kind.DROPPED),
+        (replica(hot=A, disk=f"{A} {B}", before=("", B)), FindingKind.HOT),
+        (replica(hot=A, disk=f"{A} {B}", before=(B, "")), FindingKind.UNREGISTERED),
+        (replica(hot=f"{A} {B}", disk=A, before=(B, A)), FindingKind.HOT),
+        (replica(hot=f"{A} {B}", disk=A, before=("", B)), FindingKind.NOT_ON_DISK),
+        (replica(cold=A, before=("", A)), FindingKind.DROPPED),
     ],
 )
-def test_only_what_was_in_doubt_before_counts(evidence: ReplicaEvidence, kind: Kind) -> None:
+def test_only_what_was_in_doubt_before_counts(evidence: ReplicaEvidence, kind: FindingKind) -> None:
     assert judge(partition(evidence))["r1"].kind is kind
 
 
@@ -347,7 +387,7 @@ def test_every_replica_is_of_one_kind_and_sound_only_where_nothing_contradicts(
         if each.active is not None and not has_everything_registered(each):
             assert verdict.restart_unsafe
         assert verdict.parts == tuple(sorted(verdict.parts))
-        assert bool(verdict.reason) == (verdict.kind is Kind.NOT_JUDGED)
+        assert bool(verdict.reason) == (verdict.kind is FindingKind.NOT_JUDGED)
 
 
 @given(partitions())
@@ -357,7 +397,7 @@ def test_the_order_of_replicas_says_nothing(evidence: PartitionEvidence) -> None
         **fields, replicas=evidence.replicas[::-1], seconds_needed=evidence.seconds_needed
     )
 
-    def told(verdicts: dict[str, Verdict]) -> dict[str, tuple[Kind, tuple[str, ...]]]:
+    def told(verdicts: dict[str, Verdict]) -> dict[str, tuple[FindingKind, tuple[str, ...]]]:
         return {name: (verdict.kind, verdict.parts) for name, verdict in verdicts.items()}
 
     assert told(judge(mirrored)) == told(judge(evidence))

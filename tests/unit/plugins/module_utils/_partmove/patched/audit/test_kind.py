@@ -8,40 +8,40 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 
-SOUND = {Kind.COPIES_NEEDED, Kind.COLD, Kind.HOT, Kind.EMPTY}
+SOUND = {FindingKind.COPIES_NEEDED, FindingKind.COLD, FindingKind.HOT, FindingKind.EMPTY}
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_kind_says_what_is_so_and_what_to_do(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", FindingKind)
+def test_a_kind_says_what_is_so_and_what_to_do(kind: FindingKind) -> None:
     assert kind.value == kind.name.lower()
     assert kind.means
-    assert bool(kind.way_out) != kind.is_sound
-    for text in (kind.means, kind.way_out):
+    assert bool(kind.remedy) != kind.is_sound
+    for text in (kind.means, kind.remedy):
         assert not text.endswith(".")
         assert "|" not in text
 
 
 def test_what_is_sound_and_what_is_drift() -> None:
-    assert {kind for kind in Kind if kind.is_sound} == SOUND
-    assert {kind for kind in Kind if not kind.is_drift} == {*SOUND, Kind.NOT_JUDGED}
+    assert {kind for kind in FindingKind if kind.is_sound} == SOUND
+    assert {kind for kind in FindingKind if not kind.is_drift} == {*SOUND, FindingKind.NOT_JUDGED}
 
 
 def test_what_a_restart_sets_aside_is_drift_and_comes_first() -> None:
-    unsafe = {kind for kind in Kind if kind.restart_unsafe}
+    unsafe = {kind for kind in FindingKind if kind.restart_unsafe}
     assert unsafe == {
-        Kind.UNREGISTERED,
-        Kind.REGISTERED_FOR_ANOTHER,
-        Kind.UNREADABLE,
-        Kind.COLD_UNKNOWN,
+        FindingKind.UNREGISTERED,
+        FindingKind.REGISTERED_FOR_ANOTHER,
+        FindingKind.UNREADABLE,
+        FindingKind.COLD_UNKNOWN,
     }
-    assert all(kind.is_drift and kind.rank < Kind.FOREIGN.rank for kind in unsafe)
+    assert all(kind.is_drift and kind.rank < FindingKind.FOREIGN.rank for kind in unsafe)
 
 
 def test_the_worst_comes_first_and_what_is_sound_last() -> None:
-    ordered = sorted(Kind, key=lambda kind: kind.rank)
-    assert ordered == list(Kind)
-    assert ordered[0] is Kind.UNREGISTERED
+    ordered = sorted(FindingKind, key=lambda kind: kind.rank)
+    assert ordered == list(FindingKind)
+    assert ordered[0] is FindingKind.UNREGISTERED
     assert set(ordered[-len(SOUND) :]) == SOUND
-    assert ordered[-len(SOUND) - 1] is Kind.NOT_JUDGED
+    assert ordered[-len(SOUND) - 1] is FindingKind.NOT_JUDGED

@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     ShardAudit,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.judge import Verdict
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.report import (
     AuditReport,
 )
@@ -25,7 +25,7 @@ HITS, VISITS = "/t/01/hits", "/t/01/visits"
 NOW = 1_795_212_900.1234
 
 
-def audit(shard_path: str, *rows: tuple[str, str, Kind]) -> ShardAudit:
+def audit(shard_path: str, *rows: tuple[str, str, FindingKind]) -> ShardAudit:
     """An audit with rows of partition, replica and kind."""
     return ShardAudit(
         shard_path,
@@ -39,16 +39,25 @@ def audit(shard_path: str, *rows: tuple[str, str, Kind]) -> ShardAudit:
 MIXED = [
     audit(
         VISITS,
-        ("201902", "r1", Kind.UNREGISTERED),
-        ("201902", "r2", Kind.REGISTERED_FOR_ANOTHER),
-        ("201903", "r1", Kind.UNREGISTERED),
+        ("201902", "r1", FindingKind.UNREGISTERED),
+        ("201902", "r2", FindingKind.REGISTERED_FOR_ANOTHER),
+        ("201903", "r1", FindingKind.UNREGISTERED),
     ),
-    audit(HITS, ("201901", "r1", Kind.COLD), ("201901", "r2", Kind.GHOST), ("201902", "r2", Kind.HOT)),
+    audit(
+        HITS,
+        ("201901", "r1", FindingKind.COLD),
+        ("201901", "r2", FindingKind.GHOST),
+        ("201902", "r2", FindingKind.HOT),
+    ),
 ]
-SOUND = [audit(HITS, ("201901", "r1", Kind.COLD), ("201902", "r1", Kind.COPIES_NEEDED)), audit(VISITS)]
+SOUND = [
+    audit(HITS, ("201901", "r1", FindingKind.COLD), ("201902", "r1", FindingKind.COPIES_NEEDED)),
+    audit(VISITS),
+]
 UNJUDGED = ShardAudit("/t/02/hits", (), "Runs on /t/02/hits meet elsewhere.")
 SILENT = ShardAudit(
-    HITS, (Row(HITS, "201901", "r1", Verdict(Kind.NOT_JUDGED, reason="ClickHouse at h:8123 is away.")),)
+    HITS,
+    (Row(HITS, "201901", "r1", Verdict(FindingKind.NOT_JUDGED, reason="ClickHouse at h:8123 is away.")),),
 )
 
 
@@ -74,13 +83,13 @@ def test_the_worst_comes_first_whatever_the_order_of_audits() -> None:
 
 def test_every_kind_is_counted_also_with_nothing() -> None:
     kinds = AuditReport(MIXED).kinds()
-    assert list(kinds) == list(Kind)
+    assert list(kinds) == list(FindingKind)
     assert {kind: count for kind, count in kinds.items() if count} == {
-        Kind.UNREGISTERED: 2,
-        Kind.REGISTERED_FOR_ANOTHER: 1,
-        Kind.GHOST: 1,
-        Kind.COLD: 1,
-        Kind.HOT: 1,
+        FindingKind.UNREGISTERED: 2,
+        FindingKind.REGISTERED_FOR_ANOTHER: 1,
+        FindingKind.GHOST: 1,
+        FindingKind.COLD: 1,
+        FindingKind.HOT: 1,
     }
 
 
@@ -90,7 +99,7 @@ def test_servers_that_must_not_be_restarted_are_told_once_each() -> None:
 
 
 def test_a_part_that_blocks_a_start_is_told_as_well() -> None:
-    row = Row(HITS, "201901", "r1", Verdict(Kind.NOT_ON_DISK, ("201901_0_0_0",), blocks_start=True))
+    row = Row(HITS, "201901", "r1", Verdict(FindingKind.NOT_ON_DISK, ("201901_0_0_0",), blocks_start=True))
     report = AuditReport([ShardAudit(HITS, (row,))])
     assert report.unsafe() == [(HITS, "r1")]
     assert report.summary()[0] == f"DO NOT RESTART r1 ({HITS}): not_on_disk in partition 201901"
@@ -114,7 +123,7 @@ def test_drifted_and_complete(audits: list[ShardAudit], drifted: bool, complete:
 
 
 def test_summary() -> None:
-    ghost = f"ghost 1: {Kind.GHOST.means}. {Kind.GHOST.way_out}. ({HITS} 201901)"
+    ghost = f"ghost 1: {FindingKind.GHOST.means}. {FindingKind.GHOST.remedy}. ({HITS} 201901)"
     lines = AuditReport([*MIXED, UNJUDGED]).summary()
     assert lines[0] == (
         f"DO NOT RESTART r1, r2 ({VISITS}): unregistered, registered_for_another in partition 201902, 201903"
@@ -139,7 +148,7 @@ def test_summary_says_why_something_was_not_judged() -> None:
 
 
 def test_summary_stays_short() -> None:
-    rows = [(f"p{number}", "r1", Kind.UNREGISTERED) for number in range(1000)]
+    rows = [(f"p{number}", "r1", FindingKind.UNREGISTERED) for number in range(1000)]
     lines = AuditReport([audit(HITS, *rows)]).summary()
     assert len(lines) == 3
     assert all(len(line) < 500 for line in lines)
@@ -159,7 +168,7 @@ def test_figures() -> None:
         "partmove_audit_timestamp_seconds",
     ]
     drift = metrics["partmove_audit_drift"]
-    kinds = [kind.value for kind in Kind if kind.is_drift]
+    kinds = [kind.value for kind in FindingKind if kind.is_drift]
     assert list(drift) == [
         (("shard_path", path), ("kind", kind)) for path in (HITS, VISITS) for kind in kinds
     ]
@@ -171,7 +180,7 @@ def test_figures() -> None:
     assert metrics["partmove_audit_restart_unsafe"] == {
         (("shard_path", VISITS), ("replica", replica)): 1 for replica in ("r1", "r2")
     }
-    assert list(metrics["partmove_audit_partitions"]) == [(("kind", kind.value),) for kind in Kind]
+    assert list(metrics["partmove_audit_partitions"]) == [(("kind", kind.value),) for kind in FindingKind]
     assert sum(metrics["partmove_audit_partitions"].values()) == 6
     assert metrics["partmove_audit_unjudged"] == {(("shard_path", "/t/02/hits"),): 1}
     assert metrics["partmove_audit_complete"] == {(): 0}
@@ -187,5 +196,5 @@ def test_when_all_could_be_judged_that_is_told_with_its_time() -> None:
 
 def test_names_are_escaped() -> None:
     path = '/t/a"b\\c\nd'
-    metrics = parsed(AuditReport([audit(path, ("all", 'r"1', Kind.UNREGISTERED))]).metrics(NOW))
+    metrics = parsed(AuditReport([audit(path, ("all", 'r"1', FindingKind.UNREGISTERED))]).metrics(NOW))
     assert metrics["partmove_audit_restart_unsafe"] == {(("shard_path", path), ("replica", 'r"1')): 1}

@@ -48,7 +48,7 @@ ENTRY = "/partmove/ledger/%2Fclickhouse%2Ftables%2F01%2Fhits/r2"
 def bench() -> Bench:
     """A table whose moves look into the ledger; nobody is entered yet."""
     bench = Bench()
-    bench.world = bench.world._replace(readiness=readiness(bench.hot_store, bench.cold_store))
+    bench.context = bench.context._replace(readiness=readiness(bench.hot_store, bench.cold_store))
     return bench
 
 
@@ -112,7 +112,7 @@ def test_what_makes_a_replica_unready(bench: Bench, spoil: Callable[[Bench], obj
 def test_other_members_of_cold_than_those_that_were_verified(bench: Bench) -> None:
     enter_both(bench)
     other = LedgerReadiness(Ledger(bench.hot_store), ColdEnsemble(("c9:2181",), "/x"))
-    bench.world = bench.world._replace(readiness=other)
+    bench.context = bench.context._replace(readiness=other)
     reason = "was verified with the cold ensemble cold.example:2181, not c9:2181/x"
     refused(bench, f"replica r1 {reason}, replica r2 {reason}")
 
@@ -246,6 +246,6 @@ def test_an_entry_that_somebody_keeps_changing(bench: Bench) -> None:
 def test_another_chroot_of_cold_than_the_one_that_was_verified(bench: Bench) -> None:
     enter_both(bench)
     other = LedgerReadiness(Ledger(bench.hot_store), ColdEnsemble(("cold.example:2181",), "/x"))
-    bench.world = bench.world._replace(readiness=other)
+    bench.context = bench.context._replace(readiness=other)
     reason = "was verified with the cold ensemble cold.example:2181, not cold.example:2181/x"
     refused(bench, f"replica r1 {reason}, replica r2 {reason}")

@@ -45,7 +45,7 @@ HOST = b"host: ch1.example\nport: 9009\ntcp_port: 9000\ndatabase: my\\nshop\ntab
 def bench() -> Bench:
     """A table whose replicas are all entered."""
     bench = Bench()
-    bench.world = bench.world._replace(readiness=readiness(bench.hot_store, bench.cold_store))
+    bench.context = bench.context._replace(readiness=readiness(bench.hot_store, bench.cold_store))
     bench.hot.set(f"{PATH}/replicas/r2/host", HOST)
     enter(bench.hot_store, bench.cold_store, R1, R2)
     return bench

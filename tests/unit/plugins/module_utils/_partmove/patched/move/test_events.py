@@ -20,7 +20,7 @@ from support.memory.arrange import write
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.tables import TableOptions
 
-REFUSAL = Refusal(GateName.AFTERMATH, "it is so", "Do this")
+REFUSAL = Refusal(GateName.POST_SWITCH_CHECK, "it is so", "Do this")
 
 
 def test_replicas_that_register_the_same_share_a_digest() -> None:

@@ -82,7 +82,7 @@ def test_what_was_dropped_since_does_not_come_back() -> None:
 def test_what_was_replaced_since_does_not_come_back() -> None:
     """The servers left the copies, but the parts are on no disk any more."""
     bench = Bench()
-    bench.world = bench.world._replace(servers=AskServers(SimulatedProbe(bench.servers)))
+    bench.context = bench.context._replace(servers=AskServers(SimulatedProbe(bench.servers)))
 
     def replace() -> None:
         bench.servers.replace(DAY)
@@ -107,7 +107,7 @@ def test_a_server_that_does_not_answer_does_not_keep_a_switch_from_being_undone(
                 raise PartMoveError("no answer")
             return super().active_parts(shard_path, replica, host, partitions)
 
-    bench.world = bench.world._replace(servers=AskServers(Probe(bench.servers)))
+    bench.context = bench.context._replace(servers=AskServers(Probe(bench.servers)))
     bench.before_switch(lambda: bench.servers.insert(DAY))
     bench.after_switch(lambda: silent.append(True))
 
@@ -146,7 +146,7 @@ def test_a_part_that_is_detached_is_told_although_the_lease_was_lost_in_between(
 
     bench = Bench()
     probe = Probe(bench.servers)
-    bench.world = bench.world._replace(servers=AskServers(probe))
+    bench.context = bench.context._replace(servers=AskServers(probe))
 
     def merge() -> None:
         bench.servers.assign_merge(OTHER)
@@ -200,7 +200,7 @@ def test_another_run_that_takes_over_during_the_aftermath() -> None:
 
     def take_over_and_reheat() -> None:
         bench.hot_store.expire()
-        assert bench.world.leases.acquire(PATH).hot_epoch == 1
+        assert bench.context.leases.acquire(PATH).hot_epoch == 1
         bench.hot.apply(
             [
                 *(Create(path, data) for path in parts),

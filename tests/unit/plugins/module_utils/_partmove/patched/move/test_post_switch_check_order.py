@@ -62,7 +62,7 @@ class Asked(SimulatedProbe):
 def test_an_insert_while_the_servers_are_asked_is_late(bench: Bench) -> None:
     """Hot is read after the servers were asked, so that it shows whatever they have made active."""
     probe = Asked(bench)
-    bench.world = bench.world._replace(servers=AskServers(probe))
+    bench.context = bench.context._replace(servers=AskServers(probe))
 
     report = bench.move()
 

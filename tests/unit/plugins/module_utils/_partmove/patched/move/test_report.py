@@ -18,7 +18,7 @@ from support.memory.bench import DAY, PATH
 from support.memory.copying import Copying
 from support.memory.tables import TableOptions
 
-REFUSAL = Refusal(GateName.AFTERMATH, "it is so", "Do this")
+REFUSAL = Refusal(GateName.POST_SWITCH_CHECK, "it is so", "Do this")
 MOVED = MovedPartition("a", "", "COLD", 1, 1, 1)
 
 

@@ -32,7 +32,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Multi,
     SetData,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import aligned
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import zip_strict
 from support.memory.arrange import Arrange, create, create_cold, entry, mark
 from support.memory.behind import lose_answer
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
@@ -52,7 +52,7 @@ class Broken(HookedStore):
 
 def breaking(bench: Bench) -> None:
     hot = Broken(bench.hot_ensemble)
-    bench.hot_store, bench.world = hot, bench.world._replace(hot=hot)
+    bench.hot_store, bench.context = hot, bench.context._replace(hot=hot)
     bench.after_switch(lambda: setattr(hot, "broken", True))
 
 
@@ -61,12 +61,12 @@ def test_what_was_not_looked_at_again_has_failed() -> None:
     breaking(bench)
 
     with pytest.raises(EnsembleUnreachable):
-        move_shard(bench.world, PATH, [DAY], bench.options, report)
+        move_shard(bench.context, PATH, [DAY], bench.options, report)
 
     assert report.moved == {}
     assert report.failed == {
         DAY: Refusal(
-            GateName.AFTERMATH,
+            GateName.POST_SWITCH_CHECK,
             "it was switched, but the run ended before it was looked at again",
             "Run part_audit_info: no part of it may be registered in hot while State is COLD",
         )
@@ -79,12 +79,12 @@ def test_what_became_of_a_switch_is_not_known() -> None:
     bench.hot_store.loses = lambda multi: any(isinstance(op, SetData) and op.data == b"COLD" for op in multi)
 
     with pytest.raises(EnsembleUnreachable):
-        move_shard(bench.world, PATH, [DAY], bench.options, report)
+        move_shard(bench.context, PATH, [DAY], bench.options, report)
 
     assert report.moved == {}
     assert report.failed == {
         DAY: Refusal(
-            GateName.AFTERMATH,
+            GateName.POST_SWITCH_CHECK,
             "the answer to its switch was lost, and the run ended before it was found out",
             "Run again: it is either cold by now or will be moved then; run part_audit_info in any case",
         )
@@ -94,13 +94,13 @@ def test_what_became_of_a_switch_is_not_known() -> None:
 def test_the_run_that_switched_tells_of_a_change_and_the_next_one_does_not() -> None:
     """However the first one ends: between them there is no other."""
     bench, report = Bench(), ShardReport(PATH)
-    store, world = bench.hot_store, bench.world
+    store, context = bench.hot_store, bench.context
     breaking(bench)
     with pytest.raises(EnsembleUnreachable):
-        move_shard(bench.world, PATH, [DAY], bench.options, report)
+        move_shard(bench.context, PATH, [DAY], bench.options, report)
     assert (set(report.failed), report.is_changed) == ({DAY}, True)
 
-    bench.hot_store, bench.world = store, world
+    bench.hot_store, bench.context = store, context
     again = bench.move()
     assert (again.unchanged, again.is_changed) == ({DAY}, False)
 
@@ -117,7 +117,7 @@ def test_a_run_that_is_ended_before_the_answer_to_a_switch_does_not_know_of_it()
     bench, report = Bench(), ShardReport(PATH)
     bench.after_switch(end)
     with pytest.raises(Ended):
-        move_shard(bench.world, PATH, [DAY], bench.options, report)
+        move_shard(bench.context, PATH, [DAY], bench.options, report)
 
     assert report.failed[DAY].reason.startswith("the answer to its switch was lost")
     assert (report.moved, report.is_changed) == ({}, True)
@@ -155,14 +155,14 @@ def test_a_journal_that_cannot_be_written_hides_nothing() -> None:
                 raise PartMoveError("no space left")
 
     bench, report = Bench(), ShardReport(PATH)
-    bench.world = bench.world._replace(journal=Full())
+    bench.context = bench.context._replace(journal=Full())
 
     with pytest.raises(PartMoveError, match="no space left"):
-        move_shard(bench.world, PATH, [DAY, OTHER], bench.options, report)
+        move_shard(bench.context, PATH, [DAY, OTHER], bench.options, report)
 
     assert {each: refusal.gate for each, refusal in report.failed.items()} == {
-        DAY: "aftermath",
-        OTHER: "aftermath",
+        DAY: "post_switch_check",
+        OTHER: "post_switch_check",
     }
 
 
@@ -181,7 +181,7 @@ def test_what_is_reported_and_recorded() -> None:
     fields = {"shard_path": PATH, "parts": 2, "znodes": 6, "bytes": 248}
     states = [bench.hot.get(f"{PATH}/block_numbers/{each}/State")[1] for each in (DAY, OTHER)]
     assert bench.journal.of(Event.MOVED) == [
-        {**fields, "partition": each, "zxid": state.mzxid} for each, state in aligned((DAY, OTHER), states)
+        {**fields, "partition": each, "zxid": state.mzxid} for each, state in zip_strict((DAY, OTHER), states)
     ]
     assert states[0].mzxid > 0
 
@@ -215,10 +215,10 @@ def test_what_cannot_be_told_before_is_not_switched() -> None:
                 raise PartMoveError("no space left")
 
     bench, report = Bench(), ShardReport(PATH)
-    bench.world = bench.world._replace(journal=Full())
+    bench.context = bench.context._replace(journal=Full())
 
     with pytest.raises(PartMoveError, match="no space left"):
-        move_shard(bench.world, PATH, [DAY], bench.options, report)
+        move_shard(bench.context, PATH, [DAY], bench.options, report)
 
     assert (report.moved, report.failed) == ({}, {})
     assert bench.hot.exists(bench.part()) is not None

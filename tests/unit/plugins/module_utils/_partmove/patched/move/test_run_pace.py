@@ -55,7 +55,7 @@ def parts_in(ensemble: MemoryEnsemble) -> int:
 def paced(parts_at_once: int) -> tuple[Bench, Noting]:
     bench = Bench(TableOptions(partitions=DAYS))
     pace = Noting(bench, parts_at_once)
-    bench.world = bench.world._replace(pace=pace)
+    bench.context = bench.context._replace(pace=pace)
     return bench, pace
 
 
@@ -118,7 +118,7 @@ def test_a_run_that_gives_up_leaves_nothing_half_done() -> None:
     pace.acts = [nothing, nothing, nothing, stop]
     report = ShardReport(PATH)
     with pytest.raises(PausedTooLong):
-        move_shard(bench.world, PATH, DAYS, bench.options, report)
+        move_shard(bench.context, PATH, DAYS, bench.options, report)
     assert report.moved.keys() == set(DAYS[:2])
     assert (report.deferred, report.failed) == ({}, {})
     assert pace.parts[-1] == (parts_in(bench.hot_ensemble), parts_in(bench.cold_ensemble)) == (6, 4)
@@ -138,5 +138,5 @@ def test_the_way_back_goes_in_portions_as_well() -> None:
 
     bench.clock.time += 601
     pace.waits.clear()
-    assert reheat_shard(bench.world, PATH, DAYS).copies_removed == set(DAYS)
+    assert reheat_shard(bench.context, PATH, DAYS).copies_removed == set(DAYS)
     assert pace.waits == [0, 2 * PARTS, 2 * PARTS, PARTS]

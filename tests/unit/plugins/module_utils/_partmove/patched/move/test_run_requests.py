@@ -17,10 +17,10 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.le
     ReplicaKey,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
-    Found,
     Multi,
     Outcome,
     Query,
+    QueryAnswer,
     Znode,
 )
 from support.memory.bench import DAY, OTHER, PATH, Bench
@@ -50,7 +50,7 @@ class Counting(MemoryStore):
         self.requests += 1
         return super().children(paths)
 
-    def ask(self, queries: Sequence[Query]) -> list[Found]:
+    def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         before = self.requests
         found = super().ask(queries)
         self.requests = before + 1
@@ -76,9 +76,9 @@ class Daily:
     def __init__(self) -> None:
         self.bench = Bench()
         self.stores = Counting(self.bench.hot_ensemble), Counting(self.bench.cold_ensemble)
-        world = make_world(*self.stores, self.bench.clock, lock_wait=3.0)
+        context = make_world(*self.stores, self.bench.clock, lock_wait=3.0)
         enter(*self.stores, *(ReplicaKey(PATH, name) for name in ("r1", "r2")))
-        self.bench.world = world._replace(readiness=readiness(*self.stores))
+        self.bench.context = context._replace(readiness=readiness(*self.stores))
         assert self.bench.move(DAY).moved
 
     def requests(self) -> int:
@@ -126,7 +126,7 @@ class CountingProbe(SimulatedProbe):
 
 def test_queries_of_each_replica(daily: Daily) -> None:
     probe = CountingProbe(daily.bench)
-    daily.bench.world = daily.bench.world._replace(servers=AskServers(probe))
+    daily.bench.context = daily.bench.context._replace(servers=AskServers(probe))
     assert daily.bench.move(DAY).unchanged == {DAY}
     assert not probe.asked
     assert daily.bench.move(OTHER).moved.keys() == {OTHER}

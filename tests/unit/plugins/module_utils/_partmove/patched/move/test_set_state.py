@@ -167,7 +167,7 @@ def test_a_run_with_nothing_to_do_takes_no_lock() -> None:
 
 
 def set_state(bench: Bench, wanted: State, servers: ServerCheck) -> StateChange:
-    leases = bench.world.leases
+    leases = bench.context.leases
     setter = StateSetter(bench.hot_store, bench.cold_store, leases, servers, ShardLayout(PATH))
     return setter.set(DAY, wanted)
 
@@ -221,7 +221,7 @@ def test_what_a_drop_left_behind_has_a_way_out(leave_behind: Callable[[Bench], o
     """State is set to what the disks say, and the way back removes the copies."""
     bench = Bench()
     leave_behind(bench)
-    bench.world = bench.world._replace(servers=asking(bench))
+    bench.context = bench.context._replace(servers=asking(bench))
 
     set_state(bench, State.HOT, asking(bench))
     bench.clock.sleep(600.0)
@@ -233,7 +233,7 @@ def test_what_a_drop_left_behind_has_a_way_out(leave_behind: Callable[[Bench], o
 def test_the_way_back_of_what_was_dropped_names_the_way_out() -> None:
     bench = Bench()
     dropped_without_cold(bench)
-    bench.world = bench.world._replace(servers=asking(bench))
+    bench.context = bench.context._replace(servers=asking(bench))
     refusal = bench.reheat(DAY).deferred[DAY]
     assert refusal.gate is GateName.ACTIVE_ON_DISK
     assert "set State to HOT with partition_state" in refusal.remedy

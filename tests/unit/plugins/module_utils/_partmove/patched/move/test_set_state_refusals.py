@@ -32,7 +32,7 @@ STATE = f"{PATH}/block_numbers/{DAY}/State"
 
 def set_state(bench: Bench, wanted: State, servers: ServerCheck | None = None) -> StateChange:
     stores = bench.hot_store, bench.cold_store
-    setter = StateSetter(*stores, bench.world.leases, servers or AssumeActive(), ShardLayout(PATH))
+    setter = StateSetter(*stores, bench.context.leases, servers or AssumeActive(), ShardLayout(PATH))
     return setter.set(DAY, wanted)
 
 

@@ -40,7 +40,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znode
     Rejected,
     SetData,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import aligned
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import zip_strict
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
 from support.memory.tables import TableOptions, days
 
@@ -58,11 +58,11 @@ class Switching:
         self.announced_at_most = 1000
         self.before_switch: Callable[[list[str]], object] = len
         bench.hot_store.before = self._note
-        self.lease = bench.world.leases.acquire(PATH)
+        self.lease = bench.context.leases.acquire(PATH)
         layout = ShardLayout(PATH)
         self._reader = bench.reader()
         leased = LeasedShard(bench.hot_store, bench.cold_store, self._reader, layout, self.lease)
-        direction = ToCold(bench.world, OPTIONS, ShardReport(PATH))
+        direction = ToCold(bench.context, OPTIONS, ShardReport(PATH))
         self._switch = Switch(leased, bench.clock, direction, self._announce)
         self.prepared = self._read()
         self.multis.clear()
@@ -132,7 +132,7 @@ def test_the_multi_that_switches_a_partition(one: Switching) -> None:
     deleted = [
         Delete(f"{PATH}/replicas/{each}/parts/{PART}{child}", version)
         for each, versions in (("r1", (1, 0, 0)), ("r2", (1, 0, 1)))
-        for child, version in aligned(("/checksums", "/columns", ""), versions)
+        for child, version in zip_strict(("/checksums", "/columns", ""), versions)
     ]
     assert switching.multis[-1] == (*checked, SetData(state, b"COLD", 0), *deleted)
 
@@ -307,7 +307,7 @@ def test_a_refusal_is_told_after_all_outcomes_are_known(
     denying.session_id = bench.hot_store.session_id
     denying.reason = reason
     bench.hot_store = denying
-    bench.world = bench.world._replace(hot=denying)
+    bench.context = bench.context._replace(hot=denying)
     switching = Switching(bench)
     result = SwitchResult()
 

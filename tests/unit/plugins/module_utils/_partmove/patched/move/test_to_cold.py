@@ -31,7 +31,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.le
     LedgerReadiness,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import aligned
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.zip_strict import zip_strict
 from support.memory.arrange import Arrange, allow, both, create, create_cold, delete, entry, mark
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
 from support.memory.probe import SimulatedProbe
@@ -68,13 +68,13 @@ class Probe:
 
 def ledger_of(bench: Bench) -> LedgerReadiness:
     """Readiness by a ledger that nobody has written to."""
-    return LedgerReadiness(Ledger(bench.world.hot), ColdEnsemble.of(bench.world.cold))
+    return LedgerReadiness(Ledger(bench.context.hot), ColdEnsemble.of(bench.context.cold))
 
 
 def with_probe(change: Callable[[Bench, Probe], object]) -> Arrange:
     def arrange(bench: Bench) -> None:
         probe = Probe(bench)
-        bench.world = bench.world._replace(servers=AskServers(probe))
+        bench.context = bench.context._replace(servers=AskServers(probe))
         change(bench, probe)
 
     return arrange
@@ -93,12 +93,14 @@ class Lagging(HookedStore):
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
         found = super().read(paths)
-        return [None if path.endswith(f"r2/parts/{PART}") else each for path, each in aligned(paths, found)]
+        return [
+            None if path.endswith(f"r2/parts/{PART}") else each for path, each in zip_strict(paths, found)
+        ]
 
 
 def lagging_member(bench: Bench) -> None:
     cold = Shortened(bench.cold_ensemble)
-    bench.world = bench.world._replace(cold=cold)
+    bench.context = bench.context._replace(cold=cold)
 
 
 def lock_held(bench: Bench) -> None:
@@ -204,13 +206,13 @@ CASES = [
     ),
     Case(
         "patched_replicas",
-        lambda bench: setattr(bench, "world", bench.world._replace(readiness=ledger_of(bench))),
+        lambda bench: setattr(bench, "context", bench.context._replace(readiness=ledger_of(bench))),
         "replica r1 is not in the ledger, replica r2 is not in the ledger",
         VERIFY,
     ),
     Case(
         "active_on_disk",
-        lambda bench: setattr(bench, "world", bench.world._replace(servers=NoServers())),
+        lambda bench: setattr(bench, "context", bench.context._replace(servers=NoServers())),
         "it is not known whether the replicas have the registered parts on disk",
         "Give the option clickhouse, so that the servers are asked, or assume_active",
     ),
@@ -383,7 +385,7 @@ def test_a_switch_that_could_not_be_undone_is_refused() -> None:
 
 
 def test_every_gate_that_is_no_row_of_a_table_has_a_case() -> None:
-    elsewhere = {"fits_one_multi", "aftermath", "bound_here"}
+    elsewhere = {"fits_one_multi", "post_switch_check", "bound_here"}
     of_the_way_back = {"copies_needed", "hot_members"}
     between_twins = {
         "clones_equal",

@@ -48,7 +48,7 @@ def test_a_member_with_other_bytes_keeps_a_partition_hot() -> None:
     bench = Bench()
     cold = Cold(bench.cold_ensemble)
     cold.shown = [Member(bench.cold_ensemble, lambda znode: znode), Member(bench.cold_ensemble, changed)]
-    bench.world = bench.world._replace(cold=cold)
+    bench.context = bench.context._replace(cold=cold)
 
     report = bench.move(DAY, OTHER)
 

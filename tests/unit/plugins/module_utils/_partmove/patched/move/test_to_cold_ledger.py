@@ -24,7 +24,7 @@ def bench() -> Bench:
     """A bench of replicas that are ready, by the ledger."""
     bench = Bench()
     enter(bench.hot_store, bench.cold_store, *KEYS)
-    bench.world = bench.world._replace(readiness=readiness(bench.hot_store, bench.cold_store))
+    bench.context = bench.context._replace(readiness=readiness(bench.hot_store, bench.cold_store))
     return bench
 
 

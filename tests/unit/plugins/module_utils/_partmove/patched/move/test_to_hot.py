@@ -180,7 +180,7 @@ def test_a_partition_with_a_late_part_in_hot() -> None:
     bench = cold_bench()
     bench.servers.insert(DAY)
     bench.servers.catch_up()
-    bench.world = bench.world._replace(servers=AskServers(SimulatedProbe(bench.servers)))
+    bench.context = bench.context._replace(servers=AskServers(SimulatedProbe(bench.servers)))
 
     assert bench.reheat().moved[DAY].parts == 2
     returned(bench, PART, f"{DAY}_2_2_0")
@@ -202,7 +202,7 @@ def test_a_part_that_hot_has_replaced_does_not_come_back() -> None:
         payload = bench.cold.get(bench.part(replica))[0]
         create(f"replicas/{replica}/parts/{merged}", payload)(bench)
         bench.servers.disk[replica] = {merged}
-    bench.world = bench.world._replace(servers=AskServers(SimulatedProbe(bench.servers)))
+    bench.context = bench.context._replace(servers=AskServers(SimulatedProbe(bench.servers)))
 
     assert bench.reheat().moved[DAY].parts == 0
     returned(bench, merged)
@@ -265,7 +265,7 @@ def test_a_member_of_cold_that_lags_behind_a_drop() -> None:
                 bench.servers.drop(DAY)
             return super().detached_parts(shard_path, replica, host)
 
-    bench.world = bench.world._replace(cold=cold, servers=AskServers(DropsAfterwards(bench.servers)))
+    bench.context = bench.context._replace(cold=cold, servers=AskServers(DropsAfterwards(bench.servers)))
 
     assert bench.reheat().deferred[DAY].gate == "partition_exists"
     assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == []
@@ -273,25 +273,25 @@ def test_a_member_of_cold_that_lags_behind_a_drop() -> None:
 
 def test_what_is_not_only_in_hot_is_found() -> None:
     bench = Bench(TableOptions(partitions=(DAY, OTHER, "20190103", "20190104")))
-    assert find_reheatable(bench.world, PATH) == []
+    assert find_reheatable(bench.context, PATH) == []
 
     bench.move(OTHER, DAY)
     create("block_numbers/20190103/State", b"COLD")(bench)
     create("block_numbers/20190104/State", b"HOT")(bench)
-    assert find_reheatable(bench.world, PATH) == [DAY, OTHER, "20190103"]
+    assert find_reheatable(bench.context, PATH) == [DAY, OTHER, "20190103"]
 
     bench.reheat(DAY, OTHER, "20190103")
-    assert find_reheatable(bench.world, PATH) == [DAY, OTHER]
+    assert find_reheatable(bench.context, PATH) == [DAY, OTHER]
     later(bench, 600)
     bench.reheat(DAY, OTHER)
-    assert find_reheatable(bench.world, PATH) == []
+    assert find_reheatable(bench.context, PATH) == []
 
 
 def test_a_table_that_is_not_there() -> None:
     bench = cold_bench()
     bench.servers.drop_table()
 
-    for call in (bench.reheat, lambda: find_reheatable(bench.world, PATH)):
+    for call in (bench.reheat, lambda: find_reheatable(bench.context, PATH)):
         with pytest.raises(NoSuchTable, match=f"There is no replicated table at {PATH} in the hot ensemble"):
             call()
 
@@ -306,17 +306,17 @@ def test_an_answer_that_is_never_found_out() -> None:
 
     bench, report = cold_bench(), ShardReport(PATH)
     bench.hot_store = hot = Broken(bench.hot_ensemble)
-    bench.world = make_world(hot, bench.cold_store, bench.clock)
+    bench.context = make_world(hot, bench.cold_store, bench.clock)
     bench.after_switch(lambda: setattr(hot, "broken", True))
     hot.loses = lambda multi: any(op.path == STATE for op in multi)
 
     with pytest.raises(EnsembleUnreachable):
-        reheat_shard(bench.world, PATH, [DAY], report)
+        reheat_shard(bench.context, PATH, [DAY], report)
 
     assert report.moved == {}
     assert report.failed == {
         DAY: Refusal(
-            GateName.AFTERMATH,
+            GateName.POST_SWITCH_CHECK,
             "the answer to its switch was lost, and the run ended before it was found out",
             "Run again: it is either in hot by now or will be brought back then",
         )
@@ -330,16 +330,16 @@ def test_a_journal_that_cannot_be_written_hides_nothing() -> None:
                 raise PartMoveError("no space left")
 
     bench, report = cold_bench(), ShardReport(PATH)
-    bench.world = bench.world._replace(journal=Full())
+    bench.context = bench.context._replace(journal=Full())
 
     with pytest.raises(PartMoveError, match="no space left"):
-        reheat_shard(bench.world, PATH, [DAY, OTHER], report)
+        reheat_shard(bench.context, PATH, [DAY, OTHER], report)
 
     assert report.moved == {}
     assert report.failed == dict.fromkeys(
         (DAY, OTHER),
         Refusal(
-            GateName.AFTERMATH,
+            GateName.POST_SWITCH_CHECK,
             "it is registered in hot again, but the run ended before the servers were looked at",
             "See with replica_info that no server has detached a part of it",
         ),
@@ -376,7 +376,7 @@ def test_copies_of_parts_that_were_dropped_go_only_when_the_servers_were_asked(a
     bench.servers.drop(DAY)
     assert bench.cold.exists(bench.part()) is not None
     if asks:
-        bench.world = bench.world._replace(servers=AskServers(SimulatedProbe(bench.servers)))
+        bench.context = bench.context._replace(servers=AskServers(SimulatedProbe(bench.servers)))
     later(bench, 600)
 
     report = bench.reheat()
@@ -394,7 +394,7 @@ def test_a_clock_of_the_controller_that_is_wrong_lets_no_copy_go_early(seconds: 
     bench = cold_bench()
     bench.reheat(DAY)
     wrong = ManualClock(bench.clock.now() + seconds)
-    bench.world = make_world(bench.hot_store, bench.cold_store, wrong)
+    bench.context = make_world(bench.hot_store, bench.cold_store, wrong)
     before = bench.cold_ensemble.data(PATH)
 
     assert bench.reheat(DAY).deferred[DAY].gate is GateName.COPIES_NEEDED

@@ -39,7 +39,7 @@ def test_nothing_comes_back_to_a_replica_that_was_added_again() -> None:
     """It has none of the parts that cold still has of its namesake."""
     bench = cold_bench()
     probe = AddedAgain(bench)
-    bench.world = bench.world._replace(servers=AskServers(probe))
+    bench.context = bench.context._replace(servers=AskServers(probe))
 
     report = bench.reheat(DAY)
 

@@ -31,7 +31,7 @@ from support.memory.reheating import cold_bench, later
 def brought_back() -> Bench:
     bench = cold_bench()
     assert bench.reheat(DAY).moved.keys() == {DAY}
-    bench.world = bench.world._replace(servers=AskServers(SimulatedProbe(bench.servers)))
+    bench.context = bench.context._replace(servers=AskServers(SimulatedProbe(bench.servers)))
     return bench
 
 
@@ -40,7 +40,7 @@ def test_they_wait_whatever_the_clock_of_the_controller_says() -> None:
     bench.servers.drop(DAY)
     ahead = ManualClock(bench.clock.now() + 660)
     probe = SimulatedProbe(bench.servers)
-    bench.world = make_world(bench.hot_store, bench.cold_store, ahead, probe=probe)
+    bench.context = make_world(bench.hot_store, bench.cold_store, ahead, probe=probe)
     before = bench.cold_ensemble.data(PATH)
 
     refusal = bench.reheat(DAY).deferred[DAY]
@@ -69,18 +69,18 @@ def test_the_remedy_of_one_that_was_dropped_while_cold_and_no_server_is_asked_ab
     """Otherwise a run over the whole shard path would defer it for ever."""
     bench = cold_bench()
     bench.servers.drop(DAY)
-    assert DAY in find_reheatable(bench.world, PATH)
+    assert DAY in find_reheatable(bench.context, PATH)
     assert bench.reheat(DAY).deferred[DAY] == refuse_untold()
 
     assert set_state(bench, State.HOT) == ("COLD", "HOT")
 
-    assert DAY not in find_reheatable(bench.world, PATH)
+    assert DAY not in find_reheatable(bench.context, PATH)
     assert bench.reheat(DAY).deferred[DAY].gate is GateName.PARTITION_EXISTS
 
 
 def set_state(bench: Bench, state: State) -> tuple[str, str]:
     """State before and after, where the operator vouches for the servers."""
-    leases, servers = bench.world.leases, AssumeActive()
+    leases, servers = bench.context.leases, AssumeActive()
     return StateSetter(bench.hot_store, bench.cold_store, leases, servers, ShardLayout(PATH)).set(DAY, state)
 
 
@@ -94,7 +94,7 @@ def test_the_remedy_of_stray_copies_removes_them() -> None:
     assert refusal.gate is GateName.NO_STRAY_COPIES
     assert refusal.remedy == "part_move with the state hot and clickhouse removes what no server has any more"
 
-    bench.world = bench.world._replace(servers=AskServers(SimulatedProbe(bench.servers)))
+    bench.context = bench.context._replace(servers=AskServers(SimulatedProbe(bench.servers)))
     assert bench.reheat().copies_removed == {DAY}
     assert bench.cold.exists(f"{PATH}/{stray}") is None
     assert bench.move().moved.keys() == {DAY}

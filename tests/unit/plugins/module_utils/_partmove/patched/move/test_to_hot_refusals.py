@@ -81,7 +81,7 @@ class Probe:
 def with_probe(change: Callable[[Bench, Probe], object]) -> Arrange:
     def arrange(bench: Bench) -> None:
         probe = Probe(bench)
-        bench.world = bench.world._replace(servers=AskServers(probe))
+        bench.context = bench.context._replace(servers=AskServers(probe))
         change(bench, probe)
 
     return arrange
@@ -119,7 +119,7 @@ def keeps_changing(bench: Bench) -> None:
         def detached(self, *_args: object) -> dict[str, frozenset[str]]:
             return {}
 
-    bench.world = bench.world._replace(servers=Servers())
+    bench.context = bench.context._replace(servers=Servers())
 
 
 class Case(NamedTuple):
@@ -171,7 +171,7 @@ CASES = [
     ),
     Case(
         "active_on_disk",
-        lambda bench: setattr(bench, "world", bench.world._replace(servers=NoServers())),
+        lambda bench: setattr(bench, "context", bench.context._replace(servers=NoServers())),
         "it is not known whether the replicas have the registered parts on disk",
         "Give the option clickhouse, so that the servers are asked, or assume_active",
     ),
@@ -312,7 +312,7 @@ class OtherMember(HookedStore):
 def members_of(answer: Callable[[str], Znode | None]) -> Arrange:
     def arrange(bench: Bench) -> None:
         bench.hot_store = Members(bench, answer)
-        bench.world = make_world(bench.hot_store, bench.cold_store, bench.clock)
+        bench.context = make_world(bench.hot_store, bench.cold_store, bench.clock)
 
     return arrange
 

@@ -66,7 +66,7 @@ class Probe(SimulatedProbe):
 
 def ask(bench: Bench) -> Probe:
     probe = Probe(bench)
-    bench.world = bench.world._replace(servers=AskServers(probe))
+    bench.context = bench.context._replace(servers=AskServers(probe))
     return probe
 
 
@@ -91,7 +91,7 @@ def test_what_cold_has_lost_is_told_of_a_whole_shard_path(losing: Callable[[Benc
     losing(bench)
     trees = bench.hot_ensemble.tree(), bench.cold_ensemble.tree()
 
-    assert find_reheatable(bench.world, PATH) == [DAY]
+    assert find_reheatable(bench.context, PATH) == [DAY]
     assert bench.reheat(DAY) == ShardReport(PATH, failed={DAY: LOST})
     assert (bench.hot_ensemble.tree(), bench.cold_ensemble.tree()) == trees
     assert probe.asked == 3
@@ -100,22 +100,22 @@ def test_what_cold_has_lost_is_told_of_a_whole_shard_path(losing: Callable[[Benc
 def test_what_was_dropped_while_it_was_cold_is_passed_over() -> None:
     bench = cold_bench()
     probe = ask(bench)
-    assert find_reheatable(bench.world, PATH) == [DAY, OTHER]
+    assert find_reheatable(bench.context, PATH) == [DAY, OTHER]
     assert probe.asked == 0
 
     bench.servers.drop(DAY)
-    assert find_reheatable(bench.world, PATH) == [OTHER]
+    assert find_reheatable(bench.context, PATH) == [OTHER]
     assert probe.asked == 1
 
 
 @pytest.mark.parametrize("servers", [AssumeActive(), NoServers()])
 def test_without_servers_a_lost_one_cannot_be_told_from_a_dropped_one(servers: ServerCheck) -> None:
     bench = cold_bench()
-    bench.world = bench.world._replace(servers=servers)
+    bench.context = bench.context._replace(servers=servers)
     lose(bench)
     bench.servers.drop(OTHER)
 
-    assert find_reheatable(bench.world, PATH) == [DAY, OTHER]
+    assert find_reheatable(bench.context, PATH) == [DAY, OTHER]
     untold = {DAY: refuse_untold(), OTHER: refuse_untold()}
     assert bench.reheat(DAY, OTHER) == ShardReport(PATH, deferred=untold)
     assert bench.move(DAY, OTHER) == ShardReport(PATH, deferred=untold)
@@ -127,7 +127,7 @@ def test_a_server_that_is_silent_leaves_it_untold(answers: int) -> None:
     bench = cold_bench()
     lose(bench)
     ask(bench).silent_from = 0
-    assert find_reheatable(bench.world, PATH) == [DAY, OTHER]
+    assert find_reheatable(bench.context, PATH) == [DAY, OTHER]
 
     ask(bench).silent_from = answers
     assert bench.reheat(DAY) == ShardReport(PATH, deferred={DAY: SILENT})

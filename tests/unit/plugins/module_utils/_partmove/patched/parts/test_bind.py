@@ -36,12 +36,12 @@ def bench() -> Bench:
 def with_root(bench: Bench, root: str) -> Bench:
     """Let the runs of the bench go by another coordination root."""
     keeper = LeaseKeeper(bench.hot_store, bench.cold_store, bench.clock, owner="a test", root=root)
-    bench.world = bench.world._replace(leases=keeper)
+    bench.context = bench.context._replace(leases=keeper)
     return bench
 
 
 def leased(bench: Bench) -> LeasedShard:
-    lease = bench.world.leases.acquire(PATH)
+    lease = bench.context.leases.acquire(PATH)
     return LeasedShard(bench.hot_store, bench.cold_store, bench.reader(), ShardLayout(PATH), lease)
 
 

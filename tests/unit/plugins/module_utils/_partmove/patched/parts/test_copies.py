@@ -155,7 +155,7 @@ def test_copies_of_a_partition_that_was_cold_wait_for_servers_that_start(
 def test_a_run_that_lost_its_lease_writes_and_deletes_nothing() -> None:
     copying = Copying()
     copying.make(DAY)
-    copying.bench.world.leases.acquire(PATH)
+    copying.bench.context.leases.acquire(PATH)
     before = copying.parts()
 
     with pytest.raises(LeaseLost):

@@ -52,7 +52,7 @@ def bench() -> Bench:
 
 @pytest.fixture
 def leased(bench: Bench) -> LeasedShard:
-    lease = bench.world.leases.acquire(PATH)
+    lease = bench.context.leases.acquire(PATH)
     reader = bench.reader()
     return LeasedShard(bench.hot_store, bench.cold_store, reader, LAYOUT, lease)
 
@@ -65,7 +65,7 @@ def test_a_look_has_what_was_asked_for(leased: LeasedShard) -> None:
 
 
 def test_nothing_is_told_after_another_run_took_over(bench: Bench, leased: LeasedShard) -> None:
-    bench.world.leases.acquire(PATH)
+    bench.context.leases.acquire(PATH)
     with pytest.raises(LeaseLost, match=PATH):
         leased.look([DAY])
     with pytest.raises(LeaseLost, match=PATH):
@@ -113,7 +113,7 @@ def test_cold_is_waited_for_after_the_versions_were_read(bench: Bench, leased: L
 @pytest.mark.parametrize("ensemble", ["hot", "cold"])
 def test_a_run_that_was_paused_writes_nothing(bench: Bench, leased: LeasedShard, ensemble: str) -> None:
     bench.cold.create(ONE, makepath=True)
-    bench.world.leases.acquire(PATH)
+    bench.context.leases.acquire(PATH)
     path = f"{ONE}/late"
 
     written = getattr(leased, ensemble).commit([("one", [Create(path, b"")])])
@@ -216,7 +216,7 @@ def test_parents_are_created_once(bench: Bench, leased: LeasedShard) -> None:
 
 
 def test_a_run_that_was_paused_creates_no_parents(bench: Bench, leased: LeasedShard) -> None:
-    bench.world.leases.acquire(PATH)
+    bench.context.leases.acquire(PATH)
     before = bench.cold_ensemble.data()
     with pytest.raises(LeaseLost, match=PATH):
         leased.cold.ensure([f"{PATH}/replicas/r1/parts"])

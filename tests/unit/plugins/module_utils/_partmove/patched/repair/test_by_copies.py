@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import Options
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
 from support.memory.arrange import create, create_cold, delete
 from support.memory.bench import DAY, OTHER, PART, PATH
 from support.memory.drifted import Drifted
@@ -43,11 +43,11 @@ def test_what_is_adopted_can_be_brought_back_and_moved(
     drifted: Drifted, arrange: Callable[[Drifted], None]
 ) -> None:
     arrange(drifted)
-    assert drifted.repair(Kind.FOREIGN).left == {}
+    assert drifted.repair(FindingKind.FOREIGN).left == {}
     drifted.bench.reheat()
     drifted.bench.clock.sleep(600)
     drifted.bench.reheat()
-    assert set(drifted.kinds().values()) == {Kind.HOT}
+    assert set(drifted.kinds().values()) == {FindingKind.HOT}
     assert drifted.bench.move().moved.keys() == {DAY}
 
 
@@ -56,10 +56,10 @@ def test_while_the_other_tool_may_be_at_work(drifted: Drifted) -> None:
         f"replicas/r1/parts/{OTHER}_0_0_0",
         drifted.bench.hot.get(drifted.bench.part("r1", f"{OTHER}_0_0_0"))[0],
     )(drifted.bench)
-    left = drifted.repair(Kind.FOREIGN).left
+    left = drifted.repair(FindingKind.FOREIGN).left
     assert left.keys() == {DAY, OTHER}
     assert "another tool may still be at work" in left[DAY].reason
-    assert drifted.repair(Kind.FOREIGN, Options(quiet=0.0)).left == {}
+    assert drifted.repair(FindingKind.FOREIGN, RepairOptions(quiet=0.0)).left == {}
 
 
 def differ_beside_what_is_cold(drifted: Drifted) -> None:
@@ -87,30 +87,30 @@ def differ_beside_what_is_cold(drifted: Drifted) -> None:
 )
 def test_all_or_nothing(drifted: Drifted, arrange: Callable[[Drifted], object], reason: str) -> None:
     arrange(drifted)
-    assert reason in drifted.repair(Kind.FOREIGN, Options(quiet=0.0)).left[DAY].reason
+    assert reason in drifted.repair(FindingKind.FOREIGN, RepairOptions(quiet=0.0)).left[DAY].reason
     assert drifted.done == []
 
 
 def test_another_gate_keeps_them_foreign(drifted: Drifted) -> None:
     drifted.bench.servers.stop("r2")
-    assert "replica r2 is not active" in drifted.repair(Kind.FOREIGN).left[DAY].reason
+    assert "replica r2 is not active" in drifted.repair(FindingKind.FOREIGN).left[DAY].reason
 
 
 def test_copies_that_differ_are_written_anew(drifted: Drifted) -> None:
-    drifted.repair(Kind.FOREIGN)
+    drifted.repair(FindingKind.FOREIGN)
     drifted.bench.cold.set(f"{PATH}/{PARTS[0]}", CHANGED)
-    assert drifted.kinds() == {"r1": Kind.COPIES_DIFFER, "r2": Kind.COPIES_LEFT}
+    assert drifted.kinds() == {"r1": FindingKind.COPIES_DIFFER, "r2": FindingKind.COPIES_LEFT}
     drifted.saved.clear()
-    assert drifted.repair(Kind.COPIES_DIFFER).left == {}
+    assert drifted.repair(FindingKind.COPIES_DIFFER).left == {}
     assert [(each.path, each.data) for each in drifted.saved] == [(f"{PATH}/{PARTS[0]}", CHANGED)]
-    assert drifted.kinds() == {"r1": Kind.COPIES_LEFT, "r2": Kind.COPIES_LEFT}
+    assert drifted.kinds() == {"r1": FindingKind.COPIES_LEFT, "r2": FindingKind.COPIES_LEFT}
 
 
 def test_what_differs_beside_what_only_cold_has(drifted: Drifted) -> None:
-    drifted.repair(Kind.FOREIGN)
+    drifted.repair(FindingKind.FOREIGN)
     drifted.bench.cold.set(f"{PATH}/{PARTS[0]}", CHANGED)
     delete(PARTS[1])(drifted.bench)
     drifted.done.clear()
-    left = drifted.repair(Kind.COPIES_DIFFER).left[DAY]
+    left = drifted.repair(FindingKind.COPIES_DIFFER).left[DAY]
     assert "cold has parts that hot does not have" in left.reason
     assert drifted.done == []

@@ -9,11 +9,11 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import parse_payload
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     SavedZnode,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import Options
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
 from support.memory.arrange import create, delete
 from support.memory.bench import DAY, PART, PATH
 from support.memory.drifted import Drifted
@@ -21,7 +21,7 @@ from support.memory.synthetic import LEGACY, MINIMALISTIC
 
 R1, R2 = (f"replicas/{replica}/parts/{PART}" for replica in ("r1", "r2"))
 HASH = "22" * 16
-SAVED = Options(registrations=[SavedZnode("hot", f"{PATH}/{R2}", MINIMALISTIC, 0)])
+SAVED = RepairOptions(registrations=[SavedZnode("hot", f"{PATH}/{R2}", MINIMALISTIC, 0)])
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def let_disks_have_what_is_registered(drifted: Drifted, *, cold: bool = False) -
 def test_as_hot_registers_it_for_another_replica(drifted: Drifted) -> None:
     let_disks_have_what_is_registered(drifted)
     delete(R1)(drifted.bench)
-    report = drifted.repair(Kind.REGISTERED_FOR_ANOTHER)
+    report = drifted.repair(FindingKind.REGISTERED_FOR_ANOTHER)
     assert [(row.partition, row.replica) for row in report.repaired] == [(DAY, "r1")]
-    assert drifted.kinds() == {"r1": Kind.HOT, "r2": Kind.HOT}
+    assert drifted.kinds() == {"r1": FindingKind.HOT, "r2": FindingKind.HOT}
     assert drifted.bench.hot.get(f"{PATH}/{R1}")[0] == drifted.bench.hot.get(f"{PATH}/{R2}")[0]
 
 
@@ -57,8 +57,8 @@ def test_as_cold_registers_it_for_another_replica(drifted: Drifted) -> None:
     let_disks_have_what_is_registered(drifted)
     drifted.bench.move()
     drifted.bench.cold.delete(f"{PATH}/{R1}")
-    assert drifted.repair(Kind.REGISTERED_FOR_ANOTHER).left == {}
-    assert drifted.kinds() == {"r1": Kind.COLD, "r2": Kind.COLD}
+    assert drifted.repair(FindingKind.REGISTERED_FOR_ANOTHER).left == {}
+    assert drifted.kinds() == {"r1": FindingKind.COLD, "r2": FindingKind.COLD}
 
 
 @pytest.mark.parametrize(
@@ -74,16 +74,16 @@ def test_other_data_on_disk_is_not_registered(drifted: Drifted, shown: str | Non
     if shown is not None:
         drifted.disks.hashes[PART] = shown
     delete(R1)(drifted.bench)
-    report = drifted.repair(Kind.REGISTERED_FOR_ANOTHER)
+    report = drifted.repair(FindingKind.REGISTERED_FOR_ANOTHER)
     assert report.left[DAY].reason == reason
     assert drifted.done == []
 
 
 def test_from_a_backup(drifted: Drifted) -> None:
     lose_from_both(drifted)
-    assert drifted.kinds() == {"r1": Kind.UNREGISTERED, "r2": Kind.UNREGISTERED}
-    assert drifted.repair(Kind.UNREGISTERED, SAVED).left == {}
-    assert drifted.kinds() == {"r1": Kind.HOT, "r2": Kind.HOT}
+    assert drifted.kinds() == {"r1": FindingKind.UNREGISTERED, "r2": FindingKind.UNREGISTERED}
+    assert drifted.repair(FindingKind.UNREGISTERED, SAVED).left == {}
+    assert drifted.kinds() == {"r1": FindingKind.HOT, "r2": FindingKind.HOT}
 
 
 def test_from_a_backup_with_children(drifted: Drifted) -> None:
@@ -92,13 +92,13 @@ def test_from_a_backup_with_children(drifted: Drifted) -> None:
     totals = b"checksums format version: 5\n" + MINIMALISTIC[-50:]
     znodes = {"": b"", "/columns": LEGACY["columns"], "/checksums": totals}
     saved = [SavedZnode("cold", f"{PATH}/{R1}{name}", data, 0) for name, data in znodes.items()]
-    assert drifted.repair(Kind.UNREGISTERED, Options(registrations=saved)).left == {}
+    assert drifted.repair(FindingKind.UNREGISTERED, RepairOptions(registrations=saved)).left == {}
     assert drifted.bench.hot.get(f"{PATH}/{R2}/checksums")[0] == totals
 
 
 def test_without_any_bytes(drifted: Drifted) -> None:
     lose_from_both(drifted)
-    left = drifted.repair(Kind.UNREGISTERED).left[DAY]
+    left = drifted.repair(FindingKind.UNREGISTERED).left[DAY]
     assert "no registration of that data is known" in left.reason
     assert "ATTACH PARTITION ID" in left.remedy
     assert drifted.done == []
@@ -107,27 +107,28 @@ def test_without_any_bytes(drifted: Drifted) -> None:
 def test_bytes_that_are_no_registration_are_passed_over(drifted: Drifted) -> None:
     lose_from_both(drifted)
     junk = SavedZnode("hot", f"{PATH}/{R1}", b"junk", 0)
-    options = Options(registrations=[junk, *SAVED.registrations])
-    assert drifted.repair(Kind.UNREGISTERED, options).left == {}
+    options = RepairOptions(registrations=[junk, *SAVED.registrations])
+    assert drifted.repair(FindingKind.UNREGISTERED, options).left == {}
 
 
 def test_a_gate_keeps_it(drifted: Drifted) -> None:
     lose_from_both(drifted)
     create("part_moves", b"")(drifted.bench)
     assert (
-        "znodes of a kind that is not known here" in drifted.repair(Kind.UNREGISTERED, SAVED).left[DAY].reason
+        "znodes of a kind that is not known here"
+        in drifted.repair(FindingKind.UNREGISTERED, SAVED).left[DAY].reason
     )
 
 
 def test_a_cold_ensemble_that_is_lost(drifted: Drifted) -> None:
     drifted.bench.move()
     drifted.bench.cold.delete(PATH, recursive=True)
-    assert drifted.kinds() == {"r1": Kind.COLD_UNKNOWN, "r2": Kind.COLD_UNKNOWN}
-    assert "cold_is_lost" in drifted.repair(Kind.COLD_UNKNOWN, SAVED).left[DAY].remedy
+    assert drifted.kinds() == {"r1": FindingKind.COLD_UNKNOWN, "r2": FindingKind.COLD_UNKNOWN}
+    assert "cold_is_lost" in drifted.repair(FindingKind.COLD_UNKNOWN, SAVED).left[DAY].remedy
     assert drifted.done == []
-    options = Options(registrations=SAVED.registrations, cold_is_lost=True)
-    assert drifted.repair(Kind.COLD_UNKNOWN, options).left == {}
-    assert drifted.kinds() == {"r1": Kind.HOT, "r2": Kind.HOT}
+    options = RepairOptions(registrations=SAVED.registrations, cold_is_lost=True)
+    assert drifted.repair(FindingKind.COLD_UNKNOWN, options).left == {}
+    assert drifted.kinds() == {"r1": FindingKind.HOT, "r2": FindingKind.HOT}
     assert drifted.bench.move().moved.keys() == {DAY}
 
 
@@ -140,8 +141,11 @@ def test_a_copy_of_the_cold_ensemble_counts_as_another_one(drifted: Drifted) -> 
         drifted.bench.cold.create(f"{PATH}/{path}", data, makepath=True)
     drifted.bench.cold.set(PATH, marker)
     let_disks_have_what_is_registered(drifted, cold=True)
-    assert drifted.kinds() == {"r1": Kind.COLD_UNKNOWN, "r2": Kind.COLD_UNKNOWN}
+    assert drifted.kinds() == {"r1": FindingKind.COLD_UNKNOWN, "r2": FindingKind.COLD_UNKNOWN}
     saved = [SavedZnode("cold", f"{PATH}/{R1}", data, 0)]
-    assert drifted.repair(Kind.COLD_UNKNOWN, Options(registrations=saved, cold_is_lost=True)).left == {}
+    assert (
+        drifted.repair(FindingKind.COLD_UNKNOWN, RepairOptions(registrations=saved, cold_is_lost=True)).left
+        == {}
+    )
     assert drifted.bench.hot.get(f"{PATH}/{R2}")[0] == data
-    assert set(drifted.kinds().values()) == {Kind.COPIES_NEEDED}
+    assert set(drifted.kinds().values()) == {FindingKind.COPIES_NEEDED}

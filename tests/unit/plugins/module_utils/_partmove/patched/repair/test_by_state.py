@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from support.memory.arrange import create, delete, write
 from support.memory.bench import DAY, PART, PATH
 from support.memory.drifted import Drifted
@@ -27,7 +27,7 @@ def test_a_state_that_would_not_be_true_is_left(drifted: Drifted) -> None:
     create(STATE, b"COLD")(drifted.bench)
     stray = f"{DAY}_5_5_0"
     drifted.bench.before_lease(lambda: drifted.bench.servers.disk["r1"].add(stray))
-    left = drifted.repair(Kind.HOT_MARKED_COLD).left[DAY]
+    left = drifted.repair(FindingKind.HOT_MARKED_COLD).left[DAY]
     assert "while" in left.reason
     assert drifted.bench.hot.get(f"{PATH}/{STATE}")[0] == b"COLD"
 
@@ -36,9 +36,9 @@ def test_a_partition_without_state_comes_back_as_well(drifted: Drifted) -> None:
     drifted.bench.move()
     create(R1, drifted.bench.cold.get(f"{PATH}/{R1}")[0])(drifted.bench)
     delete(STATE)(drifted.bench)
-    assert set(drifted.kinds().values()) == {Kind.HALF_COLD}
-    assert drifted.repair(Kind.HALF_COLD).left == {}
-    assert set(drifted.kinds().values()) == {Kind.COPIES_NEEDED}
+    assert set(drifted.kinds().values()) == {FindingKind.HALF_COLD}
+    assert drifted.repair(FindingKind.HALF_COLD).left == {}
+    assert set(drifted.kinds().values()) == {FindingKind.COPIES_NEEDED}
 
 
 def test_state_is_left_while_something_waits_that_looks_at_it(drifted: Drifted) -> None:
@@ -46,7 +46,7 @@ def test_state_is_left_while_something_waits_that_looks_at_it(drifted: Drifted) 
     create(R1, drifted.bench.cold.get(f"{PATH}/{R1}")[0])(drifted.bench)
     write(STATE, b"HOT")(drifted.bench)
     drifted.bench.servers.assign_drop(DAY)
-    left = drifted.repair(Kind.HALF_COLD).left[DAY]
+    left = drifted.repair(FindingKind.HALF_COLD).left[DAY]
     assert "entries for the partition wait" in left.reason
     assert drifted.done == []
 
@@ -56,7 +56,7 @@ def test_what_no_run_may_bring_back_is_left_with_its_gate(drifted: Drifted) -> N
     create(R1, drifted.bench.cold.get(f"{PATH}/{R1}")[0])(drifted.bench)
     write(STATE, b"HOT")(drifted.bench)
     drifted.bench.servers.stop("r2")
-    left = drifted.repair(Kind.HALF_COLD).left[DAY]
+    left = drifted.repair(FindingKind.HALF_COLD).left[DAY]
     assert "replica r2 is not active" in left.reason
 
 
@@ -66,6 +66,6 @@ def test_a_cold_ensemble_that_is_lost_does_not_keep_state(drifted: Drifted) -> N
     drifted.bench.cold.delete(PATH, recursive=True)
     for replica in ("r1", "r2"):
         create(f"replicas/{replica}/parts/{PART}", MINIMALISTIC)(drifted.bench)
-    assert set(drifted.kinds().values()) == {Kind.HOT_MARKED_COLD}
-    assert drifted.repair(Kind.HOT_MARKED_COLD).left == {}
+    assert set(drifted.kinds().values()) == {FindingKind.HOT_MARKED_COLD}
+    assert drifted.repair(FindingKind.HOT_MARKED_COLD).left == {}
     assert drifted.bench.move().moved.keys() == {DAY}

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import LeaseHeld, PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import Left
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import NotRepaired
 from support.memory.arrange import FORMER, create_cold
 from support.memory.bench import LOCK, PART, PATH
 from support.memory.drifted import Drifted
@@ -29,22 +29,22 @@ def drifted() -> Drifted:
 def test_what_is_not_so_any_more_is_left_alone(drifted: Drifted) -> None:
     replica = f"{PATH}/replicas/r9"
     drifted.bench.before_lease(lambda: drifted.bench.hot.create(f"{replica}/host", b"", makepath=True))
-    drifted.repair(Kind.ANOTHER_REPLICA)
+    drifted.repair(FindingKind.ANOTHER_REPLICA)
     assert drifted.done == []
 
 
 def test_another_run_keeps_the_table(drifted: Drifted) -> None:
     drifted.bench.before_lease(lambda: drifted.bench.hot.create(LOCK, b"another run"))
     with pytest.raises(LeaseHeld):
-        drifted.repair(Kind.ANOTHER_REPLICA)
+        drifted.repair(FindingKind.ANOTHER_REPLICA)
     assert drifted.done == []
 
 
 def test_why_something_was_left_is_said_by_an_error() -> None:
-    assert Left.by(PartMoveError("what", remedy="way")) == Left("what", "way")
+    assert NotRepaired.by(PartMoveError("what", remedy="way")) == NotRepaired("what", "way")
 
 
 def test_a_marker_of_another_root_is_refused(drifted: Drifted) -> None:
     drifted.bench.cold.set(PATH, FORMER.replace(b'"/partmove"', b'"/elsewhere"'))
     with pytest.raises(PartMoveError, match="Runs on .* meet at /elsewhere"):
-        drifted.repair(Kind.ANOTHER_REPLICA)
+        drifted.repair(FindingKind.ANOTHER_REPLICA)

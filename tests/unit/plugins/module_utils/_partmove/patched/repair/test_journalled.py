@@ -15,11 +15,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.ev
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.lines import (
     encoded_lines,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     SavedZnode,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import Options
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.journalled import (
     journalled_znodes,
 )
@@ -55,11 +55,11 @@ def test_what_was_lost_from_cold_is_registered_again(moved: Drifted) -> None:
     data = moved.bench.cold.get(R1)[0]
     for path in (R1, R2):
         moved.bench.cold.delete(path)
-    assert set(moved.kinds().values()) == {Kind.UNREGISTERED}
+    assert set(moved.kinds().values()) == {FindingKind.UNREGISTERED}
     given = journalled_znodes(journal_of(moved), ShardLayout(PATH), "journal")
-    assert moved.repair(Kind.UNREGISTERED, Options(registrations=given)).left == {}
+    assert moved.repair(FindingKind.UNREGISTERED, RepairOptions(registrations=given)).left == {}
     assert [moved.bench.hot.get(path)[0] for path in (R1, R2)] == [data, data]
-    assert moved.kinds() == {"r1": Kind.HOT, "r2": Kind.HOT}
+    assert moved.kinds() == {"r1": FindingKind.HOT, "r2": FindingKind.HOT}
 
 
 def test_each_content_of_a_part_is_there_once(moved: Drifted) -> None:

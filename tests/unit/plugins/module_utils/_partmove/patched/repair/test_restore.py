@@ -9,12 +9,12 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     BackupHeader,
     SavedZnode,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import Options
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.restore import (
     Restored,
     restore,
@@ -33,19 +33,19 @@ def drifted() -> Drifted:
     drifted.bench.move()
     for names in drifted.bench.servers.disk.values():
         names.discard(PART)
-    assert drifted.repair(Kind.GHOST).left == {}
+    assert drifted.repair(FindingKind.GHOST).left == {}
     return drifted
 
 
 def header(drifted: Drifted) -> BackupHeader:
     znode = drifted.bench.hot_store.read([PATH])[0]
     assert znode is not None
-    return drifted.header(Kind.GHOST)._replace(czxid=znode.stat.czxid)
+    return drifted.header(FindingKind.GHOST)._replace(czxid=znode.stat.czxid)
 
 
 def put_back(drifted: Drifted, first: BackupHeader | None = None) -> Restored:
     bench, done = drifted.bench, Restored()
-    leases = bench.world.leases
+    leases = bench.context.leases
     restore(bench.hot_store, bench.cold_store, leases, first or header(drifted), drifted.saved, done)
     return done
 
@@ -53,7 +53,7 @@ def put_back(drifted: Drifted, first: BackupHeader | None = None) -> Restored:
 def test_all_is_as_it_was(drifted: Drifted) -> None:
     done = put_back(drifted)
     assert done == Restored([f"cold: {path}" for path in COPIES], [f"hot: {STATE}"], 0)
-    assert set(drifted.kinds().values()) == {Kind.GHOST}
+    assert set(drifted.kinds().values()) == {FindingKind.GHOST}
     assert put_back(drifted) == Restored([], [], 3)
 
 
@@ -84,8 +84,8 @@ def test_of_a_table_that_hot_did_not_have() -> None:
     drifted = Drifted()
     drifted.bench.move()
     drifted.bench.servers.drop_table()
-    assert drifted.repair(Kind.ANOTHER_REPLICA, Options(replica_is_gone=True)).left == {}
-    first = drifted.header(Kind.ANOTHER_REPLICA)._replace(czxid=0)
+    assert drifted.repair(FindingKind.ANOTHER_REPLICA, RepairOptions(replica_is_gone=True)).left == {}
+    first = drifted.header(FindingKind.ANOTHER_REPLICA)._replace(czxid=0)
     assert put_back(drifted, first) == Restored([f"cold: {path}" for path in COPIES], [], 0)
     drifted.bench.hot.create(PATH, b"")
     with pytest.raises(PartMoveError, match="was made again since"):

@@ -13,8 +13,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PausedTooLong,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import Options
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Unhurried
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
@@ -52,7 +52,7 @@ def test_a_repair_is_in_the_journal_before_and_after(drifted: Drifted) -> None:
         else None
     )
 
-    drifted.repair(Kind.GHOST)
+    drifted.repair(FindingKind.GHOST)
 
     common = {"shard_path": PATH, "partition": DAY, "kind": "ghost"}
     assert told[0] == [Event.REPAIRING, Event.REPAIRING]
@@ -68,7 +68,7 @@ def test_a_repair_is_in_the_journal_before_and_after(drifted: Drifted) -> None:
 
 def test_what_is_left_is_in_the_journal(drifted: Drifted) -> None:
     DRIFTS["copied by another"].arrange(drifted.bench)
-    report = drifted.repair(Kind.FOREIGN, Options(quiet=1e6))
+    report = drifted.repair(FindingKind.FOREIGN, RepairOptions(quiet=1e6))
     assert drifted.bench.journal.of(Event.LEFT) == [
         {"shard_path": PATH, "partition": each, "kind": "foreign", "reason": left.reason}
         for each, left in report.left.items()
@@ -77,22 +77,22 @@ def test_what_is_left_is_in_the_journal(drifted: Drifted) -> None:
 
 
 def test_kinds_whose_way_out_is_a_repair_are_repaired() -> None:
-    promised = {kind for kind in Kind if "part_repair" in kind.way_out}
-    assert promised | {Kind.COLD_UNKNOWN} == REMEDIES.keys()
+    promised = {kind for kind in FindingKind if "part_repair" in kind.remedy}
+    assert promised | {FindingKind.COLD_UNKNOWN} == REMEDIES.keys()
 
 
 def test_only_the_partitions_that_were_named(drifted: Drifted) -> None:
     for each in (DAY, OTHER):
         create(f"block_numbers/{each}/State", b"COLD")(drifted.bench)
-    drifted.repair(Kind.HOT_MARKED_COLD, only=[OTHER])
-    assert set(drifted.kinds(OTHER).values()) == {Kind.HOT}
-    assert set(drifted.kinds().values()) == {Kind.HOT_MARKED_COLD}
+    drifted.repair(FindingKind.HOT_MARKED_COLD, only=[OTHER])
+    assert set(drifted.kinds(OTHER).values()) == {FindingKind.HOT}
+    assert set(drifted.kinds().values()) == {FindingKind.HOT_MARKED_COLD}
 
 
 def test_what_cannot_be_judged_is_not_repaired(drifted: Drifted) -> None:
     drifted.bench.cold.create(PATH, b"junk", makepath=True)
     with pytest.raises(PartMoveError, match="cannot be judged"):
-        drifted.repair(Kind.FOREIGN)
+        drifted.repair(FindingKind.FOREIGN)
 
 
 class Refusing(Unhurried):
@@ -114,7 +114,7 @@ def test_a_repair_waits_between_partitions_while_it_has_no_lock(drifted: Drifted
         create(f"block_numbers/{each}/State", b"COLD")(drifted.bench)
     pace = drifted.pace = Refusing()
     with pytest.raises(PausedTooLong):
-        drifted.repair(Kind.HOT_MARKED_COLD)
+        drifted.repair(FindingKind.HOT_MARKED_COLD)
     assert pace.waits == [2, 2]
     assert [drifted.bench.hot.get(f"{PATH}/block_numbers/{each}/State")[0] for each in (DAY, OTHER)] == [
         b"HOT",
@@ -123,4 +123,4 @@ def test_a_repair_waits_between_partitions_while_it_has_no_lock(drifted: Drifted
     assert drifted.bench.hot.exists(LOCK) is None
 
     drifted.pace = Unhurried()
-    assert {row.partition for row in drifted.repair(Kind.HOT_MARKED_COLD).repaired} == {OTHER}
+    assert {row.partition for row in drifted.repair(FindingKind.HOT_MARKED_COLD).repaired} == {OTHER}

@@ -20,8 +20,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.na
     is_covered,
     parse_part_name,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import Options
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi, Outcome
 from support.memory.acts import Act, and_catch_up
@@ -100,7 +100,7 @@ def repair(drifted: Drifted, drift: Drift, script: Script) -> None:
         WatchedStore(each.open(), script, watch)
         for each in (drifted.bench.hot_ensemble, drifted.bench.cold_ensemble)
     )
-    drifted.repair_over(hot, cold, drift.kind, Options())
+    drifted.repair_over(hot, cold, drift.kind, RepairOptions())
 
 
 @cache
@@ -125,7 +125,7 @@ def expire(drifted: Drifted) -> None:
         drifted.bench.hot.delete(LOCK)
 
 
-def settle(drifted: Drifted, drift: Drift) -> frozenset[Kind]:
+def settle(drifted: Drifted, drift: Drift) -> frozenset[FindingKind]:
     """Repair what there is to repair, kind by kind; returns what it is then."""
     for _round in range(ROUNDS):
         wanted = [each for each in drifted.kinds().values() if each in REMEDIES and each is not drift.after]
@@ -177,4 +177,7 @@ def test_a_server_that_acts(name: str, act: str) -> None:
         drifted.bench.clock.sleep(7200)
         left = settle(drifted, drift)
         # A replica without the data has to go first, which is for a person to do.
-        assert Kind.LACKS_DATA in left or not left & REMEDIES.keys() - {drift.after, Kind.COPIES_LEFT}, number
+        assert FindingKind.LACKS_DATA in left or not left & REMEDIES.keys() - {
+            drift.after,
+            FindingKind.COPIES_LEFT,
+        }, number

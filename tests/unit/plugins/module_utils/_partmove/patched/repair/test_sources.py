@@ -10,13 +10,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.la
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.evidence import (
     PartitionEvidence,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.backup import (
     SavedZnode,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import (
-    Case,
-    Options,
+    RepairCase,
+    RepairOptions,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.sources import (
     Source,
@@ -29,14 +29,16 @@ from support.memory.synthetic import MINIMALISTIC
 R1, R2 = (f"{PATH}/replicas/{replica}/parts/{PART}" for replica in ("r1", "r2"))
 
 
-def sources_of(drifted: Drifted, *given: SavedZnode, kind: Kind = Kind.UNREGISTERED) -> list[Source]:
+def sources_of(
+    drifted: Drifted, *given: SavedZnode, kind: FindingKind = FindingKind.UNREGISTERED
+) -> list[Source]:
     """For the part of r1."""
-    case = Case(drifted.world(), ShardLayout(PATH), kind, {}, Options(registrations=given))
+    case = RepairCase(drifted.context(), ShardLayout(PATH), kind, {}, RepairOptions(registrations=given))
     return list(read_sources(case, [partition_of(drifted)], {PART}).of("r1", PART))
 
 
 def partition_of(drifted: Drifted) -> PartitionEvidence:
-    return drifted.world().evidence().read(PATH).partitions[DAY]
+    return drifted.context().evidence().read(PATH).partitions[DAY]
 
 
 def test_other_replicas_come_before_what_was_given() -> None:
@@ -51,7 +53,7 @@ def test_what_only_cold_registers() -> None:
     drifted.bench.move()
     registered = drifted.bench.cold.get(R2)[0]
     assert sources_of(drifted) == [Source(registered, {}, True)]
-    assert sources_of(drifted, kind=Kind.COLD_UNKNOWN) == []
+    assert sources_of(drifted, kind=FindingKind.COLD_UNKNOWN) == []
 
 
 def test_children_that_were_given_belong_to_the_part_of_their_replica_and_ensemble() -> None:

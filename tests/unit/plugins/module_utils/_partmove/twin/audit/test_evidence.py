@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.evidence import (
-    Noted,
-    Pair,
-    ShardLook,
+    RecordZnode,
+    ReplicaTables,
+    TwinShardRead,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
     Side,
@@ -20,29 +20,29 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
 from support.memory.twins import PATH, table_of
 
 
-def pair(replica: str, *, with_twin: bool = True) -> Pair:
+def pair(replica: str, *, with_twin: bool = True) -> ReplicaTables:
     cold = table_of(Side.COLD, replica) if with_twin else None
-    return Pair(TwinReplica(replica, ""), f"server of {replica}", table_of(Side.HOT, replica), cold)
+    return ReplicaTables(TwinReplica(replica, ""), f"server of {replica}", table_of(Side.HOT, replica), cold)
 
 
 def test_a_table_is_gone_where_no_server_was_to_be_asked() -> None:
-    assert ShardLook(PATH, (), {}, {}, {"1": Noted("/r", None)}).is_gone
-    assert not ShardLook(PATH, (), {"r1": "silent"}, {}, {}).is_gone
-    assert not ShardLook(PATH, [pair("r1")], {}, {}, {}).is_gone
+    assert TwinShardRead(PATH, (), {}, {}, {"1": RecordZnode("/r", None)}).is_gone
+    assert not TwinShardRead(PATH, (), {"r1": "silent"}, {}, {}).is_gone
+    assert not TwinShardRead(PATH, [pair("r1")], {}, {}, {}).is_gone
 
 
 def test_tables_are_those_of_all_replicas() -> None:
-    look = ShardLook(PATH, [pair("r1"), pair("r2")], {}, {}, {})
+    look = TwinShardRead(PATH, [pair("r1"), pair("r2")], {}, {}, {})
     assert [str(each.cold) for each in look.tables or ()] == ["db.hits_cold"] * 2
 
 
 @pytest.mark.parametrize(
     "look",
     [
-        ShardLook(PATH, [pair("r1"), pair("r2", with_twin=False)], {}, {}, {}),
-        ShardLook(PATH, [pair("r1")], {"r2": "silent"}, {}, {}),
-        ShardLook(PATH, [pair("r1", with_twin=False)], {}, {}, {}),
+        TwinShardRead(PATH, [pair("r1"), pair("r2", with_twin=False)], {}, {}, {}),
+        TwinShardRead(PATH, [pair("r1")], {"r2": "silent"}, {}, {}),
+        TwinShardRead(PATH, [pair("r1", with_twin=False)], {}, {}, {}),
     ],
 )
-def test_without_one_of_them_nothing_is_asked_of_partitions(look: ShardLook) -> None:
+def test_without_one_of_them_nothing_is_asked_of_partitions(look: TwinShardRead) -> None:
     assert look.tables is None

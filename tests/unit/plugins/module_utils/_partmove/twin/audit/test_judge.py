@@ -11,10 +11,10 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.evidence import (
-    Noted,
-    Pair,
-    PartitionLook,
-    ShardLook,
+    RecordZnode,
+    ReplicaTables,
+    TwinPartitionRead,
+    TwinShardRead,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.judge import (
     ALL_REPLICAS,
@@ -70,12 +70,12 @@ def look(
     *,
     second: PartsOf | None = None,
     inserted: tuple[str, ...] = (),
-    pairs: list[Pair] | None = None,
-) -> ShardLook:
+    pairs: list[ReplicaTables] | None = None,
+) -> TwinShardRead:
     there = PartsOf(hot, cold)
-    note = None if noted is None else Noted(RECORD, noted)
-    partition = PartitionLook(DAY, [there, second or there], note, inserted)
-    return ShardLook(
+    note = None if noted is None else RecordZnode(RECORD, noted)
+    partition = TwinPartitionRead(DAY, [there, second or there], note, inserted)
+    return TwinShardRead(
         PATH,
         pairs or [pair(each) for each in REPLICAS],
         {},
@@ -86,14 +86,14 @@ def look(
 
 def pair(
     replica: str, change: Callable[[TwinTable, TwinTable], tuple[TwinTable, TwinTable]] | None = None
-) -> Pair:
+) -> ReplicaTables:
     hot, cold = (table_of(side, replica) for side in Side)
     if change is not None:
         hot, cold = change(hot, cold)
-    return Pair(TwinReplica(replica, ""), f"server of {replica}", hot, cold)
+    return ReplicaTables(TwinReplica(replica, ""), f"server of {replica}", hot, cold)
 
 
-def the(shard: ShardLook) -> TwinVerdict:
+def the(shard: TwinShardRead) -> TwinVerdict:
     ((_place, verdict),) = judge(shard).items()
     return verdict
 

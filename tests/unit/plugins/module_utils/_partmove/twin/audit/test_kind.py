@@ -17,8 +17,8 @@ SOUND = [TwinKind.COLD, TwinKind.HOT, TwinKind.EXCHANGED, TwinKind.WITHOUT_TWIN]
 def test_a_kind_says_what_is_so_and_what_to_do(kind: TwinKind) -> None:
     assert kind.value == kind.name.lower()
     assert kind.means
-    assert bool(kind.way_out) != kind.is_sound
-    for text in (kind.means, kind.way_out):
+    assert bool(kind.remedy) != kind.is_sound
+    for text in (kind.means, kind.remedy):
         assert not text.endswith(".")
         assert "|" not in text
 

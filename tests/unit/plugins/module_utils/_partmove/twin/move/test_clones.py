@@ -11,12 +11,12 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.clones import (
     clones_of,
     is_changed,
-    is_over,
+    must_roll_back,
     with_clones,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import contents
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
-    Content,
+    PartContent,
     Parts,
     Side,
 )
@@ -102,7 +102,7 @@ def test_rows_are_read_of_clones_and_of_what_they_were_merged_into() -> None:
     assert with_clones(record(Side.HOT), there, clones, DAY) == [name("5_6_1")]
 
 
-@pytest.mark.parametrize("field", Content._fields)
+@pytest.mark.parametrize("field", PartContent._fields)
 def test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal(field: str) -> None:
     other: object = 7 if field == "rows" else "0" * 32
     content = CLONES[1].content._replace(**{field: other})  # type: ignore[arg-type]
@@ -137,4 +137,4 @@ def test_the_source_is_changed_where_it_is_not_just_as_it_was_recorded() -> None
 def test_what_changed_is_undone_before_anything_is_cloned_again(
     to: Side, source: Parts, destination: Parts, *, over: bool
 ) -> None:
-    assert is_over(record(to), between(source, destination, to)) is over
+    assert must_roll_back(record(to), between(source, destination, to)) is over

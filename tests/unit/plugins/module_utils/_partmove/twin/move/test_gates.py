@@ -12,9 +12,9 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+    ActivityInProgress,
     Side,
     TwinTables,
-    Unrest,
 )
 from support.memory.twins import DAY, TwinBench, Twins
 
@@ -82,24 +82,32 @@ def test_tables_that_are_no_twins_are_left_alone(
 
 @pytest.mark.parametrize("replica", ["r1", "r2"])
 @pytest.mark.parametrize(
-    ("unrest", "gate", "reason"),
+    ("activity", "gate", "reason"),
     [
-        (Unrest(["a mutation is not done"], {}, {"default": 100}, 9e9), GateName.TWIN_AT_REST, "a mutation"),
-        (Unrest((), {DAY: ["a merge"]}, {"default": 100}, 9e9), GateName.TWIN_AT_REST, "a merge"),
-        (Unrest((), {}, {"default": 99}, 9e9), GateName.ROOM_FOR_CLONES, "99 bytes is free"),
-        (Unrest((), {}, {}, 9e9), GateName.ROOM_FOR_CLONES, "nobody knows how much"),
         (
-            Unrest((), {}, {"default": 100}, 9e9, {"default": "it is broken"}),
+            ActivityInProgress(["a mutation is not done"], {}, {"default": 100}, 9e9),
+            GateName.TWIN_AT_REST,
+            "a mutation",
+        ),
+        (ActivityInProgress((), {DAY: ["a merge"]}, {"default": 100}, 9e9), GateName.TWIN_AT_REST, "a merge"),
+        (ActivityInProgress((), {}, {"default": 99}, 9e9), GateName.ROOM_FOR_CLONES, "99 bytes is free"),
+        (ActivityInProgress((), {}, {}, 9e9), GateName.ROOM_FOR_CLONES, "nobody knows how much"),
+        (
+            ActivityInProgress((), {}, {"default": 100}, 9e9, {"default": "it is broken"}),
             GateName.LINKS_MADE,
             "is broken",
         ),
-        (Unrest((), {}, {"default": 100}, 9e9, {"": "a setting is on"}), GateName.LINKS_MADE, "a setting"),
+        (
+            ActivityInProgress((), {}, {"default": 100}, 9e9, {"": "a setting is on"}),
+            GateName.LINKS_MADE,
+            "a setting",
+        ),
     ],
 )
 def test_what_goes_on_is_told(
-    bench: TwinBench, replica: str, unrest: Unrest, gate: GateName, reason: str
+    bench: TwinBench, replica: str, activity: ActivityInProgress, gate: GateName, reason: str
 ) -> None:
-    bench.servers.unrests = {replica: unrest}
+    bench.servers.unrests = {replica: activity}
     found, said = gate_of(bench)
     assert found is gate
     assert f"server of {replica}" in said
@@ -108,7 +116,9 @@ def test_what_goes_on_is_told(
 
 def test_what_goes_on_with_another_partition_is_let_be(bench: TwinBench) -> None:
     no_links = {"another": "it is broken"}
-    bench.servers.unrests = {"r1": Unrest((), {"other": ["a merge"]}, {"default": 100}, 9e9, no_links)}
+    bench.servers.unrests = {
+        "r1": ActivityInProgress((), {"other": ["a merge"]}, {"default": 100}, 9e9, no_links)
+    }
     assert bench.run(Side.COLD).moved.keys() == {DAY}
 
 

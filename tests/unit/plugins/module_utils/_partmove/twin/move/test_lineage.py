@@ -10,15 +10,15 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.names import parse_names
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.lineage import (
-    as_they_came,
     is_made_of,
+    resolve_merged,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import (
     TwinRecord,
     contents,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
-    Content,
+    PartContent,
     Parts,
     PartsOf,
     Side,
@@ -42,7 +42,7 @@ def came(new: Parts, past: Parts, held: Parts = HELD) -> tuple[list[str], list[s
     """Names of clones as they came, and of what else is new."""
     there = PartsOf(SOURCE, (*held, *new), (), past)
     record = RECORD._replace(held=contents(held))
-    both = as_they_came(record, there, new, DAY, frozenset(RECORD.parts.values()))
+    both = resolve_merged(record, there, new, DAY, frozenset(RECORD.parts.values()))
     clones, others = ([part.name.removeprefix(f"{DAY}_") for part in found] for found in both)
     return clones, others
 
@@ -91,7 +91,7 @@ def test_a_part_that_equals_a_recorded_one_is_its_clone_however_it_was_made() ->
 
 
 def test_hashes_of_what_is_past_count_and_not_its_rows_alone() -> None:
-    other = TwinPart(f"{DAY}_6_6_0", Content(1, "another", "hash"))
+    other = TwinPart(f"{DAY}_6_6_0", PartContent(1, "another", "hash"))
     assert came(parts(b5_6_1="abc"), (CLONES[0], other)) == ([], ["5_6_1"])
 
 

@@ -88,7 +88,7 @@ def test_a_run_that_takes_a_partition_up_says_that_it_stops_them(steps: int) -> 
     assert bench.records
     second, trace = Script(), Script()
     bench_of(Side.COLD).run(Side.COLD, trace, stop_merges=True)
-    second.actions[trace.trace.index("servers unrest") + steps] = second.die
+    second.actions[trace.trace.index("servers activity") + steps] = second.die
     with suppress(Died):
         bench.run(Side.COLD, second, stop_merges=True)
     bench.run(Side.COLD, partitions=["20200101"])

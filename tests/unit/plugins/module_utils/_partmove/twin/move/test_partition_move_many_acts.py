@@ -80,33 +80,33 @@ class World:
         script.die()
 
 
-def explore(world: World) -> None:
+def explore(context: World) -> None:
     """Runs in either direction with whatever happens, and then some that nothing disturbs."""
-    for attempt in range(world.random.randint(1, ATTEMPTS)):
-        destination = world.random.choice(list(Side)) if attempt else world.destination
-        world.told.append(f"to {destination.value}")
+    for attempt in range(context.random.randint(1, ATTEMPTS)):
+        destination = context.random.choice(list(Side)) if attempt else context.destination
+        context.told.append(f"to {destination.value}")
         with suppress(Died):
-            world.bench.run(destination, world.script())
-    world.calm()
+            context.bench.run(destination, context.script())
+    context.calm()
     for _run in range(3):
-        report = world.bench.run(world.destination)
-        world.twins.check_nothing_lost()
-        if not world.bench.records:
+        report = context.bench.run(context.destination)
+        context.twins.check_nothing_lost()
+        if not context.bench.records:
             break
-    if world.bench.records:
+    if context.bench.records:
         assert {each.gate for each in report.failed.values()} == {GateName.TWIN_KNOWN}
     else:
-        assert world.twins.rows == world.twins.inserted, report
+        assert context.twins.rows == context.twins.inserted, report
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_nothing_is_lost_nor_there_twice_for_good(part: int) -> None:
     for number in range(part, RUNS, 4):
-        world = World(Random(number))
+        context = World(Random(number))
         try:
-            explore(world)
+            explore(context)
         except AssertionError as error:
-            told = ", ".join(world.told)
+            told = ", ".join(context.told)
             raise AssertionError(
-                f"run {number}, {told}; statements {world.bench.servers.statements}: {error}"
+                f"run {number}, {told}; statements {context.bench.servers.statements}: {error}"
             ) from error

@@ -17,12 +17,15 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinRecord,
     parse_record,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Content, Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+    PartContent,
+    Side,
+)
 from support.memory.memory import MemoryEnsemble, MemoryStore
 
 PATH = "/tables/01/hits"
 RECORD = TwinRecord(
-    Side.COLD, "default:/a", "cold:/b", {"p_1_1_0": Content(3, "aa", "bb")}, {}, {}, (), 1_600_000_000_000
+    Side.COLD, "default:/a", "cold:/b", {"p_1_1_0": PartContent(3, "aa", "bb")}, {}, {}, (), 1_600_000_000_000
 )
 
 

@@ -17,9 +17,14 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     nowhere,
     too_large,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Content, Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+    PartContent,
+    Side,
+)
 
-RECORD = TwinRecord(Side.COLD, "a", "b", {"p": Content(1, "a", "b")}, {"q": Content(1, "c", "d")}, {}, (), 0)
+RECORD = TwinRecord(
+    Side.COLD, "a", "b", {"p": PartContent(1, "a", "b")}, {"q": PartContent(1, "c", "d")}, {}, (), 0
+)
 
 
 @pytest.mark.parametrize(

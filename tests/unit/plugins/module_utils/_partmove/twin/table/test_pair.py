@@ -15,9 +15,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinReplica,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.pair import (
-    Found,
+    FoundTables,
     Holding,
-    Pair,
+    TablePair,
     differing,
     named,
     refuse_databases,
@@ -28,8 +28,8 @@ from support.memory.pairs import TWIN
 from support.memory.twins import PATH, table_of
 
 
-def pair(replica: str = "r1", home: str = "hits", away: str = "hits_cold", database: str = "db") -> Pair:
-    return Pair(
+def pair(replica: str = "r1", home: str = "hits", away: str = "hits_cold", database: str = "db") -> TablePair:
+    return TablePair(
         TwinReplica(replica, ""),
         f"server of {replica}",
         table_of(Side.HOT, replica)._replace(name=home),
@@ -48,7 +48,7 @@ def test_the_name_is_that_of_the_table_whose_twin_is_named_after_it(home: str, a
 @pytest.mark.parametrize(
     "other", [pair(away="visits"), pair(home="hits_cold", away="hits_cold_hot"), pair(database="other")]
 )
-def test_names_that_do_not_belong_together_are_refused(other: Pair) -> None:
+def test_names_that_do_not_belong_together_are_refused(other: TablePair) -> None:
     with pytest.raises(PartMoveError, match=r"neither is named as \{table\}_cold"):
         named(other, TWIN)
 
@@ -73,7 +73,7 @@ def test_the_table_at_home_has_to_be_at_the_shard_path() -> None:
 @pytest.mark.parametrize("engine", ["Ordinary", "Replicated", "Overlay"])
 def test_databases_that_exchange_in_another_way_or_not_at_all_are_refused(engine: str) -> None:
     first = pair()
-    found = [Found(first.replica, first.server, first.home, None, each) for each in ("Atomic", engine)]
+    found = [FoundTables(first.replica, first.server, first.home, None, each) for each in ("Atomic", engine)]
     refuse_databases(found[:1])
     with pytest.raises(PartMoveError, match=f"of the engine {engine}"):
         refuse_databases(found)
@@ -81,8 +81,8 @@ def test_databases_that_exchange_in_another_way_or_not_at_all_are_refused(engine
 
 def test_both_tables_make_a_pair() -> None:
     whole = pair()
-    assert Found(whole.replica, whole.server, whole.home, whole.away, "Atomic").pair == whole
-    assert Found(whole.replica, whole.server, whole.home, None, "Atomic").pair is None
+    assert FoundTables(whole.replica, whole.server, whole.home, whole.away, "Atomic").pair == whole
+    assert FoundTables(whole.replica, whole.server, whole.home, None, "Atomic").pair is None
 
 
 def test_replicas_may_differ_in_where_the_name_is_and_in_nothing_else() -> None:

@@ -8,35 +8,35 @@ from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_AFTERMATH = "patched/move/post_switch_check.py"
+_POST_SWITCH_CHECK = "patched/move/post_switch_check.py"
 _LOOKS = "shard/reads.py"
 _DETACHED = "patched/move/detached.py"
 
 MUTANTS = (
     Mutant(
         "parts that hot has by now are not late",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "            elif registered:\n",
         "            elif registered and held:\n",
         ("patched/move/test_post_switch_check.py::test_what_was_dropped_since_does_not_come_back",),
     ),
     Mutant(
         "entries that wait are not late",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "entries = shard.pending.get(each)",
         "entries = shard.pending.get(shard.layout.path)",
         ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[late_insert1]",),
     ),
     Mutant(
         "a replica that was added is not looked for",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "if replica.name not in before.hot]",
         "if replica.name not in before.hot and not before.hot]",
         ("patched/move/test_post_switch_check.py::test_a_replica_that_is_added_right_after_the_switch",),
     ),
     Mutant(
         "inserts in flight are not late",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "held = survey.block_numbers.in_flight.get(each)",
         "held = survey.block_numbers.in_flight.get(shard.layout.path)",
         ("patched/move/test_post_switch_check.py::test_an_insert_that_holds_a_block_number_is_late",),
@@ -52,14 +52,14 @@ MUTANTS = (
     ),
     Mutant(
         "copies that are gone are not looked for",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "return {each: paths for each, paths in gone.items() if paths}",
         "return {}",
         ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[copies_kept]",),
     ),
     Mutant(
         "servers are not asked after the switch",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "failures = self._server_failures(asked, moved, detached_before)",
         "failures: dict[str, Refusal] = {}",
         (
@@ -71,7 +71,7 @@ MUTANTS = (
     ),
     Mutant(
         "servers are asked after hot was read",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "        failures = self._server_failures(asked, moved, detached_before)\n"
         "        survey = self._leased.survey(sorted(switched))\n",
         "        survey = self._leased.survey(sorted(switched))\n"
@@ -80,7 +80,7 @@ MUTANTS = (
     ),
     Mutant(
         "a switch is undone without the versions that were read",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         ".commit([(partition_id, ops)], shard.fence)",
         ".commit([(partition_id, ops)])",
         (
@@ -92,21 +92,21 @@ MUTANTS = (
     ),
     Mutant(
         "a switch is undone although a drop waits",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "if now.state is None or any(entry.kind is not EntryKind.GET for entry in pending):",
         "if now.state is None:",
         ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[late_insert1]",),
     ),
     Mutant(
         "a switch is undone although its copies are gone",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "if gone or not self._leased.hot.room(shard.fence).holds(ops):",
         "if not self._leased.hot.room(shard.fence).holds(ops):",
         ("patched/move/test_post_switch_check.py::test_what_was_dropped_since_does_not_come_back",),
     ),
     Mutant(
         "a switch counts as undone when State is HOT",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "                return all(\n"
         "                    is_covered(part.name, [each.name for each in "
         "now.hot[part.replica]]) for part in parts\n"
@@ -116,14 +116,14 @@ MUTANTS = (
     ),
     Mutant(
         "a switch that was not undone is told as undone",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "            if undone:\n",
         "            if undone or late:\n",
         ("patched/move/test_post_switch_check.py::test_what_was_dropped_since_does_not_come_back",),
     ),
     Mutant(
         "a switch is undone once only, whatever comes in between",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "_ATTEMPTS = 100",
         "_ATTEMPTS = 1",
         ("patched/move/test_post_switch_check_order.py::test_a_switch_is_undone_although_the_table_is_busy",),
@@ -153,7 +153,7 @@ MUTANTS = (
     ),
     Mutant(
         "a switch is undone although the servers have other parts by now",
-        _AFTERMATH,
+        _POST_SWITCH_CHECK,
         "            if self._servers.lacking(shard, parts):\n                return False\n",
         "",
         ("patched/move/test_post_switch_check.py::test_what_was_replaced_since_does_not_come_back",),

@@ -30,7 +30,7 @@ MUTANTS = (
     Mutant(
         "names are exchanged while an ALTER goes on",
         _WHOLE,
-        "            if reasons and not self._world.dry:\n",
+        "            if reasons and not self._context.dry:\n",
         "            if False:\n",
         (f"{_TESTS}::test_names_stay_while_something_goes_on_that_knows_them",),
     ),
@@ -44,7 +44,7 @@ MUTANTS = (
     Mutant(
         "a run without its lease exchanges",
         _WHOLE,
-        "        confirm_lease(self._world.hot, lease, self._path)\n",
+        "        confirm_lease(self._context.hot, lease, self._path)\n",
         "",
         (f"{_TESTS}::test_a_run_that_lost_its_lease_exchanges_nothing_more",),
     ),

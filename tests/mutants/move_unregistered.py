@@ -30,8 +30,8 @@ MUTANTS = (
     Mutant(
         "a server that is silent has no part of what neither ensemble registers",
         _NOWHERE,
-        "        return Nowhere(set(), dict.fromkeys(ids, server_silent(error)), {})\n",
-        "        return Nowhere(set(ids), {}, {})\n",
+        "        return Unregistered(set(), dict.fromkeys(ids, server_silent(error)), {})\n",
+        "        return Unregistered(set(ids), {}, {})\n",
         ("patched/move/test_unregistered.py::test_a_server_that_is_silent_leaves_it_untold[0]",),
     ),
     Mutant(

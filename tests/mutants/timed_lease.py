@@ -56,8 +56,8 @@ MUTANTS = (
     Mutant(
         "a turn counts as taken when it was refused",
         _TURN,
-        "            if self._is_done(path, op):\n                return Turn(claim",
-        "            if self._is_done(path, op) or True:\n                return Turn(claim",
+        "            if self._is_done(path, op):\n                return TimedLease(claim",
+        "            if self._is_done(path, op) or True:\n                return TimedLease(claim",
         ("lease/test_timed_lease.py::test_of_two_that_take_a_free_turn_at_once_one_has_it",),
     ),
     Mutant(
