@@ -6,13 +6,16 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: play_hosts
-short_description: The hosts of a play, which fails where there are none
+short_description: The hosts of a play; fails if the play would do nothing
 version_added: 0.1.0
 description:
   - Ansible skips a play whose pattern matches no host, and the run counts as a success. With this lookup as
-    the C(hosts) of a play the run fails, and tells whether the inventory has no such host or C(--limit)
-    leaves none.
-  - Where no play is run, as with C(--syntax-check) or C(--list-hosts), nothing is refused.
+    the C(hosts) of a play the run fails. The error distinguishes between an inventory without such a host and
+    a C(--limit) that excludes all of them.
+  - Ansible also skips all tasks if C(--tags) names a tag that no task has. If a run consists only of
+    playbooks of this collection, the lookup fails for unknown names in C(--tags) and C(--skip-tags), and
+    lists the tags that exist. A playbook that only imports playbooks of this collection counts as well.
+  - Where no play runs, as with C(--syntax-check), C(--list-hosts) or C(--list-tags), the lookup never fails.
 author:
   - olap.partmove contributors (@olap-partmove)
 options:
@@ -22,7 +25,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Do something on every ClickHouse server, of which there has to be one
+- name: Do something on every ClickHouse server, and fail if there is none
   hosts: "{{ lookup('olap.partmove.play_hosts', 'clickhouse') }}"
   tasks:
     - name: Say hello
@@ -37,7 +40,8 @@ _raw:
   elements: str
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ansible import context
@@ -45,24 +49,68 @@ from ansible.errors import AnsibleLookupError
 from ansible.inventory.manager import InventoryManager
 from ansible.plugins.lookup import LookupBase
 
+from ansible_collections.olap.partmove.plugins.plugin_utils._playbooks import PLAYBOOKS
+
 _NO_RUN = ("syntax", "listhosts", "listtags", "listtasks")
-"""Options of ansible-playbook with which no play is run."""
+"""Options of ansible-playbook with which no play runs."""
+_COLLECTION = "olap.partmove."
+_FOLDER = Path(__file__).resolve().parents[2] / "playbooks"
+_IMPORTS = ("ansible.builtin.import_playbook", "import_playbook")
+_SPECIAL = {"tagged", "untagged"}
+_MATCHING = {"tags": {"all"}, "skip_tags": {"all", "always", "never", *_SPECIAL}}
+"""Option → special words that are always right. ``--tags always`` would do nothing in these playbooks."""
 
 
 class LookupModule(LookupBase):  # type: ignore[misc] # ansible-core has no type information
-    """Looks for the hosts in the inventory of the run, and leaves the pattern as it is."""
+    """Searches the inventory of the run for the hosts, and returns the pattern unchanged."""
 
     def run(
         self, terms: Sequence[Any], variables: Mapping[str, Any] | None = None, **kwargs: Any
     ) -> list[Any]:
-        """Return the patterns; raises AnsibleLookupError where one has no host."""
+        """Return the patterns. Raises AnsibleLookupError if a pattern has no host or a tag no task."""
         self.set_options(var_options=variables, direct=kwargs)
         known = variables or {}
-        # A check of the syntax and a list have no need of hosts.
         if not any(context.CLIARGS.get(name) for name in _NO_RUN):
+            self._refuse_unknown_tags()
             for pattern in terms:
                 self._refuse_nobody(pattern, known["groups"], known.get("ansible_limit"))
         return list(terms)
+
+    def _refuse_unknown_tags(self) -> None:
+        tags = self._tags_of_run()
+        if tags is None:
+            return
+        for option, special in _MATCHING.items():
+            unknown = sorted({*(context.CLIARGS.get(option) or ())} - special - tags)
+            if unknown:
+                given = f"--{option.replace('_', '-')} {','.join(unknown)}"
+                raise AnsibleLookupError(f"{given} matches no task. {_remedy(tags - _SPECIAL)}")
+
+    def _tags_of_run(self) -> set[str] | None:
+        """Return all tags of the playbooks of the run; None if some playbook is not of this collection.
+
+        Tasks of users may have any tags, also in files that are included later.
+        """
+        found: set[str] = set()
+        for given in context.CLIARGS.get("args") or ():
+            name = _playbook_of(given)
+            tags = _tags_of(name) if name else self._tags_of_imports(given)
+            if tags is None:
+                return None
+            found |= tags
+        return found
+
+    def _tags_of_imports(self, path: str) -> set[str] | None:
+        """Return the tags of a playbook that only imports playbooks of this collection; None for others."""
+        plays = self._loader.load_from_file(path)
+        found: set[str] = set()
+        for play in plays if isinstance(plays, list) else [{}]:
+            name = _playbook_of(next((play[key] for key in _IMPORTS if key in play), ""))
+            if name is None:
+                return None
+            own = play.get("tags") or []
+            found |= _tags_of(name, own.split(",") if isinstance(own, str) else map(str, own))
+        return found
 
     def _refuse_nobody(
         self, pattern: str | list[str], groups: Mapping[str, Sequence[str]], limit: str | None
@@ -85,3 +133,24 @@ class LookupModule(LookupBase):  # type: ignore[misc] # ansible-core has no type
                 f"--limit {limit} leaves out every host of this play, whose pattern is {named!r}. "
                 f"Leave --limit out, or name such a host in it, as in --limit {limit},{found[0]}."
             )
+
+
+def _playbook_of(given: str) -> str | None:
+    """Return the name of a playbook of this collection, given by its full name or its path; else None."""
+    name = given.removeprefix(_COLLECTION)
+    if name == given:
+        path = Path(given)
+        name = path.stem if path.suffix and path.resolve().parent == _FOLDER else ""
+    return name if name in PLAYBOOKS else None
+
+
+def _tags_of(playbook: str, more: Iterable[str] = ()) -> set[str]:
+    """Return what ``--tags`` may name. In a playbook with tags, every task has one."""
+    tags = {*PLAYBOOKS[playbook].tags, *more}
+    return {*tags, "tagged"} if tags else {"untagged"}
+
+
+def _remedy(tags: Collection[str]) -> str:
+    if not tags:
+        return "The playbook has no tags; leave the option out."
+    return f"The tags of this run are: {', '.join(sorted(tags))}."
