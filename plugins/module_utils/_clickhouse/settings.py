@@ -38,7 +38,7 @@ _SERVERS = Settings(
         "verify": FLAG,
         "timeout": SECONDS,
     },
-    needed={"hosts": FieldType(_hosts, "a list of servers, each as host or host:port")},
+    required={"hosts": FieldType(_hosts, "a list of servers, each as host or host:port")},
 )
 
 

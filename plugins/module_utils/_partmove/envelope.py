@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The format and the version around a record that is written as JSON: only those meant are opened."""
+"""Marks JSON records with a format and a version, and opens only records with the expected marks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from .errors import FormatError, PartMoveError
 
 
 class Envelope(NamedTuple):
-    """The format and the version that stand in a record beside its fields.
+    """The keys ``format`` and ``version`` of a JSON record.
 
-    name: what messages call such a record. remedy: the way out for one that is refused. other_version: the
-    error for a record of the same format in another version.
+    name: the record in messages, such as "plan".
+    remedy: the remedy of every error.
+    error: the error class for text without the expected format.
+    other_version: the error class for a record of the same format with another version.
     """
 
     name: str
@@ -28,11 +30,11 @@ class Envelope(NamedTuple):
     other_version: type[PartMoveError] = FormatError
 
     def around(self, fields: Mapping[str, object]) -> dict[str, object]:
-        """The fields with the format and the version before them."""
+        """Return the fields with format and version in front."""
         return {"format": self.format, "version": self.version, **fields}
 
     def parsed(self, data: bytes, where: str) -> dict[str, Any]:
-        """The fields of a record that is written as a JSON object; raises one of the errors."""
+        """Parse a JSON object and return its fields as `opened` does. Raises the same errors."""
         try:
             value = json_object(data)
         except ValueError as error:
@@ -40,7 +42,7 @@ class Envelope(NamedTuple):
         return self.opened(value, where)
 
     def opened(self, value: object, where: str) -> dict[str, Any]:
-        """The fields without the format and the version; raises one of the errors."""
+        """Return the fields without format and version. Raises ``error`` or ``other_version``."""
         fields = dict(value) if isinstance(value, dict) else {}
         if fields.pop("format", None) != self.format:
             raise self.error(
@@ -56,7 +58,7 @@ class Envelope(NamedTuple):
 
 
 def json_object(data: bytes) -> dict[str, Any]:
-    """The JSON object in the data; raises ValueError for anything else, and for a key that is there twice."""
+    """Parse a JSON object. Raises ValueError for other data and for duplicate keys."""
     try:
         value = _DECODER.decode(data.decode())
     except RecursionError as error:
@@ -73,5 +75,5 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-# Made once: json.loads makes a new one for each text.
+# json.loads would build a decoder for each text, as soon as it gets a hook.
 _DECODER = json.JSONDecoder(object_pairs_hook=_without_duplicates)

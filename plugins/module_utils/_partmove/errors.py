@@ -2,16 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The one tree of errors: each says what is wrong, where, and the way out."""
+"""The errors of this collection. Each names the problem, its place and a remedy."""
 
 from __future__ import annotations
 
 
 class PartMoveError(Exception):
-    """Anything this collection refuses or cannot do.
+    """The base class of all errors of this collection.
 
-    ``message`` is one sentence that says what is wrong and where; ``remedy`` is one that says
-    what a person can do about it.
+    message: one sentence with the problem and its place.
+    remedy: one sentence with the next step for the operator; may be empty.
     """
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
@@ -25,43 +25,43 @@ class PartMoveError(Exception):
 
 
 class FormatError(PartMoveError):
-    """Text of a znode, a name or a file that is not understood; it is refused, never guessed."""
+    """The text of a znode, name or file has an unknown format. Such text is refused, never guessed."""
 
 
 class PlanError(PartMoveError):
-    """A plan file or a list of partitions that cannot be carried out as it stands."""
+    """A plan file or a list of partitions cannot be carried out without a change."""
 
 
 class EnsembleError(PartMoveError):
-    """An ensemble, or one of its members, cannot be used."""
+    """An ensemble or a member cannot be used."""
 
 
 class EnsembleUnreachable(EnsembleError):
-    """No answer from an ensemble or a member within the time allowed."""
+    """An ensemble or a member did not answer before the timeout."""
 
 
 class AccessDenied(EnsembleError):
-    """The identity given may not do this to the znode."""
+    """The ACL of a znode denies an operation to the identity of the session."""
 
 
 class SessionRefused(AccessDenied):
-    """The identity given is refused, or none was given where one is asked for: no znode may be read."""
+    """The ensemble refuses the identity, or requires an identity and got none. No znode is readable."""
 
 
 class SameEnsemble(EnsembleError):
-    """Hot and cold turned out to be one ensemble."""
+    """The hot and the cold connection lead to the same ensemble."""
 
 
-class BoundElsewhere(PartMoveError):
-    """Other runs go about the shard path in another way: by other locks, or with another ensemble."""
+class BindingConflict(PartMoveError):
+    """Earlier runs used other locks or another cold ensemble for the same shard path."""
 
 
 class PausedTooLong(PartMoveError):
-    """An ensemble was in trouble for longer than the run may wait; what was done until then holds."""
+    """An ensemble was unhealthy for longer than the run may pause. Completed work stays valid."""
 
 
 class LeaseLost(PartMoveError):
-    """The lock or the epoch of a shard path is no longer ours: taken over, or our session ended."""
+    """This run lost the lock or the epoch of a shard path, by takeover or by the end of its session."""
 
 
 class LeaseHeld(PartMoveError):
@@ -69,7 +69,7 @@ class LeaseHeld(PartMoveError):
 
 
 class NoSuchReplica(PartMoveError):
-    """Neither the table nor the ledger has the replica."""
+    """Neither the table nor the ledger contains the replica."""
 
 
 class NoSuchTable(PartMoveError):

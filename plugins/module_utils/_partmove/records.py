@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Records that come from files, znodes, YAML and playbooks: their fields, and what each of these may be.
+"""Schemas for records from files, znodes, YAML and playbooks.
 
-A `Record` is described once, by a kind for each field, and then checks mappings. What is refused is told in
-one sentence: where the record is, which field of it is wrong, and what that field has to be.
+A `Record` has a schema for each field and checks mappings. An error names the place of the record, the wrong
+field and the expected value.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ _FOREVER = 1_000_000_000
 
 
 class InvalidValue(Exception):
-    """A value, or something in it, is not of its kind.
+    """A value, or a value inside a list or mapping, does not fit its schema.
 
-    The check of a value raises it without arguments; what is around the value adds the rest.
+    The check of a value raises this error without arguments; the enclosing schemas add the other fields.
 
-    problem, remedy: for a PartMoveError. place: where it is in what was checked, such as ``.cold.hosts[0]``.
-    value: what is not of its kind; None where ``problem`` says what is wrong.
+    problem, remedy: sentences for a PartMoveError.
+    place: path from the checked value to the wrong value, such as ``.cold.hosts[0]``.
+    value: the wrong value; None if ``problem`` already has the text.
     """
 
     def __init__(self, problem: str = "", remedy: str = "", place: str = "") -> None:
@@ -38,29 +39,29 @@ class InvalidValue(Exception):
         self.place = place
         self.value: object = None
 
-    def locate(self, place: str, kind: Schema, value: object) -> None:
-        """Say it of what has, in that place, the value that was checked; it had to be of that kind."""
+    def locate(self, place: str, schema: Schema, value: object) -> None:
+        """Prepend the enclosing field to the place; the first call also sets value and remedy."""
         if not self.remedy:
-            self.value, self.remedy = value, f"It has to be {kind.expected}"
+            self.value, self.remedy = value, f"It has to be {schema.expected}"
         self.place = place + self.place
 
 
 class FieldType(NamedTuple):
-    """The kind of a value by itself.
+    """The schema of a single value.
 
-    check: gives what is kept of a value. It raises Unfit, or FormatError with a message that says it all.
-    expected: what a value of this kind is, for a sentence: ``a whole number``.
+    check: returns the parsed value. Raises InvalidValue, or FormatError with a complete message.
+    expected: a description of valid values for messages, such as ``a whole number``.
     """
 
     check: Callable[[Any], Any]
     expected: str
 
 
-def satisfying(is_fit: Callable[[Any], bool], expected: str) -> FieldType:
-    """Values that are kept as they are if they pass the test."""
+def satisfying(is_valid: Callable[[Any], bool], expected: str) -> FieldType:
+    """Accept the values for which ``is_valid`` returns true, and return them unchanged."""
 
     def check(value: object) -> object:
-        if is_fit(value):
+        if is_valid(value):
             return value
         raise InvalidValue
 
@@ -68,12 +69,12 @@ def satisfying(is_fit: Callable[[Any], bool], expected: str) -> FieldType:
 
 
 def one_of(*words: str) -> FieldType:
-    """Some words, and no other text."""
+    """Accept only the given words."""
     return satisfying(words.__contains__, " or ".join(words))
 
 
 def word_of(values: Mapping[str, Any]) -> FieldType:
-    """The words that are keys of the mapping, of which the value is kept."""
+    """Accept the keys of the mapping, and return the value of the key."""
 
     def check(word: object) -> Any:
         if isinstance(word, str) and word in values:
@@ -83,32 +84,32 @@ def word_of(values: Mapping[str, Any]) -> FieldType:
     return FieldType(check, " or ".join(values))
 
 
-def list_of(kind: Schema, expected: str = "a list") -> FieldType:
-    """Lists of any length, of values of one kind."""
+def list_of(schema: Schema, expected: str = "a list") -> FieldType:
+    """Accept lists of any length in which every value fits the schema."""
 
     def check(value: object) -> list[Any]:
         if isinstance(value, list):
-            return [_checked(f"[{index}]", kind, each) for index, each in enumerate(value)]
+            return [_checked(f"[{index}]", schema, each) for index, each in enumerate(value)]
         raise InvalidValue
 
     return FieldType(check, expected)
 
 
-def mapping_of(kind: Schema) -> FieldType:
-    """Mappings with any text as keys, and with values of one kind."""
+def mapping_of(schema: Schema) -> FieldType:
+    """Accept mappings with any text as keys in which every value fits the schema."""
 
     def check(value: object) -> dict[str, Any]:
         if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-            return {key: _checked(f"[{key!r}]", kind, each) for key, each in value.items()}
+            return {key: _checked(f"[{key!r}]", schema, each) for key, each in value.items()}
         raise InvalidValue
 
     return FieldType(check, "a mapping")
 
 
-def or_none(kind: Schema) -> FieldType:
-    """Values of one kind, and None."""
-    check = kind.check
-    return FieldType(lambda value: None if value is None else check(value), f"null or {kind.expected}")
+def or_none(schema: Schema) -> FieldType:
+    """Accept None and the values of the schema."""
+    check = schema.check
+    return FieldType(lambda value: None if value is None else check(value), f"null or {schema.expected}")
 
 
 def _is_whole(value: object) -> bool:
@@ -116,14 +117,14 @@ def _is_whole(value: object) -> bool:
 
 
 def _count(value: object) -> int:
-    # Plans have millions of these, so it is written out.
+    # Plans have millions of counts; calling a predicate as `satisfying` does would be slower.
     if isinstance(value, int) and value >= 0 and not isinstance(value, bool):
         return value
     raise InvalidValue
 
 
 def _is_time(value: object) -> bool:
-    # Some whole numbers are more than a float can hold.
+    # A whole number may be too large for a float.
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return -_FOREVER < value < _FOREVER
@@ -137,22 +138,22 @@ SECONDS = satisfying(_is_time, "a number of seconds, below a thousand million")
 
 
 def parse_base64(text: object) -> bytes:
-    """The bytes that a text in base64 stands for; raises Unfit for anything else."""
+    """Decode base64 text. Raises InvalidValue for other values."""
+    if not isinstance(text, str):
+        raise InvalidValue
     try:
-        return b64decode(text, validate=True) if isinstance(text, str) else _unfit()
+        return b64decode(text, validate=True)
     except (NotBase64, ValueError):
-        return _unfit()
-
-
-def _unfit() -> bytes:
-    raise InvalidValue
+        raise InvalidValue from None
 
 
 class Record:
-    """The kind of a mapping: ``fields`` by name, and those that may be left out as ``optional``.
+    """The schema of a mapping.
 
-    error: what `read` raises. remedy: the way out, beside what the field has to be. others: whether there may
-    be other keys, of which nothing is kept.
+    fields: name → schema of the required fields. optional: name → schema of the optional fields.
+    error: the class of the error of `read`.
+    remedy: a sentence for every error, after the description of the expected value.
+    extra_keys: whether unknown keys are allowed; they are dropped.
     """
 
     def __init__(
@@ -162,94 +163,97 @@ class Record:
         *,
         error: type[PartMoveError] = FormatError,
         remedy: str = "",
-        others: bool = False,
+        extra_keys: bool = False,
     ) -> None:
         self._required = fields
-        self._kinds = {**fields, **(optional or {})}
-        self._checks = [(name, kind.check) for name, kind in self._kinds.items()]
+        self._schemas = {**fields, **(optional or {})}
+        self._checks = [(name, schema.check) for name, schema in self._schemas.items()]
         self._error = error
         self._remedy = remedy
-        self._others = others
-        self.expected = f"a mapping of {', '.join(self._kinds)}"
+        self._extra_keys = extra_keys
+        self.expected = f"a mapping of {', '.join(self._schemas)}"
 
     def read(self, value: object, where: str) -> dict[str, Any]:
-        """The fields that are there; raises the error of the record. ``where`` is what messages call it."""
+        """Return the present fields, parsed. Raises the error class of the record.
+
+        where: the place of the record, for messages, such as a path or a file and line.
+        """
         try:
             return self.check(value)
-        except InvalidValue as unfit:
-            self._explain(unfit, "", self, value)
-            subject = f"{where}: {unfit.place.lstrip('.')}" if unfit.place else where
-            raise self._refused(f"{subject} {unfit.problem}", unfit.remedy) from None
+        except InvalidValue as invalid:
+            self._explain(invalid, "", self, value)
+            subject = f"{where}: {invalid.place.lstrip('.')}" if invalid.place else where
+            raise self._refused(f"{subject} {invalid.problem}", invalid.remedy) from None
         except FormatError as error:
             raise self._refused(f"{where}: {error.message}", error.remedy) from error
 
     def check(self, value: Any) -> dict[str, Any]:
-        """What `read` gives, for a record that is inside of another; raises Unfit or FormatError."""
+        """Do the work of `read` for a nested record. Raises InvalidValue or FormatError."""
         if not isinstance(value, dict):
             raise InvalidValue
-        if value.keys() != self._kinds.keys():
+        if value.keys() != self._schemas.keys():
             self._check_keys(value)
         fields = {}
         try:
             for name, check in self._checks:
                 if name in value:
                     fields[name] = check(value[name])
-        except InvalidValue as unfit:
-            self._explain(unfit, _place(name), self._kinds[name], value[name])
+        except InvalidValue as invalid:
+            self._explain(invalid, _place(name), self._schemas[name], value[name])
             raise
         return fields
 
     def shown(self, value: object) -> str:
-        """What messages say of a value that is refused."""
+        """Describe a wrong value for messages."""
         return f"is {cut(repr(value), _SHOWN_CHARACTERS)}"
 
-    def _explain(self, unfit: InvalidValue, place: str, kind: Schema, value: object) -> None:
-        unfit.locate(place, kind, value)
-        unfit.problem = unfit.problem or self.shown(unfit.value)
+    def _explain(self, invalid: InvalidValue, place: str, schema: Schema, value: object) -> None:
+        invalid.locate(place, schema, value)
+        invalid.problem = invalid.problem or self.shown(invalid.value)
 
     def _check_keys(self, value: Mapping[Any, Any]) -> None:
         for key in value:
-            if key not in self._kinds and not self._others:
-                raise InvalidValue("is not a known key", f"Known are {', '.join(self._kinds)}", _place(key))
-        for name, kind in self._required.items():
+            if key not in self._schemas and not self._extra_keys:
+                raise InvalidValue("is not a known key", f"Known are {', '.join(self._schemas)}", _place(key))
+        for name, schema in self._required.items():
             if name not in value:
-                raise InvalidValue("is missing", f"It has to be {kind.expected}", _place(name))
+                raise InvalidValue("is missing", f"It has to be {schema.expected}", _place(name))
 
     def _refused(self, message: str, remedy: str) -> PartMoveError:
         return self._error(message, remedy=". ".join(filter(None, (remedy, self._remedy))))
 
 
 class Settings(Record):
-    """A record of connection settings as people write them: what is None counts as left out.
+    """The schema of connection settings, of which only the ``required`` ones are mandatory.
 
-    Every setting may be left out but the ``needed`` ones. No message shows a value: it may be a secret.
+    A setting of None counts as absent. Messages show no values, because a value may be a secret.
     """
 
     def __init__(
         self,
         fields: Mapping[str, Schema],
         *,
-        needed: Mapping[str, Schema] | None = None,
+        required: Mapping[str, Schema] | None = None,
         error: type[PartMoveError] = PartMoveError,
     ) -> None:
-        super().__init__(needed or {}, fields, error=error)
+        super().__init__(required or {}, fields, error=error)
 
     def check(self, value: Any) -> dict[str, Any]:
-        """The settings that are given; raises Unfit."""
+        """Return the settings that are not None, parsed. Raises InvalidValue."""
         if isinstance(value, dict):
             value = {name: each for name, each in value.items() if each is not None}
         return super().check(value)
 
     def shown(self, value: object) -> str:
-        """What messages say of a value that is refused: nothing but its type."""
+        """Describe a wrong value by its type only."""
         return f"is of type {type(value).__name__}"
 
 
-def _checked(place: str, kind: Schema, value: object) -> Any:
+def _checked(place: str, schema: Schema, value: object) -> Any:
     try:
-        return kind.check(value)
-    except InvalidValue as unfit:
-        unfit.locate(place, kind, value)
+        return schema.check(value)
+    except InvalidValue as invalid:
+        invalid.locate(place, schema, value)
         raise
 
 

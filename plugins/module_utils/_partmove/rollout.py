@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The order in which the servers of a cluster are changed: one shard first and alone, then the others."""
+"""The order of a rollout: first a canary shard alone, then the other shards in batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOGETHER = "together"
 class Server(NamedTuple):
     """A server of a cluster.
 
-    lag: how far it is behind the others of its shard, in whatever unit; only compared with theirs.
+    lag: replication lag in any unit; only compared within a shard.
     """
 
     name: str
@@ -30,7 +30,10 @@ class Server(NamedTuple):
 
 
 def servers_of(rows: Sequence[Mapping[str, Any]]) -> list[Server]:
-    """From mappings with the keys of Server; raises PlanError for one that is named twice, or for none."""
+    """Read servers from mappings with the keys of Server.
+
+    Raises PlanError for an empty sequence, and for a server in two rows.
+    """
     servers = [Server(str(row["name"]), str(row["shard"]), int(row["lag"])) for row in rows]
     if not servers:
         raise PlanError("There is no server to roll out to", remedy="Name a group that has hosts")
@@ -40,13 +43,14 @@ def servers_of(rows: Sequence[Mapping[str, Any]]) -> list[Server]:
 
 
 def batches(servers: Sequence[Server], *, canary: str, size: str, within: str) -> list[list[str]]:
-    """Names of the servers to change at the same time, in the order in which to change them.
+    """Return the batches of a rollout, in order. A batch is the names of servers to change at the same time.
 
-    canary: the shard that comes first and alone; "" for the first one.
-    size: of how many shards servers are changed at the same time after that, or a percentage of all.
-    within: ROLLING, one server of a shard at a time and the one that lags most first, or TOGETHER.
+    canary: the first shard, which is changed alone; "" for the first shard by name.
+    size: shards per batch after the canary: a number, or a percentage of all shards.
+    within: ROLLING changes one server of a shard at a time, beginning with the largest lag. TOGETHER changes
+    all servers of a shard at the same time.
 
-    Raises PlanError for a canary that is no shard, and for a size that is neither.
+    Raises PlanError if the canary is not a shard, or the size is neither a number nor a percentage.
     """
     shards: dict[str, list[Server]] = defaultdict(list)
     for server in sorted(servers, key=lambda server: (-server.lag, _natural(server.name))):
@@ -57,14 +61,14 @@ def batches(servers: Sequence[Server], *, canary: str, size: str, within: str) -
         raise PlanError(f"The canary {canary!r} is no shard", remedy=f"Name one of {known}")
     others = sorted(shards.keys() - {first}, key=_natural)
     width = _width(size, len(shards))
-    groups = [[first], *(others[start : start + width] for start in range(0, len(others), width))]
-    return [batch for group in groups for batch in _steps([shards[name] for name in group], within)]
+    at_once = [[first], *(others[start : start + width] for start in range(0, len(others), width))]
+    return [batch for names in at_once for batch in _server_batches([shards[name] for name in names], within)]
 
 
-def _steps(shards: Sequence[Sequence[Server]], within: str) -> list[list[str]]:
+def _server_batches(shards: Sequence[Sequence[Server]], within: str) -> list[list[str]]:
     if within == TOGETHER:
         return [[server.name for servers in shards for server in servers]]
-    return [[server.name for server in step if server is not None] for step in zip_longest(*shards)]
+    return [[server.name for server in batch if server is not None] for batch in zip_longest(*shards)]
 
 
 def _width(size: str, shards: int) -> int:
@@ -77,5 +81,5 @@ def _width(size: str, shards: int) -> int:
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Sorts 2 before 10, also inside of names."""
+    """Sort key that puts 2 before 10, also inside a name."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

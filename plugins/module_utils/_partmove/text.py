@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Words for people: times, durations, and the beginning of what is too long to show."""
+"""Formats times, durations, lists and long text for messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from datetime import datetime, timedelta, timezone
 from .errors import FormatError
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-"""Seconds by unit."""
+"""Unit of a duration → seconds."""
 
 _DURATION = re.compile(r"([0-9]{1,9})([smhdw]?)", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -22,7 +22,7 @@ _LINE_CHARACTERS = 200
 
 
 def first_few(items: Iterable[str], most: int = 3) -> str:
-    """The first few of the items for a sentence, and how many more there are.
+    """Join the first ``most`` items and append the number of the remaining items.
 
     >>> first_few(["r1", "r2", "r3", "r4", "r5"])
     'r1, r2, r3 and 2 more'
@@ -33,22 +33,22 @@ def first_few(items: Iterable[str], most: int = 3) -> str:
 
 
 def shown(text: str) -> str:
-    """The text in quotes for a message, cut short."""
+    """Quote the text, cut to 80 characters."""
     return repr(cut(text, _SHOWN_CHARACTERS))
 
 
 def shortened(text: str) -> str:
-    """The text on one line, cut short."""
+    """Join the lines of the text, cut to 200 characters."""
     return cut(" ".join(text.split()), _LINE_CHARACTERS)
 
 
 def cut(text: str, most: int) -> str:
-    """The text, or so many of its first characters and three dots."""
+    """Return the text, or its first ``most`` characters and three dots if the text is longer."""
     return text if len(text) <= most else text[:most] + "..."
 
 
 def format_time(milliseconds: int) -> str:
-    """Milliseconds since 1970 as ISO 8601 in UTC.
+    """Format milliseconds since 1970 as ISO 8601 in UTC.
 
     >>> format_time(1_795_212_900_000)
     '2026-11-20T22:15:00.000Z'
@@ -58,15 +58,17 @@ def format_time(milliseconds: int) -> str:
 
 
 def parse_duration(text: str, setting: str) -> int:
-    """Seconds of a duration; raises FormatError for other text. ``setting`` is what the message calls it.
+    """Return the seconds of a duration. Raises FormatError for other text.
+
+    setting: the name of the option, for the message.
 
     >>> parse_duration("36h", "min_age"), parse_duration("90", "min_age")
     (129600, 90)
     """
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    match = _DURATION.fullmatch(text)
+    if match is None:
         raise FormatError(
             f"{setting} is {text!r}, which is no duration",
             remedy="Give a whole number of seconds, or one with a unit such as 90s, 30m, 36h, 1d or 2w",
         )
-    return int(found[1]) * SECONDS[found[2] or "s"]
+    return int(match[1]) * SECONDS[match[2] or "s"]

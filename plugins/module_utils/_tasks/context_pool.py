@@ -62,4 +62,4 @@ class ContextPool(Generic[_World]):
 
 def _apart(store: ZnodeStore) -> ZnodeStore:
     """The store; where it only remembers what is written, one that has nothing to remember yet."""
-    return store.apart() if isinstance(store, OverlayStore) else store
+    return store.fresh() if isinstance(store, OverlayStore) else store

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..errors import BoundElsewhere
+from ..errors import BindingConflict
 from ..formats.layout import ShardLayout
 from ..formats.state import is_cold
 from ..text import first_few
@@ -59,7 +59,7 @@ class Binding(NamedTuple):
 def read_binding(hot: ZnodeStore, cold: ZnodeReader, root: str, layout: ShardLayout) -> Binding:
     """Read both sides; call ``sync`` first where it matters. Raises FormatError, EnsembleError and kin.
 
-    Raises BoundElsewhere where the shard path is bound to another coordination root, another path of hot, or
+    Raises BindingConflict where the shard path is bound to another coordination root, another path of hot, or
     another cold ensemble.
     """
     known = hot.read([known_cold_path(root, layout.path)])[0]
@@ -104,12 +104,12 @@ def _refuse_other_side(binding: Binding, layout: ShardLayout) -> None:
     if side is None or side == binding.here:
         return
     if side.path != binding.here.path:
-        raise BoundElsewhere(
+        raise BindingConflict(
             f"The cold ensemble has {layout.path} for {side.path} of the hot ensemble,"
             f" not for {binding.here.path}",
             remedy="Correct the chroots of hot and cold: they are the <root> that the servers have for each",
         )
-    raise BoundElsewhere(
+    raise BindingConflict(
         f"Runs on {layout.path} meet at {side.root} of the hot ensemble, and this one would at"
         f" {binding.here.root}, where it would see neither their locks nor their ledger",
         remedy=f"Give the coordination_root and the chroot of hot that make {side.root}",
@@ -124,7 +124,7 @@ def _refuse_other_cold(binding: Binding, hot: ZnodeStore, layout: ShardLayout) -
     if not marked:
         return
     has = "does not have it" if binding.cold is None else "has it from another transaction"
-    raise BoundElsewhere(
+    raise BindingConflict(
         f"Partitions of {layout.path} went to the cold ensemble {parse_known_cold(binding.known)};"
         f" the one given {has}, and State of {first_few(marked)} is COLD",
         remedy="Give the ensemble that the servers have as <cold_zookeeper>; to change to another one, bring"

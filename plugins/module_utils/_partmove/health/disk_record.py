@@ -13,7 +13,7 @@ from ..records import COUNT, FLAG, TEXT, Record, list_of, mapping_of, or_none
 from .facts import Disk, DiskPartition, DiskTable, TableKey
 
 # A result of a later version may tell more.
-_PARTITION = Record({"rows": COUNT, "parts": list_of(TEXT)}, others=True)
+_PARTITION = Record({"rows": COUNT, "parts": list_of(TEXT)}, extra_keys=True)
 _TABLE = Record(
     {
         "database": TEXT,
@@ -22,13 +22,13 @@ _TABLE = Record(
         "ttl": FLAG,
         "partitions": mapping_of(_PARTITION),
     },
-    others=True,
+    extra_keys=True,
 )
-_DETACHED = Record({"database": TEXT, "table": TEXT, "names": or_none(list_of(TEXT))}, others=True)
+_DETACHED = Record({"database": TEXT, "table": TEXT, "names": or_none(list_of(TEXT))}, extra_keys=True)
 _RECORD = Record(
     {"parts": list_of(_TABLE), "detached": list_of(_DETACHED)},
     remedy="Register a result of the module that did not fail, and give it whole",
-    others=True,
+    extra_keys=True,
 )
 
 

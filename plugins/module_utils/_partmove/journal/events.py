@@ -72,7 +72,7 @@ class Description(NamedTuple):
 
 
 def _base64(text: object) -> object:
-    """The text as it is, which results of modules show; raises Unfit where it stands for no bytes."""
+    """The text as it is, which results of modules show; raises InvalidValue where it stands for no bytes."""
     parse_base64(text)
     return text
 

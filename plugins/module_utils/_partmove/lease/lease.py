@@ -21,7 +21,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from ..errors import EnsembleError, LeaseHeld, LeaseLost
-from ..tree.paths import DEFAULT_ROOT, ensure_path, refuse_unwritable
+from ..tree.paths import DEFAULT_ROOT, ensure_path, raise_if_unwritable
 from ..tree.ports import Clock, ZnodeReader, ZnodeStore
 from ..tree.znodes import Check, Committed, Create, Delete, Op, Outcome, Reason, Rejected, SetData
 
@@ -137,7 +137,7 @@ class LeaseKeeper:
 
     def _put_right(self, store: ZnodeStore, path: str, rejected: Rejected) -> None:
         """See to it that another try can help; raises where it cannot."""
-        refuse_unwritable(store, path, rejected)
+        raise_if_unwritable(store, path, rejected)
         if rejected.reason is Reason.NO_NODE:
             self._ensure_folders()
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from ..envelope import Envelope
 from ..errors import EnsembleError, FormatError
 from ..records import TEXT, Record, satisfying
-from ..tree.paths import DEFAULT_ROOT, ensure_path, refuse_unwritable
+from ..tree.paths import DEFAULT_ROOT, ensure_path, raise_if_unwritable
 from ..tree.ports import ZnodeStore
 from ..tree.znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
 
@@ -149,7 +149,7 @@ class TimedLeases:
         """Whether it was applied for sure; raises EnsembleError where nothing could be written at all."""
         outcome = self._hot.commit([(op,)])[0]
         if isinstance(outcome, Rejected):
-            refuse_unwritable(self._hot, path, outcome)
+            raise_if_unwritable(self._hot, path, outcome)
         return isinstance(outcome, Committed)
 
 

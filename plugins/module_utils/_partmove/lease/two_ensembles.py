@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ..errors import AccessDenied, EnsembleError, SameEnsemble
-from ..tree.paths import DEFAULT_ROOT, ensure_path, refuse_unwritable
+from ..tree.paths import DEFAULT_ROOT, ensure_path, raise_if_unwritable
 from ..tree.ports import ZnodeReader, ZnodeStore
 from ..tree.znodes import Create, Delete, Rejected
 
@@ -46,7 +46,7 @@ def _create_nonce(hot: ZnodeStore, path: str) -> None:
         if znode is not None and znode.stat.ephemeral_owner == hot.session_id:
             return
         if isinstance(outcome, Rejected):
-            refuse_unwritable(hot, path, outcome)
+            raise_if_unwritable(hot, path, outcome)
     raise EnsembleError(
         f"{path} could not be created in the {hot.name} ensemble, so hot and cold cannot be told apart",
         remedy="See whether something else deletes it, or the connection keeps breaking, and run again",

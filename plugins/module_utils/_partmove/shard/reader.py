@@ -145,7 +145,7 @@ class ShardReader:
     def shard(self) -> ShardFacts:
         """Everything that concerns all partitions, not older than the call.
 
-        Raises NoSuchTable, FormatError, EnsembleError, and BoundElsewhere where others go about the
+        Raises NoSuchTable, FormatError, EnsembleError, and BindingConflict where others go about the
         shard path in another way.
         """
         return self.survey(()).shard

@@ -40,14 +40,14 @@ def size_of(ops: Sequence[Op]) -> int:
     return _OP_OVERHEAD * len(ops) + sum(paths) + sum(data)
 
 
-class Room(NamedTuple):
+class MultiRoom(NamedTuple):
     """What a multi has room for beside its checks, which are measured once for many groups."""
 
     ops: int
     bytes: int
 
     @classmethod
-    def beside(cls, checks: Sequence[Op]) -> Room:
+    def beside(cls, checks: Sequence[Op]) -> MultiRoom:
         """The room that these checks leave."""
         return cls(MAX_OPS - len(checks), MAX_BYTES - size_of(checks))
 
@@ -61,7 +61,7 @@ def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> It
 
     Of the groups those are taken that a multi is made of, and the one after them.
 
-    Raises GroupTooLarge for a group that does not fit even alone; sort those out with `Room` first.
+    Raises GroupTooLarge for a group that does not fit even alone; sort those out with `MultiRoom` first.
     """
     checks_bytes = size_of(checks)
     keys: list[Key] = []

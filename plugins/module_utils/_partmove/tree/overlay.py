@@ -214,7 +214,7 @@ class OverlayStore(OverlayReader):
         """The members, each with the remembered writes laid over it."""
         return [OverlayReader(member, self._changes) for member in self._store.members()]
 
-    def apart(self) -> OverlayStore:
+    def fresh(self) -> OverlayStore:
         """Another overlay over the same ensemble, which knows nothing of what this one remembers."""
         return OverlayStore(self._store, self._clock)
 

@@ -24,7 +24,7 @@ def parent_of(path: str) -> str:
     return path.rpartition("/")[0] or "/"
 
 
-def refuse_unwritable(store: ZnodeStore, path: str, rejected: Rejected) -> None:
+def raise_if_unwritable(store: ZnodeStore, path: str, rejected: Rejected) -> None:
     """Raise the error that a person can act on when the ensemble does not let us write at all."""
     if rejected.reason is Reason.NO_AUTH:
         raise AccessDenied(
@@ -46,16 +46,16 @@ def refuse_unwritable(store: ZnodeStore, path: str, rejected: Rejected) -> None:
 def ensure_path(store: ZnodeStore, path: str) -> None:
     """Create the persistent znode and its parents, without data, where they are missing."""
     for _attempt in range(_ATTEMPTS):
-        missing = missing_on_the_way(store, [path])
+        missing = creates_of_missing(store, [path])
         if not missing:
             return
         outcome = store.commit([missing])[0]
         if isinstance(outcome, Rejected):
-            refuse_unwritable(store, missing[outcome.op_index].path, outcome)
-    raise does_not_stay(store, path)
+            raise_if_unwritable(store, missing[outcome.op_index].path, outcome)
+    raise vanishing_znode(store, path)
 
 
-def missing_on_the_way(reader: ZnodeReader, paths: Iterable[str]) -> tuple[Create, ...]:
+def creates_of_missing(reader: ZnodeReader, paths: Iterable[str]) -> tuple[Create, ...]:
     """What creates the znodes and their parents, without data, where they are missing; parents first."""
     wanted = sorted({each for path in paths for each in _chain(path)})
     return tuple(
@@ -63,7 +63,7 @@ def missing_on_the_way(reader: ZnodeReader, paths: Iterable[str]) -> tuple[Creat
     )
 
 
-def does_not_stay(store: ZnodeStore, path: str) -> EnsembleError:
+def vanishing_znode(store: ZnodeStore, path: str) -> EnsembleError:
     """The error for a znode that something else deletes again and again."""
     return EnsembleError(
         f"{path} does not stay in the {store.name} ensemble after it was created",

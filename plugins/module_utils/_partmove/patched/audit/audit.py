@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from ...errors import AccessDenied, BoundElsewhere, FormatError
+from ...errors import AccessDenied, BindingConflict, FormatError
 from .evidence import FirstReadMismatches, PartitionEvidence
 from .judge import Verdict, judge
 from .kind import FindingKind
@@ -57,7 +57,7 @@ def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = 
                 reader.wait(_SECONDS_BETWEEN_LOOKS)
             second = _after(first, reader.read_anywhere(shard_path, content_of=wanted))
             verdicts = _in_both(verdicts, _verdicts(second), wanted)
-    except (AccessDenied, BoundElsewhere, FormatError) as error:
+    except (AccessDenied, BindingConflict, FormatError) as error:
         return ShardAudit(shard_path, (), str(error))
     return ShardAudit(shard_path, tuple(_rows(shard_path, verdicts)))
 

@@ -91,7 +91,7 @@ class EvidenceReader:
     def read(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:
         """The evidence of a shard path; content of parts is compared for the partitions named.
 
-        Raises NoSuchTable when hot has no table there, BoundElsewhere where its runs meet elsewhere,
+        Raises NoSuchTable when hot has no table there, BindingConflict where its runs meet elsewhere,
         FormatError for a marker or a definition that is not understood, EnsembleError and kin.
         """
         layout = ShardLayout(shard_path)

@@ -28,7 +28,7 @@ from ...gates.judge import Judgement
 from ...gates.names import GateName
 from ...shard.facts import ShardFacts
 from ...text import first_few
-from ...tree.paths import DEFAULT_ROOT, ensure_path, refuse_unwritable
+from ...tree.paths import DEFAULT_ROOT, ensure_path, raise_if_unwritable
 from ...tree.ports import ZnodeStore
 from ...tree.znodes import Check, Committed, Create, Delete, Op, Rejected, SetData, Znode
 from ...zip_strict import zip_strict
@@ -116,7 +116,7 @@ class Ledger:
             if isinstance(outcome, Committed):
                 return first
             if isinstance(outcome, Rejected):
-                refuse_unwritable(self._hot, path, outcome)
+                raise_if_unwritable(self._hot, path, outcome)
                 if outcome.op_index == 0:
                     raise server_changed(key)
         raise self._contended(key)
@@ -133,7 +133,7 @@ class Ledger:
             if isinstance(outcome, Committed):
                 return first
             if isinstance(outcome, Rejected):
-                refuse_unwritable(self._hot, path, outcome)
+                raise_if_unwritable(self._hot, path, outcome)
         raise self._contended(key)
 
     def _attempts(self, key: ReplicaKey) -> Iterator[Znode | None]:

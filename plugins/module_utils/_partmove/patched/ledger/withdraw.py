@@ -78,7 +78,7 @@ class DowngradeGuard:
         """The partitions with a part that cold registers and hot does not, sorted; none without a table.
 
         State alone does not tell: it stays COLD when a cold partition is dropped. Raises FormatError for
-        what is not understood, BoundElsewhere where the moves of the table went by another coordination
+        what is not understood, BindingConflict where the moves of the table went by another coordination
         root or to another cold ensemble, and PartMoveError where cold cannot be the one of State.
         """
         layout = ShardLayout(shard_path)

@@ -23,7 +23,7 @@ def bind(leased: LeasedShard, shard: ShardFacts) -> None:
 
     Both are conditional on what was read, so of two runs that have other roots one comes first and the other
     is refused. To be called after the gates: a marker of a former table is overwritten. Raises
-    BoundElsewhere, LeaseLost, EnsembleError and kin.
+    BindingConflict, LeaseLost, EnsembleError and kin.
     """
     # What a look under the lease found to be as wanted stays so: no run with another root gets past it.
     binding = shard.binding

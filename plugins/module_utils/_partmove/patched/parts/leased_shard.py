@@ -21,8 +21,8 @@ from ...lease.lease import Lease, confirm_lease, raise_if_lease_lost
 from ...shard.facts import ShardFacts
 from ...shard.part_listing import PartListing
 from ...shard.reader import NamesRead, ShardRead, ShardReader
-from ...tree.multi_batches import MultiBatch, Room, pack
-from ...tree.paths import does_not_stay, missing_on_the_way, refuse_unwritable
+from ...tree.multi_batches import MultiBatch, MultiRoom, pack
+from ...tree.paths import creates_of_missing, raise_if_unwritable, vanishing_znode
 from ...tree.ports import ZnodeStore
 from ...tree.znodes import Committed, Multi, Op, Outcome, Rejected
 from ...zip_strict import zip_strict
@@ -85,9 +85,9 @@ class LeasedEnsemble:
         self._lease_checks = tuple(lease_checks)
         self._shard_path = shard_path
 
-    def room(self, checks: Sequence[Op] = ()) -> Room:
+    def room(self, checks: Sequence[Op] = ()) -> MultiRoom:
         """What one multi has room for beside the checks and the lease."""
-        return Room.beside((*self._lease_checks, *checks))
+        return MultiRoom.beside((*self._lease_checks, *checks))
 
     def write(self, path: str, ops: Sequence[Op]) -> None:
         """Apply the operations unless something else was faster; look afterwards which.
@@ -106,11 +106,11 @@ class LeasedEnsemble:
         Raises as `write` does, and EnsembleError where they do not stay.
         """
         for _attempt in range(_ATTEMPTS):
-            missing = missing_on_the_way(self.store, paths)
+            missing = creates_of_missing(self.store, paths)
             if not missing:
                 return
             self.write(missing[0].path, missing)
-        raise does_not_stay(self.store, missing[0].path)
+        raise vanishing_znode(self.store, missing[0].path)
 
     def commit(self, groups: Iterable[tuple[str, Sequence[Op]]], checks: Sequence[Op] = ()) -> Written:
         """Send groups of operations, each of which is applied whole or not at all, several in a multi.
@@ -153,7 +153,7 @@ class LeasedEnsemble:
     def _problem(self, rejected: Rejected, multi: Multi) -> PartMoveError | None:
         try:
             raise_if_lease_lost(rejected, len(self._lease_checks), self._shard_path)
-            refuse_unwritable(self.store, multi[rejected.op_index].path, rejected)
+            raise_if_unwritable(self.store, multi[rejected.op_index].path, rejected)
         except PartMoveError as error:
             return error
         return None

@@ -24,7 +24,7 @@ from ...envelope import Envelope
 from ...errors import EnsembleError, LeaseLost, PartMoveError
 from ...lease.lease import Lease, raise_if_lease_lost
 from ...records import COUNT, FLAG, TEXT, FieldType, InvalidValue, Record, list_of, mapping_of, word_of
-from ...tree.paths import ensure_path, refuse_unwritable
+from ...tree.paths import ensure_path, raise_if_unwritable
 from ...tree.ports import ZnodeReader, ZnodeStore
 from ...tree.znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
 from ...zip_strict import zip_strict
@@ -175,7 +175,7 @@ class Records:
         path = self.path(partition_id)
         if isinstance(outcome, Rejected):
             raise_if_lease_lost(outcome, len(checks), self._shard_path)
-            refuse_unwritable(self._hot, path, outcome)
+            raise_if_unwritable(self._hot, path, outcome)
             raise LeaseLost(
                 f"{path} is not as this run has read it: {outcome.reason.value}",
                 remedy="Another run took the shard path over; run again",

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Answers of several that are asked at once."""
+"""Answers to concurrent requests."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def test_answers_are_in_order(at_once: int) -> None:
     assert map_concurrently(lambda number: number * 10, [], at_once) == []
 
 
-def test_they_are_asked_at_the_same_time() -> None:
-    """Each waits for the others to be asked."""
+def test_items_are_asked_at_the_same_time() -> None:
+    """Every call waits until all other calls have begun."""
     together = threading.Barrier(3)
     assert map_concurrently(lambda each: together.wait(60) * 0 + each, [1, 2, 3], 3) == [1, 2, 3]
 
 
-def test_no_more_than_so_many_at_a_time() -> None:
+def test_at_most_at_once_calls_run_together() -> None:
     guard, asked, most = threading.Lock(), [0], [0]
 
     def ask(_number: int) -> None:
@@ -40,7 +40,7 @@ def test_no_more_than_so_many_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
-def test_the_first_in_order_that_fails_is_told(at_once: int) -> None:
+def test_the_first_error_in_order_is_raised(at_once: int) -> None:
     def ask(number: int) -> int:
         if number in (1, 3):
             raise ValueError(str(number))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""JSON with a format and a version: only the one that is meant is opened."""
+"""JSON with a format and a version: other formats and versions are refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENVELOPE = Envelope(
 )
 
 
-def test_what_was_put_into_it_comes_out_again() -> None:
+def test_fields_survive_a_round_trip() -> None:
     whole = ENVELOPE.around({"moon": "full"})
     assert list(whole.items()) == [("format", "olap.partmove/moons"), ("version", 3), ("moon", "full")]
     assert ENVELOPE.opened(whole, "here") == {"moon": "full"}
@@ -49,7 +49,7 @@ def test_another_version_is_an_error_of_its_own(version: object) -> None:
     assert refusal.value.remedy == "Look up"
 
 
-def test_a_version_that_is_equal_to_true_is_not_taken_for_it() -> None:
+def test_version_true_is_not_version_1() -> None:
     with pytest.raises(EnsembleError, match="its version is True"):
         ENVELOPE._replace(version=1).opened({"format": "olap.partmove/moons", "version": True}, "sky:1")
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an error says, and by which kind it can be told."""
+"""Texts and classes of errors."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ OTHERS = (FormatError, LeaseHeld, LeaseLost, NoSuchReplica, NoSuchTable, PlanErr
         ("", "Correct the path", "Correct the path."),
     ],
 )
-def test_an_error_is_told_in_sentences(message: str, remedy: str, text: str) -> None:
+def test_an_error_is_shown_as_sentences(message: str, remedy: str, text: str) -> None:
     error = PartMoveError(message, remedy=remedy)
     assert str(error) == text
     assert (error.message, error.remedy) == (message, remedy)
 
 
 @pytest.mark.parametrize("kind", [*OF_AN_ENSEMBLE, *OTHERS])
-def test_every_kind_is_caught_as_one_of_ours(kind: type[PartMoveError]) -> None:
+def test_every_error_is_a_part_move_error(kind: type[PartMoveError]) -> None:
     with pytest.raises(PartMoveError, match=r"^It is so\. Do this\.$"):
         raise kind("It is so", remedy="Do this")
 
 
-def test_an_ensemble_that_cannot_be_used_is_caught_as_such_and_nothing_else_is() -> None:
+def test_only_errors_of_an_ensemble_are_ensemble_errors() -> None:
     assert all(issubclass(kind, EnsembleError) for kind in OF_AN_ENSEMBLE)
     assert not any(issubclass(kind, EnsembleError) for kind in OTHERS)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Records: what is kept of one, and how it is told which field of it is wrong."""
+"""Records: accepted values, and messages about wrong fields."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ OUTER = Record(
 
 
 @pytest.mark.parametrize(
-    ("kind", "fit", "unfit"),
+    ("schema", "valid", "invalid"),
     [
         (TEXT, ["", "a"], [None, b"a", 1, ["a"]]),
         (FLAG, [True, False], [0, 1, "true", None]),
@@ -67,18 +67,20 @@ OUTER = Record(
         (satisfying(lambda value: value == 7, "a seven"), [7], [8]),
     ],
 )
-def test_what_a_kind_keeps_and_what_it_refuses(kind: Schema, fit: list[object], unfit: list[object]) -> None:
-    record = Record({"field": kind})
-    for value in fit:
+def test_a_schema_accepts_valid_and_refuses_invalid_values(
+    schema: Schema, valid: list[object], invalid: list[object]
+) -> None:
+    record = Record({"field": schema})
+    for value in valid:
         assert record.read({"field": value}, "here") == {"field": value}
-    for value in unfit:
+    for value in invalid:
         with pytest.raises(FormatError) as refusal:
             record.read({"field": value}, "here")
         assert refusal.value.message == f"here: field is {value!r}"
-        assert refusal.value.remedy == f"It has to be {kind.expected}"
+        assert refusal.value.remedy == f"It has to be {schema.expected}"
 
 
-def test_fields_come_as_their_checks_give_them_and_without_those_that_are_left_out() -> None:
+def test_fields_are_parsed_and_absent_fields_stay_absent() -> None:
     assert OUTER.read({"twice": 4, "inner": {"name": "x"}}, "here") == {"inner": {"name": "x"}, "twice": 8}
 
 
@@ -104,7 +106,7 @@ def test_fields_come_as_their_checks_give_them_and_without_those_that_are_left_o
         ({"twice": "2" * 300}, f"twice is '{'2' * 199}...", "It has to be a number"),
     ],
 )
-def test_it_is_told_which_field_is_wrong(change: dict[Any, Any], message: str, remedy: str) -> None:
+def test_a_message_names_the_wrong_field(change: dict[Any, Any], message: str, remedy: str) -> None:
     with pytest.raises(PlanError) as refusal:
         OUTER.read({"inner": {"name": "x"}} | change, "plan:7")
     assert refusal.value.message == f"plan:7: {message}"
@@ -112,22 +114,22 @@ def test_it_is_told_which_field_is_wrong(change: dict[Any, Any], message: str, r
 
 
 @pytest.mark.parametrize("value", [None, "inner", ["inner"]])
-def test_what_is_no_mapping_is_refused(value: object) -> None:
+def test_a_value_other_than_a_mapping_is_refused(value: object) -> None:
     with pytest.raises(PlanError) as refusal:
         OUTER.read(value, "the plan")
     assert refusal.value.message == f"the plan is {value!r}"
     assert refusal.value.remedy == "It has to be a mapping of inner, several, named, twice. Make it again"
 
 
-def test_a_check_may_say_everything_itself() -> None:
+def test_a_check_may_raise_a_complete_message() -> None:
     record = Record({"moon": FieldType(explained, "a moon")}, error=PlanError)
     with pytest.raises(PlanError) as refusal:
         record.read({"moon": 1}, "here")
     assert (refusal.value.message, refusal.value.remedy) == ("here: the moon is full", "Wait a week")
 
 
-def test_other_keys_are_left_out_where_there_may_be_some() -> None:
-    record = Record({"name": TEXT}, others=True)
+def test_extra_keys_are_dropped_if_allowed() -> None:
+    record = Record({"name": TEXT}, extra_keys=True)
     assert record.read({"name": "a", "more": 1, 2: 3}, "here") == {"name": "a"}
     with pytest.raises(FormatError, match="^here: name is missing"):
         record.read({"more": 1}, "here")
@@ -141,7 +143,7 @@ JSON = st.recursive(
 KEYS = st.sampled_from(["inner", "several", "named", "twice", "other"])
 
 
-def told(value: dict[str, object]) -> str:
+def message_about(value: dict[str, object]) -> str:
     try:
         assert OUTER.read(value, "here").keys() == value.keys()
     except PlanError as refusal:
@@ -150,7 +152,7 @@ def told(value: dict[str, object]) -> str:
 
 
 @given(st.dictionaries(KEYS, JSON | st.fixed_dictionaries({"name": JSON})))
-def test_whatever_is_read_it_is_kept_or_refused_with_place_and_way_out(value: dict[str, object]) -> None:
-    sentences = told(value)
+def test_every_value_is_accepted_or_refused_with_place_and_remedy(value: dict[str, object]) -> None:
+    sentences = message_about(value)
     assert sentences.startswith("here: ")
     assert sentences.endswith(". Make it again.")

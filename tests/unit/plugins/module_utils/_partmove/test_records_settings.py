@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Connection settings: those that are given, and those that are refused without their values."""
+"""Connection settings: accepted ones, and messages without values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.records im
 
 SETTINGS = Settings(
     {"password": TEXT, "secure": FLAG, "tls": Settings({"key_password": TEXT})},
-    needed={"hosts": list_of(TEXT)},
+    required={"hosts": list_of(TEXT)},
     error=EnsembleError,
 )
 
@@ -35,7 +35,7 @@ SETTINGS = Settings(
         ({"tls": {"key_password": None}}, {"tls": {}}),
     ],
 )
-def test_settings_that_are_none_are_not_given(given: dict[str, object], kept: dict[str, object]) -> None:
+def test_settings_of_none_are_dropped(given: dict[str, object], kept: dict[str, object]) -> None:
     assert SETTINGS.read({"hosts": ["zk1"]} | given, "hot") == {"hosts": ["zk1"]} | kept
 
 
@@ -56,14 +56,14 @@ def test_settings_that_are_none_are_not_given(given: dict[str, object], kept: di
         ({"pasword": "hunter2"}, "hot: pasword is not a known key", "Known are hosts, password, secure, tls"),
     ],
 )
-def test_what_is_refused_is_told_without_a_value(given: dict[str, object], message: str, remedy: str) -> None:
+def test_a_message_does_not_show_the_value(given: dict[str, object], message: str, remedy: str) -> None:
     with pytest.raises(EnsembleError) as refusal:
         SETTINGS.read({"hosts": ["zk1"]} | given, "hot")
     assert (refusal.value.message, refusal.value.remedy) == (message, remedy)
 
 
 @pytest.mark.parametrize("value", [None, "hunter2", ["hunter2"]])
-def test_what_is_no_mapping_is_told_without_it(value: object) -> None:
+def test_a_value_other_than_a_mapping_is_not_shown(value: object) -> None:
     with pytest.raises(PartMoveError) as refusal:
         Settings({"password": TEXT}).read(value, "hot")
     assert refusal.value.message == f"hot is of type {type(value).__name__}"

@@ -40,7 +40,7 @@ def test_the_canary_comes_first_and_alone(canary: str, size: str, within: str, e
     assert [" ".join(batch) for batch in found] == expected
 
 
-def test_the_server_that_lags_most_comes_first_in_its_shard() -> None:
+def test_the_server_with_the_largest_lag_comes_first_in_its_shard() -> None:
     servers = [Server("a", "1", 3), Server("b", "1", 9), Server("c", "1", 3), Server("d", "2", 100)]
     found = batches(servers, canary="", size="1", within=ROLLING)
     assert found == [["b"], ["a"], ["c"], ["d"]]
@@ -58,7 +58,7 @@ def test_shards_are_ordered_by_number() -> None:
     st.sampled_from(["1", "2", "50%", "100%"]),
     st.sampled_from([ROLLING, TOGETHER]),
 )
-def test_every_server_is_changed_once_and_rolling_leaves_the_others_of_its_shard(
+def test_every_server_is_changed_once_and_rolling_changes_one_server_of_a_shard(
     rows: dict[str, tuple[str, int]], size: str, within: str
 ) -> None:
     servers = [Server(name, shard, lag) for name, (shard, lag) in rows.items()]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Words for people, and durations as people write them."""
+"""Texts for messages, and durations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_first_few_and_how_many_more(items: list[str], most: int, sentence: 
     assert first_few(iter(items), most) == sentence
 
 
-def test_three_are_few() -> None:
+def test_first_few_shows_three_by_default() -> None:
     assert first_few("abcd") == "a, b, c and 1 more"
 
 
@@ -59,7 +59,7 @@ def test_text_is_quoted_and_cut_short(text: str, quoted: str) -> None:
         (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
     ],
 )
-def test_times_are_told_in_utc_to_the_millisecond(milliseconds: int, text: str) -> None:
+def test_times_are_shown_in_utc_to_the_millisecond(milliseconds: int, text: str) -> None:
     assert format_time(milliseconds) == text
 
 
@@ -122,5 +122,5 @@ def test_text_is_cut_where_it_is_too_long(text: str, most: int, kept: str) -> No
         ("x\n" * 101, "x " * 100 + "..."),
     ],
 )
-def test_text_of_several_lines_is_told_on_one(text: str, line: str) -> None:
+def test_text_of_several_lines_becomes_one_line(text: str, line: str) -> None:
     assert shortened(text) == line

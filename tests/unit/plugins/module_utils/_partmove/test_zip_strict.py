@@ -23,5 +23,5 @@ def test_columns_of_one_length_become_rows() -> None:
 def test_a_missing_answer_is_told_before_any_row_is_given(
     first: list[int], second: list[int], lengths: str
 ) -> None:
-    with pytest.raises(ValueError, match=f"columns of {lengths} items stand beside each other"):
+    with pytest.raises(ValueError, match=f"cannot pair sequences of {lengths} items"):
         zip_strict(first, second)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
-    BoundElsewhere,
+    BindingConflict,
     NoSuchTable,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.location import Location
@@ -56,5 +56,5 @@ def test_path_without_a_table_is_refused() -> None:
 def test_other_coordination_root_than_that_of_the_moves_is_refused() -> None:
     bench = Bench()
     bench.move()
-    with pytest.raises(BoundElsewhere):
+    with pytest.raises(BindingConflict):
         table(bench, root="/other")

@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.ma
     ColdMarker,
     HotSide,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import BoundElsewhere
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import BindingConflict
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.bench import DAY, OTHER, PATH, Bench
@@ -65,7 +65,7 @@ def test_a_table_that_was_moved_is_bound_on_both_sides(bench: Bench) -> None:
 
 def test_another_coordination_root_is_refused_by_name(bench: Bench) -> None:
     bench.move()
-    with pytest.raises(BoundElsewhere, match=f"Runs on {PATH} meet at /partmove of the hot") as refused:
+    with pytest.raises(BindingConflict, match=f"Runs on {PATH} meet at /partmove of the hot") as refused:
         binding_of(bench, "/other")
     assert "at /other" in refused.value.message
     assert "coordination_root" in refused.value.remedy
@@ -74,7 +74,7 @@ def test_another_coordination_root_is_refused_by_name(bench: Bench) -> None:
 def test_another_chroot_of_hot_is_another_root(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.move()
     monkeypatch.setattr(bench.hot_store, "chroot", "/clickhouse", raising=False)
-    with pytest.raises(BoundElsewhere, match=f"for {PATH} of the hot ensemble, not for /clickhouse{PATH}"):
+    with pytest.raises(BindingConflict, match=f"for {PATH} of the hot ensemble, not for /clickhouse{PATH}"):
         binding_of(bench)
 
 
@@ -82,7 +82,7 @@ def test_another_cold_ensemble_is_refused_while_a_partition_is_cold(bench: Bench
     """Also one that was copied from the first and has all that it has."""
     bench.move(DAY)
     bench.cold_store.ensemble = another_cold(bench)
-    with pytest.raises(BoundElsewhere, match="went to the cold ensemble cold.example:2181") as refused:
+    with pytest.raises(BindingConflict, match="went to the cold ensemble cold.example:2181") as refused:
         binding_of(bench)
     assert f"State of {DAY} is COLD" in refused.value.message
     assert "has it from another transaction" in refused.value.message
@@ -91,7 +91,7 @@ def test_another_cold_ensemble_is_refused_while_a_partition_is_cold(bench: Bench
 def test_a_cold_ensemble_that_does_not_have_the_table_is_refused(bench: Bench) -> None:
     bench.move(DAY)
     bench.cold_store.ensemble = MemoryEnsemble("cold", bench.clock)
-    with pytest.raises(BoundElsewhere, match="the one given does not have it"):
+    with pytest.raises(BindingConflict, match="the one given does not have it"):
         binding_of(bench)
 
 
@@ -128,7 +128,7 @@ def test_path_and_root_are_both_bound(
 ) -> None:
     bench.cold.create(PATH, ColdMarker(1, side).encode(), makepath=True)
     monkeypatch.setattr(bench.hot_store, "chroot", chroot, raising=False)
-    with pytest.raises(BoundElsewhere, match=sentence):
+    with pytest.raises(BindingConflict, match=sentence):
         binding_of(bench)
 
 

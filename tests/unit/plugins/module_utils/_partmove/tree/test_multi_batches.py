@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.multi
     MAX_BYTES,
     MAX_OPS,
     GroupTooLarge,
-    Room,
+    MultiRoom,
     pack,
     size_of,
 )
@@ -93,7 +93,7 @@ def test_two_groups_share_a_multi_as_long_as_both_fit(group: list[Op], multis: i
     ids=["operations", "bytes"],
 )
 def test_a_group_that_fits_no_multi_is_refused(group: list[Op], problem: str) -> None:
-    assert not Room.beside(CHECKS).holds(group)
+    assert not MultiRoom.beside(CHECKS).holds(group)
 
     with pytest.raises(GroupTooLarge, match=problem):
         deque(pack(CHECKS, [("small", [Delete("/c", 0)]), ("large", group)]), maxlen=0)
@@ -101,12 +101,12 @@ def test_a_group_that_fits_no_multi_is_refused(group: list[Op], problem: str) ->
 
 @pytest.mark.parametrize("spare", [0, 100])
 def test_a_group_fits_up_to_the_limits(spare: int) -> None:
-    assert Room.beside(CHECKS).holds([Delete("/a", 0)] * 998, spare)
+    assert MultiRoom.beside(CHECKS).holds([Delete("/a", 0)] * 998, spare)
     empty = SetData("/a", b"", 0)
     left = MAX_BYTES - size_of(CHECKS) - size_of([empty]) - spare
 
-    assert Room.beside(CHECKS).holds([empty._replace(data=bytes(left))], spare)
-    assert not Room.beside(CHECKS).holds([empty._replace(data=bytes(left + 1))], spare)
+    assert MultiRoom.beside(CHECKS).holds([empty._replace(data=bytes(left))], spare)
+    assert not MultiRoom.beside(CHECKS).holds([empty._replace(data=bytes(left + 1))], spare)
 
 
 def test_nothing_takes_no_multi() -> None:

@@ -96,7 +96,7 @@ def test_what_was_written_is_listed_without_the_checks(base: Counting) -> None:
     overlay.commit([(Check("/parts", 0), Create("/new", b"n"))])
     assert overlay.written == [Create("/new", b"n")]
 
-    other = overlay.apart()
+    other = overlay.fresh()
     assert other.written == []
     assert other.read(["/new"]) == [None]
 

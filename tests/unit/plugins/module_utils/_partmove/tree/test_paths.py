@@ -18,7 +18,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import (
     ensure_path,
     parent_of,
-    refuse_unwritable,
+    raise_if_unwritable,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import (
     Multi,
@@ -68,13 +68,13 @@ def test_a_write_that_is_not_possible_at_all(
     ensemble: MemoryEnsemble, reason: Reason, error: type[PartMoveError], message: str, remedy: str
 ) -> None:
     with pytest.raises(error) as refusal:
-        refuse_unwritable(ensemble.open(), "/a", Rejected(0, reason, -8))
+        raise_if_unwritable(ensemble.open(), "/a", Rejected(0, reason, -8))
     assert (refusal.value.message, refusal.value.remedy) == (message, remedy)
 
 
 @pytest.mark.parametrize("reason", [Reason.NO_NODE, Reason.NODE_EXISTS, Reason.BAD_VERSION, Reason.NOT_EMPTY])
 def test_a_write_that_came_too_late_is_for_the_caller(ensemble: MemoryEnsemble, reason: Reason) -> None:
-    refuse_unwritable(ensemble.open(), "/a", Rejected(0, reason, -8))
+    raise_if_unwritable(ensemble.open(), "/a", Rejected(0, reason, -8))
 
 
 def test_a_path_is_made_with_its_parents(ensemble: MemoryEnsemble) -> None:

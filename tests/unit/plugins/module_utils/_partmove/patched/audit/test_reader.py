@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.binding.ma
     HotSide,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
-    BoundElsewhere,
+    BindingConflict,
     FormatError,
     NoSuchTable,
 )
@@ -212,7 +212,7 @@ def elsewhere(path: str, root: str) -> bytes:
 @pytest.mark.parametrize("marker", [elsewhere("/other", DEFAULT_ROOT), elsewhere(PATH, "/root")])
 def test_a_table_whose_runs_meet_elsewhere_is_refused(reading: Reading, marker: bytes) -> None:
     reading.bench.cold.create(PATH, marker, makepath=True)
-    with pytest.raises(BoundElsewhere):
+    with pytest.raises(BindingConflict):
         reading.read()
 
 
@@ -259,7 +259,7 @@ def test_a_whole_table_in_cold_is_no_leftover(reading: Reading) -> None:
 
 
 def test_a_dropped_table_whose_runs_met_elsewhere_is_refused(reading: Reading) -> None:
-    with pytest.raises(BoundElsewhere):
+    with pytest.raises(BindingConflict):
         dropped(reading, elsewhere(PATH, "/root"))
 
 

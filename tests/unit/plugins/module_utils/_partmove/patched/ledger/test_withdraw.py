@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import (
-    BoundElsewhere,
+    BindingConflict,
     NoSuchReplica,
     PartMoveError,
 )
@@ -137,7 +137,7 @@ def test_another_cold_ensemble_is_refused_by_name(bench: Bench) -> None:
     other = MemoryEnsemble("cold", bench.clock)
     MemoryClient(other.open()).create(f"{PATH}/replicas", makepath=True)
     guard = DowngradeGuard(bench.hot_store, other.open(), DEFAULT_ROOT)
-    with pytest.raises(BoundElsewhere, match="went to the cold ensemble cold.example:2181"):
+    with pytest.raises(BindingConflict, match="went to the cold ensemble cold.example:2181"):
         withdraw_replicas(guard, Ledger(bench.hot_store), [R2], Withdrawal())
     assert entered(bench) == ["r1", "r2"]
 
@@ -146,7 +146,7 @@ def test_another_coordination_root_is_refused_by_name(bench: Bench) -> None:
     bench.move(OTHER)
     bench.reheat(OTHER)
     guard = DowngradeGuard(bench.hot_store, bench.cold_store, "/other")
-    with pytest.raises(BoundElsewhere, match="meet at /partmove of the hot ensemble"):
+    with pytest.raises(BindingConflict, match="meet at /partmove of the hot ensemble"):
         withdraw_replicas(guard, Ledger(bench.hot_store, "/other"), [R2], Withdrawal())
     assert entered(bench) == ["r1", "r2"]
 
