@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
+
+REPORT = Path(__file__).resolve().parents[2] / "roles/partition_classify/files/partition_classify/report"
+STYLE = (REPORT / "page.css").read_text(encoding="utf-8")
+"""The rules that all pages have, with all colours."""
 
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=alert(2)>\"'{{ 7 * 7 }}&amp;"
 """A name that would be more than text where it is not escaped."""
@@ -73,9 +78,9 @@ def check_same_elements(one: str, other: str) -> None:
     }
 
 
-def palettes(text: str) -> dict[str, dict[str, str]]:
-    """The colours of a page by name, for ``light`` and ``dark``."""
-    found = re.findall(r":root \{(.*?)\}", text, re.DOTALL)
+def palettes() -> dict[str, dict[str, str]]:
+    """Return the colours of all pages by name, for ``light`` and ``dark``."""
+    found = re.findall(r":root \{(.*?)\}", STYLE, re.DOTALL)
     light, dark = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block)) for block in found)
     assert light.keys() == dark.keys()
     return {"light": light, "dark": dark}

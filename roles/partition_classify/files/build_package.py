@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 MODULE_UTILS = HERE.parents[2] / "plugins" / "module_utils"
 _TIME = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o644 << 16
-_PACKED = (".py", ".j2", ".js")
+_PACKED = (".py", ".css", ".j2", ".js")
 _PACKAGE = "partition_classify.zip"
 _PROGRAMS = (
     *("background.py", "census.py", "classify.py", "fetch.py", "packaged.py", "registrations.py"),
@@ -63,7 +63,7 @@ def _write(target: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _package(name: str, root: Path) -> dict[str, bytes]:
-    """Name in the zip and bytes of every module, template and script at and below the folder of a package."""
+    """Return modules, styles, templates and scripts of a package: their bytes by their name in the zip."""
     found = [path for path in sorted(root.rglob("*")) if path.suffix in _PACKED]
     if not found:
         raise FileNotFoundError(f"there are no Python modules in {root}")

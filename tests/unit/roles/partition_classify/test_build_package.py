@@ -43,14 +43,16 @@ def test_same_files_give_the_same_bytes(package: Path, tmp_path: Path) -> None:
 def test_packages_are_complete_and_nothing_else_is_in_it(package: Path) -> None:
     names = zipfile.ZipFile(package).namelist()
     assert names == sorted(set(names))
-    assert {name.rpartition(".")[2] for name in names} == {"py", "j2", "js"}
+    assert {name.rpartition(".")[2] for name in names} == {"py", "css", "j2", "js"}
     roots = {
         f"olap_partmove/{each}": MODULE_UTILS / each for each in ("_clickhouse", "_partmove", "_zookeeper")
     }
     roots["partition_classify"] = HERE / "partition_classify"
     expected = {"olap_partmove/__init__.py"}
     for name, root in roots.items():
-        files = [path.relative_to(root) for path in root.rglob("*") if path.suffix in (".py", ".j2", ".js")]
+        files = [
+            path.relative_to(root) for path in root.rglob("*") if path.suffix in (".py", ".css", ".j2", ".js")
+        ]
         expected |= {f"{name}/{path}" for path in files}
         expected |= {f"{name}/{path.parent / '__init__.py'}" for path in files}
     assert set(names) == expected

@@ -18,13 +18,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.au
     ShardAudit,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.judge import Verdict
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.audit import (
     TwinAudit,
     TwinRow,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.judge import (
-    Doubt,
+    ManualCheck,
     TwinVerdict,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
@@ -37,6 +37,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._tasks import twin_a
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_audit_info import result_of
 from support.html_page import (
     HOSTILE,
+    STYLE,
     Page,
     check_page,
     check_same_elements,
@@ -61,7 +62,10 @@ def page_of(*audits: ShardAudit) -> str:
 def rendered(result: dict[str, Any]) -> str:
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
     return environment.from_string(TEMPLATE).render(
-        partmove_audit_result=result, partmove_audit__as_of="2026-11-22T07:00:00Z", **VARIABLES
+        partmove_audit_result=result,
+        partmove_audit__style=STYLE,
+        partmove_audit__as_of="2026-11-22T07:00:00Z",
+        **VARIABLES,
     )
 
 
@@ -70,7 +74,7 @@ def page_of_twins(name: str = "", *kinds: TwinKind) -> str:
     path, part = f"/clickhouse/tables/01/hits{name}", f"201912_0_27_5{name}"
     hot, cold = (table_of(side, "r1")._replace(name=f"{side.value}{name}") for side in Side)
     tables = TwinTables(TwinReplica("r1", ""), "ch1", hot, cold)
-    doubt = Doubt({Side.HOT: (part,), Side.COLD: (part,)}, ((Side.HOT, part),))
+    doubt = ManualCheck({Side.HOT: (part,), Side.COLD: (part,)}, ((Side.HOT, part),))
     rows = (
         TwinRow(
             path,
@@ -92,7 +96,7 @@ def every_kind(path: str) -> ShardAudit:
         path,
         *(
             (f"2019{number:02}", f"r{1 + number % 3}", Verdict(kind, (f"2019{number:02}_0_27_5",)))
-            for number, kind in enumerate(Kind, start=1)
+            for number, kind in enumerate(FindingKind, start=1)
         ),
     )
 
@@ -104,11 +108,15 @@ def large(name: str = "") -> str:
     busy = audit(
         f"/clickhouse/tables/01/visits{name}",
         *(
-            (f"{number:06}", f"r1{name}", Verdict(Kind.NOT_JUDGED, (), reason))
+            (f"{number:06}", f"r1{name}", Verdict(FindingKind.NOT_JUDGED, (), reason))
             for number in range(MOST_ROWS + 50)
         ),
-        (f"201912{name}", f"r2{name}", Verdict(Kind.SET_ASIDE, parts, blocks_start=True)),
-        ("", "r2", Verdict(Kind.UNREADABLE, (f"/clickhouse/tables/01/visits/replicas/r2/parts/lock{name}",))),
+        (f"201912{name}", f"r2{name}", Verdict(FindingKind.SET_ASIDE, parts, blocks_start=True)),
+        (
+            "",
+            "r2",
+            Verdict(FindingKind.UNREADABLE, (f"/clickhouse/tables/01/visits/replicas/r2/parts/lock{name}",)),
+        ),
     )
     unjudged = ShardAudit(f"/clickhouse/tables/02/hits{name}", (), f"Runs meet elsewhere{name}.")
     return page_of(every_kind(f"/clickhouse/tables/01/hits{name}"), busy, unjudged)
@@ -130,9 +138,9 @@ def test_names_are_text_whatever_is_in_them() -> None:
 
 def test_every_kind_that_was_found_is_told_with_its_way_out() -> None:
     text = " ".join(Page(large()).words)
-    for kind in Kind:
+    for kind in FindingKind:
         assert (f"{kind.means[1:]}." in text) is not kind.is_sound
-        assert kind.is_sound or f"{kind.way_out}." in text
+        assert kind.is_sound or f"{kind.remedy}." in text
 
 
 def test_what_must_not_be_restarted_comes_first() -> None:
@@ -143,17 +151,17 @@ def test_what_must_not_be_restarted_comes_first() -> None:
 
 
 def test_what_is_sound_has_no_findings_and_no_warning() -> None:
-    words = Page(page_of(audit("/t", ("2019", "r1", Verdict(Kind.COLD))))).words
+    words = Page(page_of(audit("/t", ("2019", "r1", Verdict(FindingKind.COLD))))).words
     assert "Registration, State and disks fit together." in " ".join(words)
     assert UNSAFE not in words
-    assert Kind.COLD.value not in words
+    assert FindingKind.COLD.value not in words
 
 
 @pytest.mark.parametrize(
     ("audits", "head"),
     [
-        ([audit("/t", ("1", "r1", Verdict(Kind.GHOST)))], "Drifted"),
-        ([audit("/t", ("1", "r1", Verdict(Kind.NOT_JUDGED, reason="away")))], "Incomplete"),
+        ([audit("/t", ("1", "r1", Verdict(FindingKind.GHOST)))], "Drifted"),
+        ([audit("/t", ("1", "r1", Verdict(FindingKind.NOT_JUDGED, reason="away")))], "Incomplete"),
         ([ShardAudit("/t", (), "elsewhere")], "Incomplete"),
         ([], "Sound"),
     ],
@@ -176,7 +184,7 @@ def test_page_about_twins_tells_every_kind_with_what_a_person_may_do() -> None:
     text = " ".join(Page(page).words)
     for kind in TwinKind:
         assert (f"{kind.means[1:]}." in text) is not kind.is_sound
-        assert kind.is_sound or f"{kind.way_out}." in text
+        assert kind.is_sound or f"{kind.remedy}." in text
     assert "ALTER TABLE db.hot DROP PART '201912_0_27_5'" in text
     assert "Readers of both tables may see rows of 8 partitions twice." in text
     assert UNSAFE not in text
@@ -190,13 +198,13 @@ def test_tables_and_twins_that_fit_together_are_sound() -> None:
     assert "Tables and their twins fit together." in " ".join(Page(page_of_twins("", TwinKind.COLD)).words)
 
 
-PALETTES = palettes(TEMPLATE)
+PALETTES = palettes()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read(scheme: str) -> None:
     assert low_contrasts(PALETTES[scheme]) == {}
-    assert len([name for name in PALETTES[scheme] if name.endswith("-text")]) == 4
+    assert {"stop-text", "drift-text", "open-text", "good-text"} <= PALETTES[scheme].keys()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

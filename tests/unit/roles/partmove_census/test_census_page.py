@@ -14,11 +14,12 @@ import pytest
 import yaml
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.advice import AdviceKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import Limits
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.judge import CensusLimits
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.report import result_of
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.servers import ServerAnswer
 from support.html_page import (
     HOSTILE,
+    STYLE,
     Page,
     check_page,
     check_same_elements,
@@ -45,8 +46,9 @@ def page_of(tree: ZnodeTree, answers: list[ServerAnswer] | None = None, denied: 
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["unique"] = lambda items: list(dict.fromkeys(items))
     return environment.from_string(TEMPLATE).render(
-        partmove_census_result=result_of(census, Limits(), NOW, answers),
+        partmove_census_result=result_of(census, CensusLimits(), NOW, answers),
         partmove_census__most_rows=MOST_ROWS,
+        partmove_census__style=STYLE,
     )
 
 
@@ -81,7 +83,7 @@ def test_advice_is_told_with_its_way_out_and_statements() -> None:
     words = " ".join(Page(page_of(large())).words)
     for kind in (AdviceKind.LEGACY_HEADERS, AdviceKind.REPLICA_WITHOUT_SESSION, AdviceKind.LONG_QUEUE):
         assert f"{kind.means[1:]}" in words
-        assert f"{kind.way_out}." in words
+        assert f"{kind.remedy}." in words
     assert "SYSTEM DROP REPLICA 'r3' FROM ZKPATH '/clickhouse/tables/02/hits'" in words
 
 
@@ -127,7 +129,7 @@ def test_page_stays_small() -> None:
     assert "6 more are in the result of the module." in text
 
 
-PALETTES = palettes(TEMPLATE)
+PALETTES = palettes()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -135,7 +137,7 @@ def test_text_and_bars_can_be_seen(scheme: str) -> None:
     palette = PALETTES[scheme]
     assert low_contrasts(palette) == {}
     for ground in ("card", "track"):
-        assert contrast(palette["bar"], palette[ground]) >= 3
+        assert contrast(palette["accent"], palette[ground]) >= 3
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

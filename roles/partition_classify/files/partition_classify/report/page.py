@@ -21,6 +21,7 @@ from .charts import HEIGHT, WIDTH, age_chart, forecast_chart
 from .figures import ReportFigures
 
 TEMPLATE = "report.html.j2"
+STYLE = "page.css"
 SCRIPT = "search.js"
 
 _MINUS = "\N{MINUS SIGN}"
@@ -49,6 +50,7 @@ def html_text(figures: ReportFigures) -> str:
         forecast=forecast_chart(figures.forecast) if figures.forecast else None,
         width=WIDTH,
         height=HEIGHT,
+        style=Markup(_content(STYLE)),
         script=Markup(script),
         script_digest=b64encode(sha256(script.encode()).digest()).decode(),
     )
