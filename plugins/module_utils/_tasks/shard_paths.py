@@ -14,11 +14,11 @@ from .._partmove.errors import AccessDenied
 from .._partmove.lease.two_ensembles import check_unlike
 from .._partmove.shard.inventory import find_paths_in_cold, find_shard_paths
 from .._partmove.tree.ports import ZnodeReader, ZnodeStore
-from .._partmove.tree.skip_denied import Denied
+from .._partmove.tree.skip_denied import OnDenied
 
 
 def shard_paths_below(
-    hot: ZnodeReader, root: str, coordination_root: str, denied: Denied | None = None
+    hot: ZnodeReader, root: str, coordination_root: str, denied: OnDenied | None = None
 ) -> Iterator[str]:
     """Every shard path below a znode of hot, without a look at what ZooKeeper and this collection keep.
 
@@ -29,7 +29,7 @@ def shard_paths_below(
 
 
 def cold_paths_below(
-    cold: ZnodeReader, root: str, coordination_root: str, denied: Denied | None = None
+    cold: ZnodeReader, root: str, coordination_root: str, denied: OnDenied | None = None
 ) -> Iterator[str]:
     """Every path below a znode of cold at which it registers parts, also of tables that hot has not."""
     return find_paths_in_cold(cold, root, without={"/zookeeper", coordination_root}, denied=denied)
@@ -67,7 +67,7 @@ class DeniedZnodes:
         self._errors: dict[str, AccessDenied] = {}
 
     def tell(self, path: str, error: AccessDenied) -> None:
-        """Take in one; implements Denied."""
+        """Count an unreadable znode; implements OnDenied."""
         self._errors.setdefault(path, error)
 
     def besides(self, shard_paths: Iterable[str]) -> list[DeniedZnode]:

@@ -40,7 +40,7 @@ def take_census(reader: ZnodeReader, places: Places) -> Census:
 
 
 def _only_below_the_root(path: str, error: AccessDenied) -> None:
-    """Implements Denied: the walk meets these again, and a census of nothing is none."""
+    """Implements OnDenied: the walk meets these again, and a census of nothing is none."""
     if path == _ROOT:
         raise error
 

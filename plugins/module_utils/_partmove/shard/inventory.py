@@ -22,7 +22,7 @@ from ..formats.table_metadata import parse_table_metadata
 from ..text import first_few
 from ..tree.paths import DEFAULT_ROOT
 from ..tree.ports import ZnodeReader
-from ..tree.skip_denied import Denied, SkipDeniedReader
+from ..tree.skip_denied import OnDenied, SkipDeniedReader
 from ..zip_strict import zip_strict
 from .facts import state_text
 from .parts import parse_name_in, read_parts
@@ -63,7 +63,7 @@ class InventoryRow(NamedTuple):
 
 
 def find_shard_paths(
-    hot: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES, denied: Denied | None = None
+    hot: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES, denied: OnDenied | None = None
 ) -> Iterator[str]:
     """Shard paths at and below ``root``, nearest first and sorted within a depth.
 
@@ -75,7 +75,7 @@ def find_shard_paths(
 
 
 def find_paths_in_cold(
-    cold: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES, denied: Denied | None = None
+    cold: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES, denied: OnDenied | None = None
 ) -> Iterator[str]:
     """Paths at and below ``root`` at which cold registers parts, in the order of `find_shard_paths`.
 
@@ -92,7 +92,7 @@ _Listed = tuple[str, tuple[str, ...]]
 """A path and the names of its children."""
 
 
-def _past_denied(reader: ZnodeReader, denied: Denied | None) -> ZnodeReader:
+def _past_denied(reader: ZnodeReader, denied: OnDenied | None) -> ZnodeReader:
     return reader if denied is None else SkipDeniedReader(reader, denied)
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A store that hands everything on to another one, for those that do something more."""
+"""A base class for stores that wrap a ZnodeStore and change single methods."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from .znodes import Multi, Outcome, Query, QueryAnswer, Znode
 
 
 class DelegatingStore:
-    """Implements ZnodeStore over another one; every method does what that of the other one does."""
+    """Implements ZnodeStore by delegating every method to the wrapped store."""
 
     def __init__(self, store: ZnodeStore) -> None:
-        self.below = store
+        self.inner = store
 
     @property
     def name(self) -> str:
-        """What messages call the ensemble."""
-        return self.below.name
+        """The name of the ensemble in messages."""
+        return self.inner.name
 
     @property
     def server_id(self) -> int:
         """The id of the server that opened the session."""
-        return self.below.server_id
+        return self.inner.server_id
 
     @property
     def chroot(self) -> str:
         """The chroot of the connection."""
-        return self.below.chroot
+        return self.inner.chroot
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The addresses that the connection was given."""
-        return self.below.addresses
+        """The configured addresses of the connection."""
+        return self.inner.addresses
 
     @property
     def session_id(self) -> int:
-        """The session in use now."""
-        return self.below.session_id
+        """The id of the current session."""
+        return self.inner.session_id
 
     def members(self) -> Sequence[ZnodeReader]:
-        """A direct connection to each member."""
-        return self.below.members()
+        """Return a direct connection to each member."""
+        return self.inner.members()
 
     def sync(self, path: str) -> None:
         """Wait until the server of the session has caught up."""
-        self.below.sync(path)
+        self.inner.sync(path)
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
-        """Data and stat of each path."""
-        return self.below.read(paths, absolute=absolute)
+        """Read data and stat of each path."""
+        return self.inner.read(paths, absolute=absolute)
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """Names of the children of each path, sorted."""
-        return self.below.children(paths)
+        """List the names of the children of each path, sorted."""
+        return self.inner.children(paths)
 
     def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
-        """The answers to each query, in order."""
-        return self.below.ask(queries)
+        """Answer each query, in order."""
+        return self.inner.ask(queries)
 
     def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
-        """Send the multis; one outcome each."""
-        return self.below.commit(multis)
+        """Send the multis and return one outcome each."""
+        return self.inner.commit(multis)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Lets a run end that works on several shard paths at once: none of them goes on when one has failed."""
+"""Ends a run that works on several shard paths at once: after a failure, all threads stop."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from .znodes import Query, QueryAnswer, Znode
 
 
 class Interrupted(BaseException):
-    """The run ends, though not for anything that this shard path did."""
+    """The run ends for a reason outside of this shard path."""
 
 
 class Interruption:
-    """Raises Interrupted, once for whoever has it, when the run is about to end.
+    """Raises Interrupted once after the run began to end.
 
-    Only once, so that what is done on the way out, such as giving a lock back, is done.
+    Later checks do not raise, so that cleanup, such as the release of a lock, runs to its end. Every shard
+    path has an Interruption of its own.
+
+    ending: is set when the run begins to end.
     """
 
     def __init__(self, ending: threading.Event) -> None:
@@ -29,16 +32,16 @@ class Interruption:
         self._was_raised = False
 
     def check(self) -> None:
-        """Raise Interrupted where that is due."""
+        """Raise Interrupted on the first call after the run began to end."""
         if self.ending.is_set() and not self._was_raised:
             self._was_raised = True
             raise Interrupted("The run was ended; run again to go on.")
 
 
 class InterruptibleStore(DelegatingStore):
-    """A store that can be interrupted before each of its reads.
+    """A store that checks for an interruption before each read.
 
-    Not before a write: whoever is about to write would have to tell that nothing was written.
+    Writes are not interrupted: a caller would have to report a multi as not sent.
     """
 
     def __init__(self, store: ZnodeStore, interruption: Interruption) -> None:
@@ -46,17 +49,17 @@ class InterruptibleStore(DelegatingStore):
         self._interruption = interruption
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
-        """Data and stat of each path."""
+        """Read data and stat of each path."""
         self._interruption.check()
         return super().read(paths, absolute=absolute)
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """Names of the children of each path, sorted."""
+        """List the names of the children of each path, sorted."""
         self._interruption.check()
         return super().children(paths)
 
     def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
-        """The answers to each query, in order."""
+        """Answer each query, in order."""
         self._interruption.check()
         return super().ask(queries)
 
@@ -66,13 +69,13 @@ class InterruptibleStore(DelegatingStore):
         super().sync(path)
 
     def members(self) -> Sequence[ZnodeReader]:
-        """A direct connection to each member."""
+        """Return a direct connection to each member."""
         self._interruption.check()
         return super().members()
 
 
 class InterruptibleClock:
-    """Implements Clock; a sleep ends where the run does."""
+    """Implements Clock; a sleep ends early when the run begins to end."""
 
     def __init__(self, clock: Clock, interruption: Interruption) -> None:
         self._clock = clock
@@ -83,7 +86,7 @@ class InterruptibleClock:
         return self._clock.now()
 
     def sleep(self, seconds: float) -> None:
-        """Wait for so many seconds, or until the run is about to end."""
+        """Wait for the seconds, or until the run begins to end. Raises Interrupted."""
         self._interruption.check()
         self._interruption.ending.wait(seconds)
         self._interruption.check()

@@ -2,7 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packs groups of operations that belong together into multis that a server will take."""
+"""Packs operations into multis within the size limits of a server.
+
+A multi is a ZooKeeper transaction. A group is the operations of one key, such as a part; all operations of a
+group go into the same multi.
+"""
 
 from __future__ import annotations
 
@@ -14,54 +18,54 @@ from .znodes import Create, Multi, Op, SetData
 
 MAX_OPS = 1000
 MAX_BYTES = 512 * 1024
-"""Of one multi as it goes over the wire; ZooKeeper's own default limit is 1 MiB (jute.maxbuffer)."""
+"""The limit of one multi on the wire. ZooKeeper's own default limit is 1 MiB (jute.maxbuffer)."""
 
 _OP_OVERHEAD = 256
-"""What an operation takes besides path and data: 48 for headers, version, flags and ACL, and the chroot."""
+"""Bytes of an operation besides path and data: 48 for headers, version, flags and ACL, and the chroot."""
 
 Key = TypeVar("Key")
 
 
 class GroupTooLarge(PartMoveError):
-    """Operations that must be applied together do not fit one multi."""
+    """A group of operations does not fit into one multi."""
 
 
 class MultiBatch(NamedTuple):
-    """One multi and the keys of the groups it carries."""
+    """One multi and the keys of its groups."""
 
     keys: tuple[object, ...]
     multi: Multi
 
 
 def size_of(ops: Sequence[Op]) -> int:
-    """An upper bound of the bytes that the operations take on the wire."""
+    """Return an upper bound of the bytes of the operations on the wire."""
     paths = [len(op.path) if op.path.isascii() else len(op.path.encode()) for op in ops]
     data = [len(op.data) for op in ops if isinstance(op, (Create, SetData))]
     return _OP_OVERHEAD * len(ops) + sum(paths) + sum(data)
 
 
 class MultiRoom(NamedTuple):
-    """What a multi has room for beside its checks, which are measured once for many groups."""
+    """The free operations and bytes of a multi after its checks, computed once for many groups."""
 
     ops: int
     bytes: int
 
     @classmethod
     def beside(cls, checks: Sequence[Op]) -> MultiRoom:
-        """The room that these checks leave."""
+        """Return the room of a multi that begins with these checks."""
         return cls(MAX_OPS - len(checks), MAX_BYTES - size_of(checks))
 
     def holds(self, ops: Sequence[Op], more_bytes: int = 0) -> bool:
-        """Whether one group of operations fits, with so many bytes to spare."""
+        """Whether a group of operations fits and leaves ``more_bytes`` free."""
         return len(ops) <= self.ops and size_of(ops) + more_bytes <= self.bytes
 
 
 def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> Iterator[MultiBatch]:
-    """Fill multis with whole groups, in order; each multi starts with the checks.
+    """Fill multis with whole groups, in order. Every multi starts with the checks.
 
-    Of the groups those are taken that a multi is made of, and the one after them.
+    The iterable is consumed lazily: a multi is yielded as soon as the next group does not fit.
 
-    Raises GroupTooLarge for a group that does not fit even alone; sort those out with `MultiRoom` first.
+    Raises GroupTooLarge if a group alone exceeds a multi; `MultiRoom` finds such groups beforehand.
     """
     checks_bytes = size_of(checks)
     keys: list[Key] = []
@@ -76,7 +80,7 @@ def pack(checks: Sequence[Op], groups: Iterable[tuple[Key, Sequence[Op]]]) -> It
             raise GroupTooLarge(
                 f"{len(group)} operations of {group_bytes} bytes on {group[0].path} do not fit one multi "
                 f"of {MAX_OPS} operations and {MAX_BYTES} bytes",
-                remedy="Leave the partition where it is",
+                remedy="Leave the partition in its ensemble",
             )
         keys.append(key)
         ops.extend(group)

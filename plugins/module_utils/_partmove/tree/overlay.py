@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads that are real and writes that are only remembered: what check mode runs on.
+"""An overlay for check mode: reads go to the ensemble, writes stay in memory.
 
-The same code runs over an overlay as over an ensemble, and sees its own writes, so check mode tells
-what the run itself would do up to the point where the context would answer differently.
+The same code runs over an overlay and over an ensemble, and reads its own writes. So check mode shows the
+actions of a real run, as long as the ensemble and the servers would answer the same.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .znodes import (
 )
 
 _FIRST_ZXID = 1 << 62
-"""Above every transaction id that an ensemble will have given."""
+"""Larger than every transaction id of an ensemble."""
 
 
 class _Rejection(Exception):
@@ -43,32 +43,32 @@ class _Rejection(Exception):
 
 
 class ChildCount(NamedTuple):
-    """What was done to the children of a znode."""
+    """The changes to the children of a znode since its stat was read."""
 
     changes: int
-    """How many were created or deleted, which the stat of their parent counts, too."""
+    """Creations and deletions of children, each of which increases ``cversion`` of the parent."""
     more: int
-    """How many more there are, negative for fewer."""
+    """The difference of the number of children; negative after deletions."""
 
 
 class OverlayChanges:
-    """Znodes that were written over a tree that is only read. None stands for a deleted znode."""
+    """The writes in memory: path → znode, or None for a deleted znode."""
 
     def __init__(self) -> None:
         self.znodes: dict[str, Znode | None] = {}
         self.children: dict[str, dict[str, bool]] = {}
         self.counts: dict[str, ChildCount] = {}
-        """Path of a parent → what was done to its children since the stat that is known of it."""
+        """Path of a parent → changes to its children."""
         self._zxid = _FIRST_ZXID
 
     def put(self, znode: Znode | None, path: str) -> None:
-        """Remember a created or changed znode, or with None a deleted one."""
+        """Record a created or changed znode, or None for a deletion."""
         self.znodes[path] = znode
         parent, _slash, name = path.rpartition("/")
         self.children.setdefault(parent or "/", {})[name] = znode is not None
 
     def count(self, parent: str, change: int) -> None:
-        """Count a child that was created, 1, or deleted, -1."""
+        """Count a created (1) or deleted (-1) child of the parent."""
         so_far = self.counts.get(parent, ChildCount(0, 0))
         self.counts[parent] = ChildCount(so_far.changes + 1, so_far.more + change)
 
@@ -78,9 +78,11 @@ class OverlayChanges:
         touched: Collection[str],
         counts: Mapping[str, ChildCount | None],
     ) -> None:
-        """Take back a multi that failed half-way.
+        """Undo a multi that failed half-way.
 
-        before: what was remembered of the touched paths. counts: of all parents that it may have changed.
+        before: the writes to touched paths before the multi.
+        touched: the paths of all operations of the multi.
+        counts: the child counts before the multi, of all touched paths and their parents.
         """
         for path, count in counts.items():
             if count is not None:
@@ -96,13 +98,13 @@ class OverlayChanges:
                 del self.children[parent or "/"][name]
 
     def next_zxid(self) -> int:
-        """A transaction id of our own."""
+        """Return a new transaction id."""
         self._zxid += 1
         return self._zxid
 
 
 class OverlayReader:
-    """A reader whose answers are corrected by the remembered writes."""
+    """A reader over an ensemble or a member, with the writes in memory applied to the answers."""
 
     def __init__(self, base: ZnodeReader, changes: OverlayChanges) -> None:
         self._base = base
@@ -110,7 +112,7 @@ class OverlayReader:
 
     @property
     def name(self) -> str:
-        """What messages call the ensemble or the member."""
+        """The name of the ensemble or the member in messages."""
         return self._base.name
 
     @property
@@ -123,41 +125,41 @@ class OverlayReader:
         self._base.sync(path)
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
-        """Data and stat of each path, as remembered or else as read."""
+        """Read data and stat of each path, from memory or else from the ensemble."""
         if absolute:
             return self._base.read(paths, absolute=True)
         missing = self._missing(paths)
-        return self._remembered(paths, missing, self._base.read(missing) if missing else [])
+        return self._merged(paths, missing, self._base.read(missing) if missing else [])
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """Names of the children of each path, sorted, as remembered over what is read."""
+        """List the children of each path in the ensemble, with creations and deletions in memory applied."""
         return self._all_changed_children(paths, self._base.children(paths))
 
     def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
-        """The answers to each query, as remembered or else as read."""
+        """Answer each query, from memory or else from the ensemble."""
         missing = [self._missing(query.znodes) for query in queries]
         asked = [Query(paths, query.children) for paths, query in zip_strict(missing, queries)]
         return [
             QueryAnswer(
-                self._remembered(query.znodes, base.znodes, found.znodes),
-                self._all_changed_children(query.children, found.children),
+                self._merged(query.znodes, base.znodes, answer.znodes),
+                self._all_changed_children(query.children, answer.children),
             )
-            for query, (base, found) in zip_strict(queries, [*zip_strict(asked, self._base.ask(asked))])
+            for query, (base, answer) in zip_strict(queries, [*zip_strict(asked, self._base.ask(asked))])
         ]
 
     def _missing(self, paths: Sequence[str]) -> list[str]:
-        """Those of the paths that nothing is remembered of."""
+        """Return the paths without a write in memory."""
         return [path for path in paths if path not in self._changes.znodes]
 
-    def _remembered(
+    def _merged(
         self, paths: Sequence[str], missing: Sequence[str], read: Sequence[Znode | None]
     ) -> list[Znode | None]:
-        """The znodes at the paths; of those that are missing, what was read."""
+        """Return the znodes at the paths. ``read``: the znodes at the ``missing`` paths."""
         changed = self._changes.znodes
         as_read = dict(zip_strict(missing, read))
-        found = {path: changed[path] if path in changed else as_read[path] for path in paths}
+        znodes = {path: changed[path] if path in changed else as_read[path] for path in paths}
         counts = self._changes.counts
-        return [_with_children(found[path], counts.get(path)) for path in paths]
+        return [_with_children(znodes[path], counts.get(path)) for path in paths]
 
     def _all_changed_children(
         self, paths: Sequence[str], names: Sequence[tuple[str, ...] | None]
@@ -170,8 +172,8 @@ class OverlayReader:
         changed = self._changes.children.get(path)
         if changed is None:
             return () if names is None and path in self._changes.znodes else names
-        kept = {name for name in names or () if changed.get(name, True)}
-        return tuple(sorted(kept | {name for name, there in changed.items() if there}))
+        remaining = {name for name in names or () if changed.get(name, True)}
+        return tuple(sorted(remaining | {name for name, exists in changed.items() if exists}))
 
 
 def _with_children(znode: Znode | None, count: ChildCount | None) -> Znode | None:
@@ -186,10 +188,10 @@ def _with_children(znode: Znode | None, count: ChildCount | None) -> Znode | Non
 
 
 class OverlayStore(OverlayReader):
-    """A store that reads an ensemble for real and remembers what it was asked to write."""
+    """A store that reads an ensemble and keeps all writes in memory, in ``written`` without the checks."""
 
     def __init__(self, base: ZnodeStore, clock: Clock) -> None:
-        """``clock`` tells when znodes are created and written."""
+        """Set up an overlay without writes. ``clock``: the source of ctime and mtime."""
         super().__init__(base, OverlayChanges())
         self._store = base
         self._clock = clock
@@ -202,33 +204,33 @@ class OverlayStore(OverlayReader):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The addresses that the connection was given."""
+        """The configured addresses of the connection."""
         return self._store.addresses
 
     @property
     def session_id(self) -> int:
-        """The session in use now."""
+        """The id of the current session."""
         return self._store.session_id
 
     def members(self) -> Sequence[ZnodeReader]:
-        """The members, each with the remembered writes laid over it."""
+        """Return a reader for each member, with the writes of this overlay applied."""
         return [OverlayReader(member, self._changes) for member in self._store.members()]
 
     def fresh(self) -> OverlayStore:
-        """Another overlay over the same ensemble, which knows nothing of what this one remembers."""
+        """Return a new overlay over the same ensemble, without writes."""
         return OverlayStore(self._store, self._clock)
 
     def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
-        """Remember the multis that an ensemble would apply now; one outcome each, in order."""
-        made = [*multis]
-        self._load([op for multi in made for op in multi])
-        return [self._apply(multi) for multi in made]
+        """Apply the multis in memory as an ensemble would; one outcome each, in order."""
+        multis = [*multis]
+        self._load([op for multi in multis for op in multi])
+        return [self._apply(multi) for multi in multis]
 
     def _load(self, ops: Sequence[Op]) -> None:
-        """Read all that the operations depend on in one go."""
-        wanted = {op.path for op in ops}
-        wanted |= {parent_of(path) for path in wanted}
-        unknown = sorted(wanted - self._changes.znodes.keys())
+        """Read all znodes that decide the outcome of the operations: their paths, parents and children."""
+        paths = {op.path for op in ops}
+        paths |= {parent_of(path) for path in paths}
+        unknown = sorted(paths - self._changes.znodes.keys())
         self._known = dict(zip_strict(unknown, self._base.read(unknown)))
         deleted = sorted({op.path for op in ops if isinstance(op, Delete)})
         parents = [path for path in deleted if self._may_have_children(path)]

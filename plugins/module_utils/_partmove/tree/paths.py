@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Paths that this collection keeps for itself, and what an ensemble that does not let us write says."""
+"""Creates the znodes of this collection, and explains why an ensemble refuses writes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ from .ports import ZnodeReader, ZnodeStore
 from .znodes import Create, Reason, Rejected
 
 DEFAULT_ROOT = "/partmove"
-"""Below it are locks, epochs and the ledger, unless another one is given."""
+"""The default parent of locks, epochs and the ledger."""
 
 _ATTEMPTS = 10
 
 
 def parent_of(path: str) -> str:
-    """Path of the parent znode; the root is its own parent."""
+    """Return the path of the parent znode; the root is its own parent."""
     return path.rpartition("/")[0] or "/"
 
 
 def raise_if_unwritable(store: ZnodeStore, path: str, rejected: Rejected) -> None:
-    """Raise the error that a person can act on when the ensemble does not let us write at all."""
+    """Raise AccessDenied or EnsembleError if the rejection concerns every write, not only this multi.
+
+    These reasons are missing permission, a read-only ensemble, and unknown error codes. For the other
+    reasons, such as a changed version, the function returns, and the caller retries or reports.
+    """
     if rejected.reason is Reason.NO_AUTH:
         raise AccessDenied(
             f"Writing {path} is denied to this identity by the {store.name} ensemble",
@@ -39,12 +43,15 @@ def raise_if_unwritable(store: ZnodeStore, path: str, rejected: Rejected) -> Non
     if rejected.reason is Reason.OTHER:
         raise EnsembleError(
             f"Writing {path} was rejected by the {store.name} ensemble with error {rejected.code}",
-            remedy="See the log of the server for the error",
+            remedy="Read the error in the log of the server",
         )
 
 
 def ensure_path(store: ZnodeStore, path: str) -> None:
-    """Create the persistent znode and its parents, without data, where they are missing."""
+    """Create the missing znodes of a path, persistent and without data.
+
+    Raises EnsembleError if writes are refused or if another client keeps deleting the znodes.
+    """
     for _attempt in range(_ATTEMPTS):
         missing = creates_of_missing(store, [path])
         if not missing:
@@ -56,18 +63,18 @@ def ensure_path(store: ZnodeStore, path: str) -> None:
 
 
 def creates_of_missing(reader: ZnodeReader, paths: Iterable[str]) -> tuple[Create, ...]:
-    """What creates the znodes and their parents, without data, where they are missing; parents first."""
-    wanted = sorted({each for path in paths for each in _chain(path)})
+    """Return operations that create the missing znodes of the paths, without data, parents first."""
+    chains = sorted({each for path in paths for each in _chain(path)})
     return tuple(
-        Create(each, b"") for each, znode in zip_strict(wanted, reader.read(wanted)) if znode is None
+        Create(each, b"") for each, znode in zip_strict(chains, reader.read(chains)) if znode is None
     )
 
 
 def vanishing_znode(store: ZnodeStore, path: str) -> EnsembleError:
-    """The error for a znode that something else deletes again and again."""
+    """Return the error for a znode that another client deletes again and again."""
     return EnsembleError(
         f"{path} does not stay in the {store.name} ensemble after it was created",
-        remedy="See whether something else deletes it, then run again",
+        remedy="Find the client that deletes the znode, then run again",
     )
 
 

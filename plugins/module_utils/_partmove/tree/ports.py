@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the domain asks of the context around it."""
+"""Protocols through which the domain reads and writes ZooKeeper and reads the time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from .znodes import Multi, Outcome, Query, QueryAnswer, Znode
 
 
 class ZnodeReader(Protocol):
-    """Reads through one session: with an ensemble, or with one member of it.
+    """Reads through one session, either with an ensemble or with a single member.
 
-    Paths are absolute below the chroot of the connection. Reads are retried over a lost connection
-    until the operation timeout, then raise EnsembleUnreachable; a znode that the identity may not
-    read raises AccessDenied.
+    Paths are absolute below the chroot of the connection. After a lost connection, reads are retried until
+    the operation timeout. All reads raise:
+
+    - EnsembleUnreachable after the operation timeout;
+    - AccessDenied if the identity may not read a znode.
     """
 
     @property
@@ -29,24 +31,24 @@ class ZnodeReader(Protocol):
         """The id (``myid``) of the server that opened the session."""
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
-        """Data and stat of each path, in order; None where there is no znode.
+        """Read data and stat of each path, in order; None for a missing znode.
 
-        With ``absolute`` the chroot is not applied (for ``/zookeeper/config`` and the like).
+        absolute: read without the chroot, for paths such as ``/zookeeper/config``.
         """
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """Names of the children of each path, sorted; None where there is no znode."""
+        """List the names of the children of each path, sorted; None for a missing znode."""
 
     def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
-        """The answers to each query, in order, in as few requests as they fit.
+        """Answer each query, in order, in as few requests as possible.
 
-        No answer is older than one that comes before it.
+        No answer is older than an earlier answer of the same call.
         """
 
     def sync(self, path: str) -> None:
-        """Let all that is read from now on be no older than what the leader has committed by now.
+        """Make all later reads at least as recent as the leader is now.
 
-        Where the ensemble cannot do that, this raises, or the next read does.
+        If the ensemble cannot sync, either this call or the next read raises.
         """
 
 
@@ -59,28 +61,28 @@ class ZnodeStore(ZnodeReader, Protocol):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The ``host:port`` of each member the connection was given, as given."""
+        """The configured ``host:port`` of each member, unchanged."""
 
     @property
     def session_id(self) -> int:
-        """The session in use now; a new one after an expiry."""
+        """The id of the current session; changes after an expiry."""
 
     def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
-        """Send the multis, several in flight, in order; one outcome each, in order.
+        """Send the multis in order, several in flight, and return one outcome each, in order.
 
-        All of them are taken, each when it is to be sent, so that they may be made meanwhile; also those that
-        are not sent any more. Never retries: an Unknown outcome is for the caller to find out about.
+        Consumes the iterable lazily, so that multis are built while earlier ones are in flight, and always to
+        its end, even after an error. Never retries: the caller has to check the effect of an Unknown outcome.
         """
 
     def members(self) -> Sequence[ZnodeReader]:
-        """A direct connection to each member; EnsembleUnreachable names one that does not answer."""
+        """Return a direct connection to each member. Raises EnsembleUnreachable, which names the member."""
 
 
 class Clock(Protocol):
-    """Time, so that tests need not wait."""
+    """The current time and sleep, replaceable in tests."""
 
     def now(self) -> float:
-        """The time in seconds since 1970."""
+        """Return the seconds since 1970."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait for so many seconds."""
+        """Wait for the seconds."""

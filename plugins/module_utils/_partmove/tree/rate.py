@@ -12,22 +12,25 @@ from collections.abc import Callable
 
 
 class Rate:
-    """Spreads things evenly over time, for any number of threads; one call may go ahead of its time."""
+    """Limits the requests per second of any number of threads, evenly over time.
+
+    A call after an idle time returns at once; idle time is not credited to later calls.
+    """
 
     def __init__(self, per_second: float, *, now: Callable[[], float] = time.monotonic) -> None:
-        """``per_second`` is the number of things, 0 for any number."""
+        """Set up the limit. ``per_second``: requests per second, 0 for no limit."""
         self._seconds_each = 1 / per_second if per_second else 0.0
         self._now = now
         self._next = 0.0
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
-    def wait(self, things: int, sleep: Callable[[float], object] = time.sleep) -> None:
-        """Return when it is the turn of so many things."""
-        if not self._seconds_each or not things:
+    def wait(self, requests: int, sleep: Callable[[float], object] = time.sleep) -> None:
+        """Sleep until the limit allows these requests."""
+        if not self._seconds_each or not requests:
             return
-        with self._turn:
+        with self._lock:
             now = self._now()
             begin = max(now, self._next)
-            self._next = begin + things * self._seconds_each
+            self._next = begin + requests * self._seconds_each
         if begin > now:
             sleep(begin - now)

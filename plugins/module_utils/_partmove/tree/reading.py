@@ -2,16 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Readings that are taken together, so that what does not depend on each other takes one request.
+"""Runs several readings together: queries of independent readings share a request.
 
-The steps of a reading are a generator: it yields a query, is sent what was found, and in the end returns what
-that says::
+A reading is a generator of steps. The generator yields a query, receives the answer, and finally returns its
+result::
 
     def read_children(path: str) -> Steps[list[Znode]]:
-        found = yield Query(children=[path])
-        names = found.children[0] or ()
-        found = yield Query([f"{path}/{name}" for name in names])
-        return [znode for znode in found.znodes if znode is not None]
+        answer = yield Query(children=[path])
+        names = answer.children[0] or ()
+        answer = yield Query([f"{path}/{name}" for name in names])
+        return [znode for znode in answer.znodes if znode is not None]
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Steps = Generator[Query, QueryAnswer, _T]
 
 
 class Reading(Generic[_T]):
-    """Something to be found out of an ensemble."""
+    """A generator of queries, and its result."""
 
     def __init__(self, steps: Steps[_T]) -> None:
         self._steps = steps
@@ -36,40 +36,39 @@ class Reading(Generic[_T]):
 
     @property
     def result(self) -> _T:
-        """What was found out; only to be asked for when the reading has come to its end."""
+        """The return value of the generator. Raises IndexError before the end of the reading."""
         return self._results[0]
 
-    def advance(self, found: QueryAnswer | None) -> Query | None:
-        """Take the answers to the query before, none at first; return the next one, None at the end."""
+    def advance(self, answer: QueryAnswer | None) -> Query | None:
+        """Send the answer to the previous query, None at first. Returns the next query, None at the end."""
         try:
-            return next(self._steps) if found is None else self._steps.send(found)
+            return next(self._steps) if answer is None else self._steps.send(answer)
         except StopIteration as end:
             self._results.append(end.value)
             return None
 
 
 def read_together(reader: ZnodeReader, readings: Sequence[Reading[Any]]) -> None:
-    """Take all readings to their end, the next query of each in one go.
+    """Run all readings to their end; the next queries of all readings go into one request.
 
-    The queries are answered in the order of the readings, and each reading gets its answer before those that
-    come after it: these may rely on its result from their second query on. Raises what the reader raises, and
-    what the readings do.
+    Queries are answered, and readings advanced, in the order of the readings. So from its second query on, a
+    reading may use the results of earlier readings. Raises the errors of the reader and of the readings.
     """
-    asked = _asked(readings, [None] * len(readings))
-    while asked:
-        waiting = [reading for reading, _query in asked]
-        asked = _asked(waiting, reader.ask([query for _reading, query in asked]))
+    pending = _advance_all(readings, [None] * len(readings))
+    while pending:
+        waiting = [reading for reading, _query in pending]
+        pending = _advance_all(waiting, reader.ask([query for _reading, query in pending]))
 
 
 def read_alone(reader: ZnodeReader, steps: Steps[_T]) -> _T:
-    """Take one reading to its end and return what it found out. Raises as `read_together` does."""
+    """Run one reading to its end and return its result. Raises as `read_together` does."""
     reading = Reading(steps)
     read_together(reader, [reading])
     return reading.result
 
 
 def ask_one_by_one(reader: ZnodeReader, queries: Sequence[Query]) -> list[QueryAnswer]:
-    """Answer queries by ``read`` and ``children``, each in a request of its own."""
+    """Answer queries by separate calls of ``read`` and ``children``."""
     return [
         QueryAnswer(
             reader.read(query.znodes) if query.znodes else [],
@@ -79,9 +78,9 @@ def ask_one_by_one(reader: ZnodeReader, queries: Sequence[Query]) -> list[QueryA
     ]
 
 
-def _asked(
+def _advance_all(
     readings: Sequence[Reading[Any]], answers: Sequence[QueryAnswer | None]
 ) -> list[tuple[Reading[Any], Query]]:
-    """Give each its answer; those that go on, with what they ask next."""
-    nexts = [(reading, reading.advance(found)) for reading, found in zip_strict(readings, answers)]
-    return [(reading, query) for reading, query in nexts if query is not None]
+    """Advance every reading by its answer; return the unfinished readings with their next queries."""
+    advanced = [(reading, reading.advance(answer)) for reading, answer in zip_strict(readings, answers)]
+    return [(reading, query) for reading, query in advanced if query is not None]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads past znodes that the identity may not read, and tells which these are."""
+"""Skips znodes that the identity may not read, and reports their paths."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from .ports import ZnodeReader
 from .reading import ask_one_by_one
 from .znodes import Query, QueryAnswer, Znode
 
-Denied = Callable[[str, AccessDenied], object]
-"""Is told the path of each znode that may not be read, and so what may be below it."""
+OnDenied = Callable[[str, AccessDenied], object]
+"""Is called with the path of each unreadable znode, whose descendants are unknown, and with the error."""
 
 _T = TypeVar("_T")
 
 
 class SkipDeniedReader:
-    """Implements ZnodeReader: what may not be read is told, and is as if it were not there.
+    """Implements ZnodeReader: reports unreadable znodes and treats them as missing.
 
-    Raises SessionRefused where it is the session that is refused, and nothing may be read.
+    Raises SessionRefused if the ensemble refuses the session, so that no znode is readable.
     """
 
-    def __init__(self, reader: ZnodeReader, denied: Denied) -> None:
+    def __init__(self, reader: ZnodeReader, on_denied: OnDenied) -> None:
         self._reader = reader
-        self._denied = denied
+        self._denied = on_denied
 
     @property
     def name(self) -> str:
-        """That of the reader."""
+        """The name of the wrapped reader."""
         return self._reader.name
 
     @property
     def server_id(self) -> int:
-        """That of the reader."""
+        """The server id of the wrapped reader."""
         return self._reader.server_id
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
-        """As a ZnodeReader does; None also where the znode may not be read."""
-        return self._permitted(lambda some: self._reader.read(some, absolute=absolute), paths, None)
+        """Read data and stat of each path; None for a missing or unreadable znode."""
+        return self._permitted(lambda half: self._reader.read(half, absolute=absolute), paths, None)
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """As a ZnodeReader does; no names where the znode may not be read."""
+        """List the children of each path; None for a missing znode, no names for an unreadable znode."""
         return self._permitted(self._reader.children, paths, ())
 
     def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
-        """As a ZnodeReader does, with the answers of `read` and `children`."""
+        """Answer each query as `read` and `children` do."""
         try:
             return self._reader.ask(queries)
         except SessionRefused:
@@ -58,7 +58,7 @@ class SkipDeniedReader:
             return ask_one_by_one(self, queries)
 
     def sync(self, path: str) -> None:
-        """As a ZnodeReader does."""
+        """Make later reads at least as recent as the leader is now."""
         self._reader.sync(path)
 
     def _permitted(
@@ -72,7 +72,8 @@ class SkipDeniedReader:
             if len(paths) == 1:
                 self._denied(paths[0], error)
                 return [instead]
-        # A batch is refused for one of its paths, and which others may be read is not told.
+        # One unreadable path makes the whole request fail, and the error does not name the other unreadable
+        # paths.
         middle = len(paths) // 2
         return [
             *self._permitted(ask, paths[:middle], instead),

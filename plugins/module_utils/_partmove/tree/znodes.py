@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Frozen values of ZooKeeper: what is read, and what is written in a multi."""
+"""Immutable values for reads and writes of ZooKeeper. A multi is a ZooKeeper transaction."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Stat(NamedTuple):
 
 
 class Znode(NamedTuple):
-    """One znode as it was read."""
+    """The path, data and stat of one znode, from one read."""
 
     path: str
     data: bytes
@@ -37,16 +37,16 @@ class Znode(NamedTuple):
 
 
 class Query(NamedTuple):
-    """What is asked of an ensemble: the znodes at some paths, and after them the children of others."""
+    """A request for znodes and, after them, for names of children."""
 
     znodes: Sequence[str] = ()
-    """Paths of which data and stat are read."""
+    """Paths whose data and stat are read."""
     children: Sequence[str] = ()
-    """Paths of which the names of the children are read."""
+    """Paths whose children are listed."""
 
 
 class QueryAnswer(NamedTuple):
-    """The answers to a query, in its order; None where there is no znode."""
+    """The answer to a query, in the order of its paths; None for a missing znode."""
 
     znodes: list[Znode | None]
     children: list[tuple[str, ...] | None]
@@ -54,7 +54,7 @@ class QueryAnswer(NamedTuple):
 
 
 class Create(NamedTuple):
-    """Create a znode; fails with NODE_EXISTS, or NO_NODE when the parent is missing."""
+    """Create a znode. Fails with NODE_EXISTS, or with NO_NODE if the parent is missing."""
 
     path: str
     data: bytes
@@ -62,7 +62,7 @@ class Create(NamedTuple):
 
 
 class SetData(NamedTuple):
-    """Replace the data of a znode that still has this data version."""
+    """Replace the data of a znode. Fails with BAD_VERSION unless the znode has this data version."""
 
     path: str
     data: bytes
@@ -70,7 +70,7 @@ class SetData(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """Delete a znode that still has this data version and has no children."""
+    """Delete a znode. Fails with BAD_VERSION unless the znode has this data version, or with NOT_EMPTY."""
 
     path: str
     version: int
@@ -85,7 +85,7 @@ class Check(NamedTuple):
 
 Op = Union[Create, SetData, Delete, Check]
 Multi = tuple[Op, ...]
-"""Operations that are applied all together or not at all."""
+"""The operations of a ZooKeeper transaction: either all are applied or none."""
 
 
 class Reason(Enum):
@@ -102,14 +102,14 @@ class Reason(Enum):
 
 @dataclass(frozen=True)
 class Committed:
-    """The multi was applied, with all its operations."""
+    """The multi was applied."""
 
     zxid: int = field(default=0, compare=False)
-    """Its transaction; 0 where nothing tells, as of a multi that set no data."""
+    """The transaction id; 0 if unknown, such as for a multi without SetData."""
 
 
 class Rejected(NamedTuple):
-    """The multi was not applied; ``op_index`` tells the operation that failed."""
+    """The multi was not applied. ``op_index``: index of the failed operation."""
 
     op_index: int
     reason: Reason
@@ -117,7 +117,7 @@ class Rejected(NamedTuple):
 
 
 class Unknown(NamedTuple):
-    """The connection was lost before the answer: the multi may have been applied or not."""
+    """The connection was lost before the answer, so the multi may or may not have been applied."""
 
     cause: str
 

@@ -46,7 +46,7 @@ class SavingStore(DelegatingStore):
             op.path: op.version for multi in made for op in multi if isinstance(op, (Delete, SetData))
         }
         paths = sorted(versions)
-        found = self.below.read(paths) if paths else []
+        found = self.inner.read(paths) if paths else []
         kept = [
             znode
             for path, znode in zip_strict(paths, found)

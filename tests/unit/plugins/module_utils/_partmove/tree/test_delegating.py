@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a store below answers and does."""
+"""Calls to the wrapped store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.memory.behind import Chrooted
 from support.memory.memory import MemoryEnsemble
 
 
-def test_everything_is_handed_on() -> None:
+def test_every_method_is_delegated() -> None:
     ensemble = MemoryEnsemble("hot")
     ensemble.open().commit([(Create("/app", b"root"),)])
     below = Chrooted(ensemble)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run that is about to end: what is under way is interrupted, and can still tidy up."""
+"""Interruption of a run: threads stop, and can still clean up."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OPERATIONS: list[Callable[[InterruptibleStore], object]] = [
 
 @pytest.mark.parametrize("operate", OPERATIONS, ids=["read", "children", "ask", "sync", "members"])
 def test_each_read_can_be_interrupted_once(operate: Callable[[InterruptibleStore], object]) -> None:
-    """Only once: on the way out the lock is given back, and what was prepared is removed."""
+    """Only once: cleanup releases the lock and removes prepared znodes."""
     ensemble = MemoryEnsemble("hot")
     ending = threading.Event()
     store = InterruptibleStore(ensemble.open(), Interruption(ending))
@@ -49,7 +49,7 @@ def test_each_read_can_be_interrupted_once(operate: Callable[[InterruptibleStore
 
 
 def test_a_write_is_not_interrupted() -> None:
-    """A switch that is not sent would be told as one whose answer was lost."""
+    """A switch that is not sent would be reported as a switch with a lost answer."""
     ensemble = MemoryEnsemble("hot")
     ending = threading.Event()
     store = InterruptibleStore(ensemble.open(), Interruption(ending))
@@ -60,7 +60,7 @@ def test_a_write_is_not_interrupted() -> None:
         store.sync("/")
 
 
-def test_a_sleep_ends_where_the_run_does() -> None:
+def test_a_sleep_ends_with_the_run() -> None:
     ending = threading.Event()
     base = ManualClock()
     clock = InterruptibleClock(base, Interruption(ending))

@@ -46,7 +46,7 @@ groups = st.lists(st.lists(ops, min_size=1, max_size=5), max_size=12)
 
 @given(st.lists(ops, max_size=8), st.booleans())
 def test_a_multi_takes_no_more_bytes_than_expected(multi: list[Op], authenticated: bool) -> None:
-    """With a longer chroot than anybody is likely to have."""
+    """The chroot is longer than any realistic chroot."""
     chroot = "/" + "c" * 200
     payload = MultiEncoder(chroot, authenticated=authenticated).encode(tuple(multi))
     end_of_multi = 9
@@ -109,12 +109,12 @@ def test_a_group_fits_up_to_the_limits(spare: int) -> None:
     assert not MultiRoom.beside(CHECKS).holds([empty._replace(data=bytes(left + 1))], spare)
 
 
-def test_nothing_takes_no_multi() -> None:
+def test_without_groups_there_is_no_multi() -> None:
     assert [*pack(CHECKS, [])] == []
 
 
 def test_every_multi_carries_the_checks() -> None:
-    """Also those that are full, and not the last."""
+    """Also full multis before the last."""
     numbered = [(number, [Create(f"/{number}/{each}", b"") for each in range(400)]) for number in range(5)]
     batches = [*pack(CHECKS, numbered)]
     assert [batch.keys for batch in batches] == [(0, 1), (2, 3), (4,)]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes that are only remembered; that they are answered as by an ensemble is shown on a real one."""
+"""Writes in memory. tests/integration compares the answers with a real ensemble."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_rejected_multi_leaves_no_trace(base: Counting) -> None:
     assert overlay.written == [Create("/parts/p4", b"4")]
 
 
-def test_what_was_written_is_listed_without_the_checks(base: Counting) -> None:
+def test_writes_are_listed_without_the_checks(base: Counting) -> None:
     overlay = OverlayStore(base, ManualClock())
 
     overlay.commit([(Check("/parts", 0), Create("/new", b"n"))])
@@ -130,7 +130,7 @@ def test_an_ephemeral_znode_has_the_session_and_no_children(base: Counting) -> N
 
 
 def test_many_operations_take_few_requests(base: Counting) -> None:
-    """As many as for one, because a run in check mode goes over millions of znodes."""
+    """As many requests as one operation, because check mode reads millions of znodes."""
     overlay = OverlayStore(base, ManualClock())
     parts = [f"/parts/p{number}" for number in range(1, 100)]
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Paths of our own, and what an ensemble that cannot be written to says."""
+"""Creation of znodes, and errors of ensembles without write access."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def test_parent(path: str, parent: str) -> None:
             Reason.OTHER,
             EnsembleError,
             "Writing /a was rejected by the hot ensemble with error -8",
-            "See the log of the server for the error",
+            "Read the error in the log of the server",
         ),
     ],
 )
-def test_a_write_that_is_not_possible_at_all(
+def test_a_refusal_of_every_write_is_an_error(
     ensemble: MemoryEnsemble, reason: Reason, error: type[PartMoveError], message: str, remedy: str
 ) -> None:
     with pytest.raises(error) as refusal:
@@ -73,11 +73,11 @@ def test_a_write_that_is_not_possible_at_all(
 
 
 @pytest.mark.parametrize("reason", [Reason.NO_NODE, Reason.NODE_EXISTS, Reason.BAD_VERSION, Reason.NOT_EMPTY])
-def test_a_write_that_came_too_late_is_for_the_caller(ensemble: MemoryEnsemble, reason: Reason) -> None:
+def test_a_changed_znode_is_left_to_the_caller(ensemble: MemoryEnsemble, reason: Reason) -> None:
     raise_if_unwritable(ensemble.open(), "/a", Rejected(0, reason, -8))
 
 
-def test_a_path_is_made_with_its_parents(ensemble: MemoryEnsemble) -> None:
+def test_a_path_is_created_with_its_parents(ensemble: MemoryEnsemble) -> None:
     store = ensemble.open()
     ensure_path(store, "/a/b/c")
     before = ensemble.tree()
@@ -97,7 +97,7 @@ def test_a_path_is_made_with_its_parents(ensemble: MemoryEnsemble) -> None:
     ],
     ids=["somebody makes it first", "somebody deletes the parent"],
 )
-def test_a_path_that_somebody_else_writes_to(
+def test_another_client_writes_to_the_path(
     ensemble: MemoryEnsemble, disturb: Callable[[MemoryClient], object]
 ) -> None:
     store, client = HookedStore(ensemble), MemoryClient(ensemble.open())
@@ -109,7 +109,7 @@ def test_a_path_that_somebody_else_writes_to(
     assert ensemble.read(["/a/b/c"])[0] is not None
 
 
-def test_a_path_that_may_not_be_made_is_told_at_once(ensemble: MemoryEnsemble) -> None:
+def test_a_denied_creation_fails_at_once(ensemble: MemoryEnsemble) -> None:
     class Denying(MemoryStore):
         def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
             return [Rejected(len(multi) - 1, Reason.NO_AUTH, -102) for multi in multis]
@@ -120,7 +120,7 @@ def test_a_path_that_may_not_be_made_is_told_at_once(ensemble: MemoryEnsemble) -
         ensure_path(Denying(ensemble), "/a/b/c")
 
 
-def test_a_path_that_does_not_stay(ensemble: MemoryEnsemble) -> None:
+def test_a_path_that_another_client_deletes_again_and_again(ensemble: MemoryEnsemble) -> None:
     store, client = HookedStore(ensemble), MemoryClient(ensemble.open())
     store.after = lambda _multi: client.delete("/a")
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A rate delays requests so that no second has more than its number."""
+"""A rate delays requests so that no second has more requests than the limit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_steady_requests_reach_the_rate() -> None:
 
 
 def test_threads_share_one_rate() -> None:
-    """Each gets a turn of its own, although none waits for another to have slept."""
+    """Every request has its own time slot, although no thread waits for the sleep of another thread."""
     slept: list[float] = []
     pace = Rate(1_000, now=lambda: 100.0)
     with ThreadPoolExecutor(4) as pool:
@@ -59,7 +59,7 @@ def test_without_a_rate_nothing_waits() -> None:
     assert clock.time == 100
 
 
-def test_nothing_takes_no_turn() -> None:
+def test_zero_requests_take_no_time_slot() -> None:
     clock = ManualClock(100)
     pace = Rate(1, now=clock.now)
     for _each in range(10):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Readings that are taken together: how many requests they need, and what each of them gets to know."""
+"""Readings that run together: number of requests, and results of earlier readings."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def knows(path: str, other: Reading[list[bytes]]) -> Steps[tuple[bool, list[byte
 
 
 def nothing() -> Steps[str]:
-    """A reading that has no question."""
+    """A reading without queries."""
     yield from ()
     return "nothing"
 
 
-def test_what_does_not_depend_on_each_other_takes_one_request(store: Noting) -> None:
+def test_independent_readings_share_requests(store: Noting) -> None:
     first, second, third = Reading(below("/a")), Reading(below("/b")), Reading(nothing())
 
     read_together(store, [first, second, third])
@@ -76,7 +76,7 @@ def test_what_does_not_depend_on_each_other_takes_one_request(store: Noting) -> 
     ]
 
 
-def test_a_reading_knows_what_came_to_its_end_before_it(store: Noting) -> None:
+def test_a_reading_uses_results_of_earlier_readings(store: Noting) -> None:
     empty = Reading(below("/b"))
     after = Reading(knows("/a", empty))
 
@@ -86,13 +86,13 @@ def test_a_reading_knows_what_came_to_its_end_before_it(store: Noting) -> None:
     assert len(store.requests) == 1
 
 
-def test_nothing_is_asked_for_nothing(store: Noting) -> None:
+def test_no_readings_send_no_request(store: Noting) -> None:
     read_together(store, [])
     assert read_alone(store, nothing()) == "nothing"
     assert store.requests == []
 
 
-def test_what_a_reading_raises_ends_all(store: Noting) -> None:
+def test_an_error_of_a_reading_ends_all_readings(store: Noting) -> None:
     def refuses() -> Steps[None]:
         yield Query(["/a"])
         raise KeyError("not understood")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be read is read, whatever may not be read is asked for beside it."""
+"""Unreadable znodes are skipped; readable znodes of the same request are read."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ PATHS = [f"/n{number}" for number in range(7)]
 
 
 class Fixture:
-    """An ensemble of seven znodes with a child each, of which some may not be read."""
+    """An ensemble of seven znodes with a child each; the ``denied`` paths are unreadable."""
 
     def __init__(self, *denied: str) -> None:
         self.store = HookedStore(MemoryEnsemble("hot"))
         for path in PATHS:
             self.store.commit([(Create(path, path.encode()), Create(f"{path}/x", b""))])
         self.store.denied = set(denied)
-        self.told: list[str] = []
-        self.reader = SkipDeniedReader(self.store, self._tell)
+        self.reported: list[str] = []
+        self.reader = SkipDeniedReader(self.store, self._report)
 
-    def _tell(self, path: str, error: AccessDenied) -> None:
+    def _report(self, path: str, error: AccessDenied) -> None:
         assert error.message.endswith(path)
-        self.told.append(path)
+        self.reported.append(path)
 
 
 def data(found: Sequence[Znode | None]) -> list[bytes | None]:
@@ -53,11 +53,11 @@ def test_each_path_has_its_answer(denied: list[str]) -> None:
     made = Fixture(*denied)
     expected = [None if path in denied else path.encode() for path in PATHS]
     assert data(made.reader.read([*PATHS, "/none"])) == [*expected, None]
-    assert made.told == denied
-    made.told.clear()
+    assert made.reported == denied
+    made.reported.clear()
     names = [() if path in denied else ("x",) for path in PATHS]
     assert made.reader.children([*PATHS, "/none"]) == [*names, None]
-    assert made.told == denied
+    assert made.reported == denied
 
 
 def test_queries_are_answered_the_same() -> None:
@@ -66,10 +66,10 @@ def test_queries_are_answered_the_same() -> None:
     found = made.reader.ask([query, Query(["/n6"])])
     assert [data(each.znodes) for each in found] == [[b"/n0", None, None], [b"/n6"]]
     assert [each.children for each in found] == [[(), ("x",)], []]
-    assert made.told == ["/n1", "/n5/x", "/n1"]
+    assert made.reported == ["/n1", "/n5/x", "/n1"]
 
 
-def test_what_may_all_be_read_is_asked_for_as_it_was() -> None:
+def test_readable_paths_take_one_request() -> None:
     made = Fixture()
     asked: list[Sequence[Query]] = []
 
@@ -84,7 +84,7 @@ def test_what_may_all_be_read_is_asked_for_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("kind", [SessionRefused, EnsembleUnreachable])
-def test_a_session_that_is_refused_or_lost_is_no_znode_that_is_denied(
+def test_a_refused_or_lost_session_is_raised(
     kind: type[SessionRefused | EnsembleUnreachable],
 ) -> None:
     made = Fixture()
@@ -98,10 +98,10 @@ def test_a_session_that_is_refused_or_lost_is_no_znode_that_is_denied(
         made.reader.children(PATHS)
     with pytest.raises(kind):
         made.reader.ask([Query(["/n0"])])
-    assert made.told == []
+    assert made.reported == []
 
 
-def test_the_rest_is_that_of_the_reader() -> None:
+def test_name_and_server_id_come_from_the_wrapped_reader() -> None:
     made = Fixture()
     synced: list[str] = []
     made.store.sync = synced.append  # type: ignore[method-assign,assignment]
