@@ -51,7 +51,7 @@ MUTANTS = (
         _NAMES,
         "            and self.level >= other.level\n",
         "",
-        ("formats/test_names.py::test_a_source_does_not_cover_what_was_merged_of_it",),
+        ("formats/test_names.py::test_a_source_does_not_cover_the_merged_part",),
     ),
     Mutant(
         "a merge brings all mutations",
@@ -65,21 +65,21 @@ MUTANTS = (
         _NAMES,
         "if days[0] <= days[1] and first[:6] == last[:6] else None",
         "if days[0] <= days[1] else None",
-        ("formats/test_names.py::test_refuses_what_is_no_name_of_format_version_0[20191130_20191201_0_0_0]",),
+        ("formats/test_names.py::test_refuses_invalid_names_of_format_version_0[20191130_20191201_0_0_0]",),
     ),
     Mutant(
         "a name of another format is cut to fit",
         _NAMES,
         "match = (_V1_NAME if format_version else _V0_NAME).fullmatch(text)",
         "match = (_V1_NAME if format_version else _V0_NAME).match(text)",
-        ("formats/test_names.py::test_refuses_what_is_no_name_of_format_version_1[all_0_0_0_]",),
+        ("formats/test_names.py::test_refuses_invalid_names_of_format_version_1[all_0_0_0_]",),
     ),
     Mutant(
         "what a REPLACE drops is not seen",
         _LOG_ENTRY,
         "return _Body((dropped, *sources, *results))",
         "return _Body(tuple(results))",
-        ("formats/test_log_entry.py::test_reads_what_18_16_writes[data6-EntryKind.REPLACE_RANGE-parts6]",),
+        ("formats/test_log_entry.py::test_reads_entries_of_18_16[data6-EntryKind.REPLACE_RANGE-parts6]",),
     ),
     Mutant(
         "an ALTER concerns no partition",
@@ -88,7 +88,7 @@ MUTANTS = (
         'text")\n    return _Body(())',
         (
             (
-                "formats/test_log_entry.py::test_reads_what_other_servers_write[body13-EntryKind.ALTE"
+                "formats/test_log_entry.py::test_reads_entries_of_other_servers[body13-EntryKind.ALTE"
                 "R-parts13-True]"
             ),
         ),
@@ -98,7 +98,7 @@ MUTANTS = (
         _LOG_ENTRY,
         "    if version not in _FORMAT_VERSIONS:\n",
         "    if version < _FORMAT_VERSIONS[0]:\n",
-        ("formats/test_log_entry.py::test_refuses_what_it_does_not_understand",),
+        ("formats/test_log_entry.py::test_refuses_unknown_text",),
     ),
     Mutant(
         "what follows an entry is not looked at",
@@ -112,28 +112,28 @@ MUTANTS = (
         _LOG_ENTRY,
         '    parts.append(_part(text))\n    text.field("deduplicate: ")',
         '    _part(text)\n    text.field("deduplicate: ")',
-        ("formats/test_log_entry.py::test_reads_what_18_16_writes[data3-EntryKind.MERGE-parts3]",),
+        ("formats/test_log_entry.py::test_reads_entries_of_18_16[data3-EntryKind.MERGE-parts3]",),
     ),
     Mutant(
         "the source of a mutation is not seen",
         _LOG_ENTRY,
         "return _Body((source, result))",
         "return _Body((result,))",
-        ("formats/test_log_entry.py::test_reads_what_18_16_writes[data4-EntryKind.MUTATE-parts4]",),
+        ("formats/test_log_entry.py::test_reads_entries_of_18_16[data4-EntryKind.MUTATE-parts4]",),
     ),
     Mutant(
         "an insert that lives is given up",
         _BLOCK_LOCK,
         "    if ephemeral_owner:\n        return BlockLock.IN_FLIGHT\n",
         "    if ephemeral_owner:\n        return BlockLock.ABANDONED\n",
-        ("formats/test_block_lock.py::test_an_ephemeral_one_is_always_in_flight",),
+        ("formats/test_block_lock.py::test_an_ephemeral_znode_is_always_in_flight",),
     ),
     Mutant(
         "an insert whose holder lives is given up",
         _BLOCK_LOCK,
         "return BlockLock.IN_FLIGHT if holder[1] in living_holders else BlockLock.ABANDONED",
         "return BlockLock.ABANDONED",
-        ("formats/test_block_lock.py::test_an_insert_is_in_flight_or_given_up",),
+        ("formats/test_block_lock.py::test_an_insert_is_in_flight_or_abandoned",),
     ),
     Mutant(
         "a znode of another kind is an insert that was given up",
@@ -159,11 +159,11 @@ MUTANTS = (
     Mutant(
         "any hash is the one on disk",
         _PAYLOAD,
-        "return told.lower() in (stored, stored[16:] + stored[:16])",
-        "return len(told) == len(stored)",
+        "return queried.lower() in (stored, stored[16:] + stored[:16])",
+        "return len(queried) == len(stored)",
         (
             (
-                "formats/test_payload.py::test_hash_is_the_one_told_in_either_order_of_words[2ffdadc5"
+                "formats/test_payload.py::test_hash_matches_in_either_order_of_words[2ffdadc5"
                 "cb38d48b8557d6aea26e81b0-False]"
             ),
         ),
@@ -173,7 +173,7 @@ MUTANTS = (
         _STATE,
         "return marker == _COLD",
         "return marker is not None and marker.startswith(_COLD)",
-        ("formats/test_state.py::test_a_server_takes_exactly_one_marker_for_cold[COLD\\n-False]",),
+        ("formats/test_state.py::test_exactly_one_marker_means_cold[COLD\\n-False]",),
     ),
     Mutant(
         "what is not known of a table is not looked at",
@@ -182,7 +182,7 @@ MUTANTS = (
         "values = {key: text.optional_field(key) for key in _OPTIONAL}\n",
         (
             (
-                "formats/test_table_metadata.py::test_refuses_what_it_does_not_know[data9-line 8: "
+                "formats/test_table_metadata.py::test_refuses_unknown_text[data9-line 8: "
                 "expected the end of the text]"
             ),
         ),
@@ -208,7 +208,7 @@ MUTANTS = (
         "if not tab:",
         (
             (
-                "formats/test_mutation_entry.py::test_refuses_what_it_does_not_understand[data8-line "
+                "formats/test_mutation_entry.py::test_refuses_unknown_text[data8-line "
                 "6: expected another partition id]"
             ),
         ),

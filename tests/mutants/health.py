@@ -14,8 +14,8 @@ MUTANTS = (
     Mutant(
         "what hot does not register is registered in cold",
         _PRESENCE,
-        "found += uncovered(active.parts, registered, partition_id, str(replica.key))",
-        "found += uncovered(active.parts, registered or active.parts, partition_id, str(replica.key))",
+        "found += uncovered_names(active.parts, registered, partition_id, str(replica.key))",
+        "found += uncovered_names(active.parts, registered or active.parts, partition_id, str(replica.key))",
         ("health/test_cold_presence.py::test_a_partition_of_which_nothing_is_registered",),
     ),
     Mutant(

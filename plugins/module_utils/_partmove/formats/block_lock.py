@@ -2,13 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a child of ``block_numbers/<partition>`` tells: an insert in flight, one given up, or the marker.
+"""Classifies a child of ``block_numbers/<partition>``: insert in flight, abandoned insert, or marker.
 
-A server takes the block number of an insert by creating ``block-<number>``; it deletes the znode when the
-insert is committed or given up. Servers from 18.16 on make it ephemeral. Older ones made it persistent,
-with the path of an ephemeral holder ``temp/abandonable_lock-<number>`` as data, so it outlives the insert:
-a server takes the insert for alive while the holder exists. A persistent znode that names a living holder
-therefore keeps servers from merging across its block number, whoever created it.
+A server reserves the block number of an insert by creating ``block-<number>``, and deletes the znode when the
+insert is committed or abandoned:
+
+- Servers from 18.16 on create an ephemeral znode.
+- Older servers create a persistent znode, which outlives the insert. Its data is the path of an ephemeral
+  holder, ``temp/abandonable_lock-<number>``. The insert counts as alive while the holder exists.
+
+So a persistent znode with an existing holder blocks merges across its block number, whoever created the
+znode.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ _HOLDER = re.compile(r"(?:/.+)?/temp/(abandonable_lock-[^/\s]+)")
 
 
 class BlockLock(Enum):
-    """What a child of ``block_numbers/<partition>`` stands for."""
+    """The meaning of a child of ``block_numbers/<partition>``."""
 
     IN_FLIGHT = "insert in flight"
     ABANDONED = "given-up insert"
@@ -37,17 +41,19 @@ class BlockLock(Enum):
 def block_lock(
     name: str, data: bytes, ephemeral_owner: int, living_holders: Collection[str], where: str
 ) -> BlockLock:
-    """Tell what the child ``name`` with this data and owner stands for.
+    """Classify the child ``name`` of a partition's znode by its data and owner.
 
-    ``living_holders`` are the names of the children of the shard's ``temp``, read after the child;
-    ``where`` is the path of the child. Raises FormatError for a name or data of any other kind.
+    living_holders: the children of the shard's ``temp``, read after the child.
+    where: the path of the child.
+
+    Raises FormatError for unknown names and data.
     """
     if name == STATE:
         return BlockLock.MARKER
     if _BLOCK.fullmatch(name) is None:
         raise FormatError(
             f"{where} is neither a block number nor the {STATE} marker",
-            remedy="Find out who created the znode, and delete it if nobody needs it",
+            remedy="Find out who created the znode, and delete the znode if it is not needed",
         )
     if ephemeral_owner:
         return BlockLock.IN_FLIGHT

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where a replicated table keeps what in ZooKeeper.
+"""The paths of the znodes of a replicated table.
 
-A shard path is the first argument of a ReplicatedMergeTree engine: the znode that the replicas of one shard
-of a table share.
+A shard path is the first argument of a ReplicatedMergeTree engine: the znode shared by the replicas of one
+shard of a table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..text import shown
 from .state import STATE
 
 DEFAULT_ENSEMBLE = "default"
-"""What servers call the ensemble of ``<zookeeper>``, beside the names of auxiliary ones."""
+"""The name of the ensemble of ``<zookeeper>`` in ClickHouse; auxiliary ensembles have names of their own."""
 
 KNOWN_TABLE_CHILDREN = frozenset(
     {
@@ -45,13 +45,13 @@ KNOWN_TABLE_CHILDREN = frozenset(
         "table_shared_id",
     }
 )
-"""Children of a shard path that servers from 18.16 on create, apart from the ``zero_copy_*`` ones."""
+"""Children of a shard path in servers from 18.16 on, without ``zero_copy_*``."""
 
 TABLE_CHILDREN_WITHOUT_MOVES = frozenset({"lightweight_updates"})
-"""Further children that servers of 2026 create. What a move does to a table with them nobody has tried.
+"""Further children of a shard path in servers of 2026. Moves of tables with these children are untested.
 
-UPDATE and DELETE, where they are lightweight, write patches: parts of a partition of their own, ``patch-…``,
-which merges apply to the parts that they are about. So the parts of one partition do not tell all of it.
+Lightweight UPDATE and DELETE write patches: parts of a separate partition ``patch-…``. Merges apply patches
+to the original parts. So the rows of a partition depend on parts of another partition.
 """
 
 KNOWN_REPLICA_CHILDREN = frozenset(
@@ -72,11 +72,11 @@ KNOWN_REPLICA_CHILDREN = frozenset(
         "queue",
     }
 )
-"""Children of ``replicas/<replica>`` that servers from 18.16 on create."""
+"""Children of ``replicas/<replica>`` in servers from 18.16 on."""
 
-# What every server from 18.16 on creates together with the table and keeps until it is dropped.
+# Every server from 18.16 on creates these children together with the table and keeps them until the drop.
 MARKS_OF_A_SHARD = frozenset({"block_numbers", "blocks", "columns", "log", "metadata", "replicas"})
-"""By these children a shard path is known."""
+"""A znode with all these children is a shard path."""
 _ZERO_COPY_PREFIX = "zero_copy_"
 # ZooKeeper itself refuses these characters.
 _REFUSED_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
@@ -96,52 +96,52 @@ class ReplicaLayout:
 
     @property
     def is_active(self) -> str:
-        """Ephemeral, there while the replica's server has a session."""
+        """Ephemeral znode; exists while the replica's server has a session."""
         return f"{self.path}/is_active"
 
     @property
     def is_lost(self) -> str:
-        """``0``, or ``1`` once the replica has to be built anew from another."""
+        """``1`` if the replica has to be rebuilt from another replica, else ``0``."""
         return f"{self.path}/is_lost"
 
     @property
     def log_pointer(self) -> str:
-        """Number of the first entry of ``log`` that is not in the replica's queue yet."""
+        """Number of the first entry of ``log`` not yet in the replica's queue."""
         return f"{self.path}/log_pointer"
 
     @property
     def queue(self) -> str:
-        """Parent of the entries the replica has yet to carry out."""
+        """Parent of the entries still to be executed by the replica."""
         return f"{self.path}/queue"
 
     @property
     def parts(self) -> str:
-        """Parent of the registrations of the replica's parts."""
+        """Parent of the replica's part znodes."""
         return f"{self.path}/parts"
 
     def part(self, name: str) -> str:
-        """Registration of one part."""
+        """Return the path of a part znode."""
         return f"{self.path}/parts/{name}"
 
     @property
     def metadata(self) -> str:
-        """The table's definition as far as the replica has applied it."""
+        """The table's definition, as applied by the replica."""
         return f"{self.path}/metadata"
 
     @property
     def columns(self) -> str:
-        """The table's columns as far as the replica has applied them."""
+        """The table's columns, as applied by the replica."""
         return f"{self.path}/columns"
 
 
 @dataclass(frozen=True)
 class ShardLayout:
-    """The znodes of one shard path. Raises FormatError for a path that cannot be one."""
+    """The znodes of one shard path. Raises FormatError for an invalid path."""
 
     path: str
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be a shard path, so that no znode is looked for in a wrong place."""
+        """Refuse invalid paths, which would lead to znodes outside of the table."""
         check_shard_path(self.path)
 
     @property
@@ -151,7 +151,7 @@ class ShardLayout:
 
     @property
     def columns(self) -> str:
-        """The columns of the table, as ClickHouse writes them."""
+        """The columns of the table, in ClickHouse's text format."""
         return f"{self.path}/columns"
 
     @property
@@ -166,17 +166,17 @@ class ShardLayout:
 
     @property
     def quorum_status(self) -> str:
-        """The insert that waits for a quorum, if there is one."""
+        """The insert that waits for a quorum; absent without such an insert."""
         return f"{self.path}/quorum/status"
 
     @property
     def quorum_parallel(self) -> str:
-        """Parent of the inserts that wait for a quorum side by side."""
+        """Parent of parallel inserts that wait for a quorum."""
         return f"{self.path}/quorum/parallel"
 
     @property
     def quorum_failed_parts(self) -> str:
-        """Parent of the parts that failed to get a quorum."""
+        """Parent of the parts without a quorum."""
         return f"{self.path}/quorum/failed_parts"
 
     @property
@@ -185,11 +185,11 @@ class ShardLayout:
         return f"{self.path}/block_numbers"
 
     def partition(self, partition_id: str) -> str:
-        """Parent of a partition's inserts in flight and of its marker."""
+        """Return the parent of a partition's inserts in flight and of its marker."""
         return f"{self.path}/block_numbers/{partition_id}"
 
     def state(self, partition_id: str) -> str:
-        """Marker of where a partition is registered."""
+        """Return the path of a partition's marker, which selects the ensemble of the part znodes."""
         return f"{self.path}/block_numbers/{partition_id}/{STATE}"
 
     @property
@@ -203,7 +203,7 @@ class ShardLayout:
         return f"{self.path}/replicas"
 
     def replica(self, name: str) -> ReplicaLayout:
-        """The znodes of one replica; FormatError if it cannot be the name of one."""
+        """Return the znodes of one replica. Raises FormatError for an invalid name."""
         if not name or "/" in name:
             raise FormatError(
                 f"{shown(name)} is not the name of a replica of {self.path}",
@@ -213,12 +213,12 @@ class ShardLayout:
 
     @property
     def table_shared_id(self) -> str:
-        """Id that names the table in zero-copy locks."""
+        """Id of the table in zero-copy locks."""
         return f"{self.path}/table_shared_id"
 
     @property
     def pinned_part_uuids(self) -> str:
-        """Parts that must not be merged because they are on their way to another shard."""
+        """Parts on their way to another shard; servers must not merge such parts."""
         return f"{self.path}/pinned_part_uuids"
 
     @property
@@ -227,12 +227,12 @@ class ShardLayout:
         return f"{self.path}/part_moves_shard"
 
     def zero_copy(self, children: Collection[str]) -> tuple[str, ...]:
-        """Parents of the zero-copy locks among the children of the shard path, sorted."""
+        """Return the paths of the parents of zero-copy locks, from the children of the shard path; sorted."""
         return tuple(f"{self.path}/{name}" for name in sorted(children) if name.startswith(_ZERO_COPY_PREFIX))
 
 
 def check_shard_path(path: str) -> str:
-    """Return ``path`` if it is absolute and written in its one canonical way; raises FormatError if not."""
+    """Return ``path``. Raises FormatError unless the path is absolute and canonical."""
     segments = path.split("/")
     problem = ""
     if not path.startswith("/"):
@@ -248,22 +248,22 @@ def check_shard_path(path: str) -> str:
     if problem:
         raise FormatError(
             f"The shard path {shown(path)} {problem}",
-            remedy="Write it as system.replicas has it in zookeeper_path, such as /clickhouse/tables/01/hits",
+            remedy="Write zookeeper_path of system.replicas, such as /clickhouse/tables/01/hits",
         )
     return path
 
 
 def is_shard_path(children: Collection[str]) -> bool:
-    """Whether a znode with these children is a shard path; not so one whose table is being dropped."""
+    """Whether a znode with these children is a shard path; false during a drop of the table."""
     return MARKS_OF_A_SHARD.issubset(children)
 
 
 def unknown_table_children(children: Collection[str]) -> tuple[str, ...]:
-    """Children of a shard path that no server creates whose tables may be moved, sorted."""
+    """Return the children of a shard path that make the table unsuitable for moves, sorted."""
     unknown = set(children) - KNOWN_TABLE_CHILDREN
     return tuple(sorted(name for name in unknown if not name.startswith(_ZERO_COPY_PREFIX)))
 
 
 def unknown_replica_children(children: Collection[str]) -> tuple[str, ...]:
-    """Children of a replica's znode that no server known here creates, sorted."""
+    """Return the children of a replica's znode that are not in KNOWN_REPLICA_CHILDREN, sorted."""
     return tuple(sorted(set(children) - KNOWN_REPLICA_CHILDREN))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Entries of a table's replication log and of the replicas' queues: which parts and ranges they name."""
+"""Parses entries of a table's replication log and of the replicas' queues, and names their parts."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _QUOTED_LIST = re.compile(rf"\[(?:{_QUOTED}(?:,{_QUOTED})*)?\]")
 _PART_TYPES = ("Wide", "Compact", "InMemory")
 _STORAGE_TYPES = ("Full", "Packed")
 _WITH_LOG_ENTRY_ID = 7
-# 4 is written by 18.16 to 20.12, and later unless an entry needs what 5, 6 or 7 added.
+# 18.16 to 20.12 write 4; later servers write 4, too, unless the entry has fields of 5, 6 or 7.
 _FORMAT_VERSIONS = (4, 5, 6, _WITH_LOG_ENTRY_ID)
 
 
 class EntryKind(Enum):
-    """What an entry tells a replica to do; the value is the word in the entry."""
+    """The command of an entry; the value is the word in the entry."""
 
     GET = "get"
     ATTACH = "attach"
@@ -44,11 +44,12 @@ class EntryKind(Enum):
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One entry.
+    """One parsed entry.
 
-    ``create_time`` is the server's local time as written, ``YYYY-MM-DD hh:mm:ss``. ``parts`` are the names
-    of every part and range in it: sources, result and dropped range. ``table_wide`` marks an entry that
-    names no part because it concerns all of them.
+    where: the path of the znode.
+    create_time: the server's local time, ``YYYY-MM-DD hh:mm:ss``.
+    parts: the names of all parts and ranges in the entry: sources, result and dropped range.
+    table_wide: whether the entry concerns all parts and names none.
     """
 
     where: str
@@ -66,10 +67,9 @@ class _Body(NamedTuple):
 
 
 def parse_log_entry(data: bytes, where: str) -> LogEntry:
-    """Read an entry of ``log`` or of a ``queue``; ``where`` is its path.
+    """Parse an entry of ``log`` or of a ``queue``. ``where``: the path of the entry.
 
-    Raises FormatError when anything in the entry is not understood: an entry that is not understood may
-    concern any partition.
+    Raises FormatError for any unknown text: an entry with unknown text may concern every partition.
     """
     text = ZnodeText(data, where)
     version = text.number(text.field("format version: "))
@@ -93,10 +93,13 @@ def parse_log_entry(data: bytes, where: str) -> LogEntry:
 
 
 def partitions_named(entry: LogEntry, format_version: int) -> frozenset[str]:
-    """Ids of the partitions that the entry names parts of, in a table of this data format version.
+    """Return the partition ids of the parts in the entry.
 
-    An entry that is ``table_wide`` concerns all partitions, whatever is returned. Raises FormatError when
-    a name in the entry is not the name of a part.
+    A ``table_wide`` entry concerns all partitions, whatever this function returns.
+
+    format_version: the data format version of the table.
+
+    Raises FormatError for an invalid part name.
     """
     return frozenset(parse_part_name(part, format_version, entry.where).partition_id for part in entry.parts)
 
@@ -112,7 +115,7 @@ def _read_one_part(text: ZnodeText) -> _Body:
 def _read_attach(text: ZnodeText) -> _Body:
     first = _part(text)
     if first in ("detached", "unreplicated"):
-        # Written by servers before 2017, and still understood by later ones.
+        # Servers before 2017 wrote such entries, and later servers still read them.
         source = _part(text)
         text.exactly("into")
         return _Body((source, _part(text)))
@@ -201,7 +204,7 @@ _BODIES: dict[EntryKind, Callable[[ZnodeText], _Body]] = {
 
 
 def _quoted_list(text: ZnodeText, key: str) -> list[str]:
-    """A list in square brackets of strings in single quotes, as ``key`` has it."""
+    """Read the field ``key``: a list in square brackets of strings in single quotes."""
     value = text.field(key)
     if _QUOTED_LIST.fullmatch(value) is None:
         raise text.refused(f"{key!r} and a list of quoted names")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Entries of ``mutations``: which partitions a mutation concerns, and up to which block number."""
+"""Parses entries of ``mutations``, with the block number of the mutation in each partition."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ _FORMAT_VERSIONS = (1, _WITH_AUTHOR)
 class MutationEntry:
     """One mutation.
 
-    ``id`` is the name of its znode, as ``system.mutations`` shows it. ``block_numbers`` gives for each
-    partition id the block number of the mutation there: parts with a smaller data version do not have it
-    yet; a partition that is not a key is not concerned. ``commands`` are the commands as SQL text.
-    ``create_time`` is the server's local time as written. ``alter_version`` is -1, or None in entries of
-    old servers, when no ALTER of the table's definition made the mutation.
+    where: the path of the znode.
+    id: the name of the znode and ``mutation_id`` of ``system.mutations``.
+    create_time: the server's local time, unchanged.
+    block_numbers: partition id → block number of the mutation in the partition. Parts with a smaller data
+    version still lack the mutation. Partitions without a key are not affected.
+    commands: SQL text.
+    alter_version: the number of the ALTER of the table's definition that caused the mutation. Without such an
+    ALTER -1, or None in entries of old servers.
     """
 
     where: str
@@ -37,7 +40,7 @@ class MutationEntry:
 
 
 def parse_mutation_entry(data: bytes, where: str) -> MutationEntry:
-    """Read an entry of ``mutations``; ``where`` is its path. Raises FormatError."""
+    """Parse an entry of ``mutations``. ``where``: the path of the entry. Raises FormatError."""
     text = ZnodeText(data, where)
     version = text.number(text.field("format version: "))
     if version not in _FORMAT_VERSIONS:

@@ -4,13 +4,12 @@
 
 """Names of parts and partition ids, in both data format versions of MergeTree tables.
 
-A part is named ``<partition id>_<min block>_<max block>_<level>``, and ``_<mutation>`` follows once a
-mutation rewrote it. In tables of data format version 0 (``PARTITION BY`` not given, a month a partition)
-two dates stand in place of the partition id: ``20191201_20191220_0_5_2``. A name of five fields can mean
-either, so the format version always has to be given.
+A part is named ``<partition id>_<min block>_<max block>_<level>``. A mutation that rewrites the part appends
+``_<mutation>``. Tables of data format version 0 have no ``PARTITION BY`` and a partition for each month;
+their part names have two dates in place of the partition id: ``20191201_20191220_0_5_2``. A name of five
+fields is ambiguous, so all functions need the format version.
 
-A partition id is opaque: compare it for equality with another, and never look into it or search for it in
-a longer text (``2019-1`` is the beginning of ``2019-12``).
+A partition id is opaque. Compare ids for equality only: ``2019-1`` is a prefix of ``2019-12``.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from ..text import shown
 from .znode_text import INT64_MAX, READ_ZNODE
 
 FORMAT_VERSIONS = (0, 1)
-"""The data format versions of MergeTree tables that there are."""
+"""All data format versions of MergeTree tables."""
 
 PATCH_PREFIX = "patch-"
-"""What ids begin with of partitions that are only patches of another one, whose id comes last. Servers that
-update rows in place, by a lightweight update, write such patches, and apply them when they merge."""
+"""The prefix of the ids of patch partitions; the id of the original partition comes last. Lightweight updates
+write patches, and merges apply them."""
 
 _BLOCKS = r"_(0|[1-9][0-9]{0,18})_(0|[1-9][0-9]{0,18})_(0|[1-9][0-9]{0,9})(?:_([1-9][0-9]{0,18}))?"
 _V0_NAME = re.compile(r"([1-9][0-9]{7}_[1-9][0-9]{7})" + _BLOCKS)
@@ -47,7 +46,7 @@ _FORMS = {
 
 @dataclass(frozen=True)
 class PartName:
-    """A part's name taken apart. ``mutation`` is None in a part that no mutation rewrote."""
+    """A parsed part name. ``mutation``: None unless a mutation rewrote the part."""
 
     partition_id: str
     min_block: int
@@ -58,11 +57,11 @@ class PartName:
 
     @property
     def data_version(self) -> int:
-        """The block number that tells which mutations the part has: those up to it."""
+        """The part has all mutations up to this block number."""
         return self.min_block if self.mutation is None else self.mutation
 
     def covers(self, other: PartName) -> bool:
-        """Whether this part has all of the other: it is that part, or came of it by merges and mutations.
+        """Whether this part is the other part, or a result of merges and mutations of the other part.
 
         >>> source, merged, mutated = parse_names(["all_1_1_0", "all_0_2_1", "all_0_2_1_7"], "all", "a table")
         >>> merged.covers(source), mutated.covers(merged), merged.covers(mutated)
@@ -82,30 +81,34 @@ class PartName:
 
 
 def parse_part_name(text: str, format_version: int, where: str) -> PartName:
-    """Take a part's name apart, or the name of a range of parts as DROP PARTITION writes it.
+    """Parse the name of a part, or of a range of parts as written by DROP PARTITION.
 
-    ``format_version`` is the table's data format version, 0 or 1; ``where`` is the path of the znode that
-    has the name. Raises FormatError.
+    format_version: the data format version of the table, 0 or 1.
+    where: the path of the znode with the name, for messages.
+
+    Raises FormatError.
 
     >>> parse_part_name("201912_0_5_2_9", 1, "/parts/201912_0_5_2_9")
     PartName(partition_id='201912', min_block=0, max_block=5, level=2, mutation=9, text='201912_0_5_2_9')
     """
-    return PartName(*_taken_apart(text, format_version, where), text)
+    return PartName(*_fields_of(text, format_version, where), text)
 
 
 def partition_id_of(text: str, format_version: int, where: str) -> str:
-    """The partition id in a part's name; what `parse_part_name` says, for those that need nothing else.
+    """Return the partition id of a part name. Raises as `parse_part_name` does.
 
     >>> partition_id_of("20191201_20191220_0_5_2", 0, "/a")  # months, in a table with a date column
     '201912'
     >>> partition_id_of("20191201_0_5_2_9", 1, "/a")  # days, by PARTITION BY; a mutation comes last
     '20191201'
     """
-    return _taken_apart(text, format_version, where)[0]
+    return _fields_of(text, format_version, where)[0]
 
 
 def known_partition_id_of(text: str, format_version: int) -> str:
-    """As `partition_id_of`, of a name that it took before: a table may have a million of them.
+    """Return the partition id of a name that `partition_id_of` has accepted before.
+
+    The checks are left out, because a table may have a million names.
 
     >>> known_partition_id_of("20191201_0_5_2_9", 1), known_partition_id_of("20191201_20191220_0_5_2", 0)
     ('20191201', '201912')
@@ -113,8 +116,8 @@ def known_partition_id_of(text: str, format_version: int) -> str:
     return text.partition("_")[0] if format_version else text[:6]
 
 
-def _taken_apart(text: str, format_version: int, where: str) -> tuple[str, int, int, int, int | None]:
-    """Partition id, blocks, level and mutation."""
+def _fields_of(text: str, format_version: int, where: str) -> tuple[str, int, int, int, int | None]:
+    """Return partition id, min block, max block, level and mutation."""
     match = (_V1_NAME if format_version else _V0_NAME).fullmatch(text)
     if match is None or format_version not in FORMAT_VERSIONS:
         raise _not_a_part_name(text, format_version, where)
@@ -133,7 +136,7 @@ def _taken_apart(text: str, format_version: int, where: str) -> tuple[str, int, 
 
 
 def check_partition_id(text: str, where: str) -> str:
-    """Return ``text`` if it can be a partition id; raises FormatError, which names ``where``, if not."""
+    """Return ``text``. Raises FormatError, with ``where`` in the message, for an invalid partition id."""
     if _PARTITION_ID.fullmatch(text) is None:
         raise FormatError(
             f"{where}: {shown(text)} is not a partition id",
@@ -144,7 +147,7 @@ def check_partition_id(text: str, where: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _month(dates: str) -> str | None:
-    """YYYYMM of two dates of one month, ``YYYYMMDD_YYYYMMDD``; None if they are not."""
+    """Return YYYYMM of ``YYYYMMDD_YYYYMMDD``; None unless both are dates of the same month, in order."""
     first, _separator, last = dates.partition("_")
     try:
         days = [date(int(day[:4]), int(day[4:6]), int(day[6:])) for day in (first, last)]
@@ -164,20 +167,20 @@ def _not_a_part_name(text: str, format_version: int, where: str) -> FormatError:
 
 
 def is_covered(part: PartName, by: Iterable[PartName]) -> bool:
-    """Whether one of the others is the part itself, or came of it by merges and mutations."""
+    """Whether a part of ``by`` is the part, or a result of merges and mutations of the part."""
     return any(each.covers(part) for each in by)
 
 
 def not_covered(parts: Iterable[PartName], by: Collection[PartName]) -> list[PartName]:
-    """Those of the parts that are neither among the others nor became one of them, in their order."""
+    """Return the parts that no part of ``by`` covers, in order."""
     same = {part.text for part in by}
     return [part for part in parts if part.text not in same and not is_covered(part, by)]
 
 
-def uncovered(then: Iterable[str], now: Iterable[str], partition_id: str, where: str) -> list[str]:
-    """Names of then that are not there now, neither by themselves nor as a part of another one; sorted.
+def uncovered_names(then: Iterable[str], now: Iterable[str], partition_id: str, where: str) -> list[str]:
+    """Return the names of ``then`` that no name of ``now`` covers, sorted.
 
-    Both are parts of one partition; ``where`` is the table, for the message of a FormatError.
+    All names are parts of one partition. ``where``: the table, for the message of a FormatError.
 
     >>> uncovered(["all_0_0_0", "all_1_1_0", "all_2_2_0"], ["all_0_1_1"], "all", "default.hits")
     ['all_2_2_0']
@@ -193,7 +196,7 @@ def uncovered(then: Iterable[str], now: Iterable[str], partition_id: str, where:
 
 
 def parse_names(names: Iterable[str], partition_id: str, where: str) -> list[PartName]:
-    """Take the names of parts of one partition apart; raises FormatError."""
+    """Parse names of parts of one partition, and find out the format version. Raises FormatError."""
     # Only in data format version 1 does the name of a part begin with the id of its partition.
     return [
         parse_part_name(name, 1 if name.startswith(f"{partition_id}_") else 0, f"{where}, system.parts")
@@ -204,7 +207,10 @@ def parse_names(names: Iterable[str], partition_id: str, where: str) -> list[Par
 _DETACHED = re.compile(r"[a-z-]+_(.+?)(?:_try[0-9]+)?")
 
 
-def part_of(folder: str) -> str:
-    """Name of the part in a detached folder named ``<reason>_<part>`` or ``<reason>_<part>_try<N>``."""
+def detached_part(folder: str) -> str:
+    """Return the part name in a detached folder name ``<reason>_<part>`` or ``<reason>_<part>_try<N>``.
+
+    A folder name of another form is returned unchanged.
+    """
     match = _DETACHED.fullmatch(folder)
     return folder if match is None else match[1]

@@ -2,11 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the znodes of a part say about it.
+"""Parses the znodes of a part: its columns and checksums.
 
-A part is registered in one of two forms. In the minimalistic one, the default from 20.12 on, all is in the
-data of the part's znode: a hash of the columns and the checksums. In the legacy one, the only one that 18.16
-writes, the data is empty and the children ``columns`` and ``checksums`` have it.
+Part znodes have two forms:
+
+- minimalistic, the default from 20.12 on: the data has a hash of the columns and the totals of the checksums;
+- legacy, the only form in 18.16: the data is empty, and the children ``columns`` and ``checksums`` have the
+  content.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _LEGACY_CHILDREN = frozenset({COLUMNS, CHECKSUMS})
 
 @dataclass(frozen=True)
 class Checksums:
-    """Totals over the files of a part; each hash in hex, as ``system.parts`` of 20.12 shows it."""
+    """Totals of the files of a part. Hashes are hex text in the word order of ``system.parts`` in 20.12."""
 
     compressed_files: int
     uncompressed_files: int
@@ -42,19 +44,19 @@ class Checksums:
 
 @dataclass(frozen=True)
 class PartPayload:
-    """The data of a part's znode, and of each child by name. ``parse_payload`` makes sound ones."""
+    """The data of a part znode, and of each child by name. ``parse_payload`` checks both."""
 
     data: bytes
     children: Mapping[str, bytes]
 
     @property
     def is_minimalistic(self) -> bool:
-        """Whether all is in the data of the part's znode."""
+        """Whether the part znode has the minimalistic form."""
         return bool(self.data)
 
     @property
     def checksums(self) -> Checksums | None:
-        """The totals; None where a legacy part has the full list of its files instead."""
+        """The totals; None for a legacy part with a full list of files instead of totals."""
         if self.data:
             match = _MINIMALISTIC.fullmatch(self.data)
             totals = match.groups()[1:] if match else None
@@ -67,7 +69,7 @@ class PartPayload:
 
 
 def parse_payload(data: bytes, children: Mapping[str, bytes], where: str) -> PartPayload:
-    r"""Take the znodes of the part at ``where``; raises FormatError if ``payload_problem`` finds one.
+    r"""Parse the znodes of the part at ``where``. Raises FormatError if ``payload_problem`` finds a problem.
 
     >>> sizes_and_hashes = b"\x03\x02" + bytes(range(48))
     >>> header = b"part header format version: 1\n" + b"hash of columns." + sizes_and_hashes
@@ -79,14 +81,14 @@ def parse_payload(data: bytes, children: Mapping[str, bytes], where: str) -> Par
     if problem:
         raise FormatError(
             f"{where} {problem}",
-            remedy="Compare it with the znode of the same part on another replica, and leave the partition"
-            " out of the plan until the part is registered soundly",
+            remedy="Compare the znode with the znode of the same part on another replica, and leave the"
+            " partition out of the plan until the znode is repaired",
         )
     return PartPayload(data, children)
 
 
 def payload_problem(data: bytes, children: Mapping[str, bytes]) -> str | None:
-    """What is wrong with the shape of a part's znodes; None when it is sound. Never raises.
+    """Describe the problem in the znodes of a part; None for valid znodes. Never raises.
 
     >>> payload_problem(b"", {"columns": b"columns format version: 1"})
     'has no data, and columns in place of the children checksums and columns'
@@ -111,10 +113,11 @@ def payload_problem(data: bytes, children: Mapping[str, bytes]) -> str | None:
 
 
 def same_content(first: PartPayload, second: PartPayload) -> bool | None:
-    """Whether two registrations of a part stand for equal parts; None when that cannot be told.
+    """Whether two payloads of a part describe equal parts; None if unknown.
 
-    Two of the same form are equal when their bytes are. Of a legacy and a minimalistic one the totals of
-    the checksums are compared, which the full list of files of a legacy one does not give.
+    - Payloads of the same form are equal if their bytes are equal.
+    - A legacy and a minimalistic payload are equal if their totals are equal.
+    - If only one payload has totals, or totals are needed and missing, the result is None.
     """
     if first.is_minimalistic == second.is_minimalistic:
         mine, theirs = first.checksums, second.checksums
@@ -125,20 +128,20 @@ def same_content(first: PartPayload, second: PartPayload) -> bool | None:
     return None if mine is None or theirs is None else mine == theirs
 
 
-def hash_is(stored: str, told: str) -> bool:
-    """Whether a hash of ``Checksums`` is the one that a server tells by SQL.
+def hash_matches(stored: str, queried: str) -> bool:
+    """Whether a hash of ``Checksums`` equals a hash queried from a server by SQL.
 
-    A hash is two words of 64 bits. Servers up to 20.12 show the low word first, recent ones the high word;
-    both orders are accepted, as two different hashes do not agree in either one by chance.
+    A hash is two words of 64 bits. Servers up to 20.12 show the low word first, recent servers the high word.
+    Both orders are accepted: different hashes do not agree in either order by chance.
 
     >>> hash_is("07060504030201000f0e0d0c0b0a0908", "0F0E0D0C0B0A09080706050403020100")
     True
     """
-    return told.lower() in (stored, stored[16:] + stored[:16])
+    return queried.lower() in (stored, stored[16:] + stored[:16])
 
 
 def _hex(stored: bytes) -> str:
-    """Hex of two little-endian words, the low word first."""
+    """Return the hex text of two little-endian words, the low word first."""
     return stored[7::-1].hex() + stored[:7:-1].hex()
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which parts wait for a quorum of replicas, or failed to get one."""
+"""Parses quorum entries: parts still waiting for a quorum of replicas, and parts without a quorum."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from .znode_text import ZnodeText, unescape
 
 @dataclass(frozen=True)
 class QuorumEntry:
-    """A part that waits until ``required`` replicas have it; ``replicas`` are those that do."""
+    """A part that waits for a quorum.
+
+    required: number of replicas that must have the part. replicas: names of the replicas that have the part.
+    """
 
     part: PartName
     required: int
@@ -23,9 +26,11 @@ class QuorumEntry:
 
 
 def parse_quorum_entry(data: bytes, format_version: int, where: str) -> QuorumEntry:
-    """Read ``quorum/status`` or a child of ``quorum/parallel``; ``where`` is its path.
+    """Parse ``quorum/status`` or a child of ``quorum/parallel``.
 
-    ``format_version`` is the table's data format version. Raises FormatError.
+    format_version: the data format version of the table. where: the path of the znode.
+
+    Raises FormatError.
     """
     text = ZnodeText(data, where)
     text.exactly("version: 1")
@@ -39,8 +44,10 @@ def parse_quorum_entry(data: bytes, format_version: int, where: str) -> QuorumEn
 
 
 def quorum_parts(children: Iterable[str], format_version: int, where: str) -> tuple[PartName, ...]:
-    """The parts named by the children of ``quorum/parallel`` or ``quorum/failed_parts``, sorted by name.
+    """Parse the names of the children of ``quorum/parallel`` or ``quorum/failed_parts``, sorted by name.
 
-    ``where`` is the path of the parent. Raises FormatError.
+    where: the path of the parent.
+
+    Raises FormatError.
     """
     return tuple(parse_part_name(name, format_version, f"{where}/{name}") for name in sorted(children))

@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The marker of a partition, the znode ``State``: in which ensemble a server looks for its parts.
+"""The marker of a partition: the znode ``State``, which selects the ensemble of the partition's part znodes.
 
-Exactly the bytes ``COLD`` mean the cold ensemble. Anything else means the hot one, as does no marker at all.
+Exactly the bytes ``COLD`` select the cold ensemble. All other bytes, and a missing marker, select the hot
+ensemble.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from __future__ import annotations
 from enum import Enum
 
 STATE = "State"
-"""The child of ``block_numbers/<partition>`` that is the marker."""
+"""The name of the marker, a child of ``block_numbers/<partition>``."""
 
 
 class State(str, Enum):
-    """What this collection makes a marker say; the value is also the word of plans, options and results.
+    """The markers written by this collection. The value is also the word in plans, options and results.
 
     >>> State.COLD.data, State.named("cold")
     (b'COLD', <State.COLD: 'COLD'>)
@@ -27,21 +28,21 @@ class State(str, Enum):
 
     @classmethod
     def named(cls, word: str) -> State:
-        """The State of an option, in upper or lower case; raises ValueError for another word."""
+        """Return the State of a word in upper or lower case. Raises ValueError for other words."""
         return cls(word.upper())
 
     @property
     def data(self) -> bytes:
-        """The marker as the znode holds it."""
+        """The data of the marker znode."""
         return self.value.encode()
 
 
-# A run asks hundreds of thousands of times.
+# A run calls `is_cold` hundreds of thousands of times.
 _COLD = State.COLD.data
 
 
 def is_cold(marker: bytes | None) -> bool:
-    r"""Whether a server takes the partition with this marker for cold; None stands for no marker.
+    r"""Whether a server treats a partition with this marker as cold. None: no marker.
 
     >>> is_cold(b"COLD"), is_cold(b"COLD\n"), is_cold(None)
     (True, False, False)
@@ -50,5 +51,5 @@ def is_cold(marker: bytes | None) -> bool:
 
 
 def marker_text(marker: bytes | None) -> str:
-    """The marker as rows and messages have it, whatever its bytes; empty where there is none."""
+    """Return the marker as text for rows and messages, with invalid bytes escaped; empty for no marker."""
     return "" if marker is None else marker.decode(errors="backslashreplace")

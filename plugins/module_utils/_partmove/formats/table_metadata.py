@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A replicated table's definition, as its ``metadata`` and ``columns`` znodes tell it."""
+"""Parses the definition of a replicated table from its ``metadata`` and ``columns`` znodes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _REQUIRED = (
 _DATA_FORMAT_VERSION = "data format version: "
 _PARTITION_KEY = "partition key: "
 _TTL = "ttl: "
-# Servers from 18.16 on write those that apply, in this order; a line of another kind may change what the
-# table does with its parts, so it is refused.
+# Servers from 18.16 on write the lines that apply, in this order. Unknown lines are refused, because they may
+# change how the table treats its parts.
 _OPTIONAL = (
     "sorting key: ",
     _TTL,
@@ -43,9 +43,10 @@ _OPTIONAL = (
 class TableMetadata:
     """The ``metadata`` znode of a shard path, or of a replica.
 
-    ``format_version`` is the data format version of the table's parts, 0 or 1. ``partition_key`` is the
-    expression, empty without PARTITION BY. ``ttl`` is the expression of the table's TTL, empty without one;
-    a TTL of a column stands in the ``columns`` znode. ``raw`` are the bytes of the znode.
+    format_version: the data format version of the table's parts, 0 or 1.
+    partition_key: the expression of PARTITION BY, or empty.
+    ttl: the expression of the table's TTL, or empty. TTLs of columns are in the ``columns`` znode.
+    raw: the bytes of the znode.
     """
 
     format_version: int
@@ -55,12 +56,12 @@ class TableMetadata:
 
     @property
     def has_ttl(self) -> bool:
-        """Whether the table has a TTL of its own."""
+        """Whether the table itself has a TTL; TTLs of columns do not count."""
         return bool(self.ttl)
 
 
 def parse_table_metadata(data: bytes, where: str) -> TableMetadata:
-    """Read the bytes of a ``metadata`` znode; ``where`` is its path. Raises FormatError."""
+    """Parse the data of a ``metadata`` znode. ``where``: the path of the znode. Raises FormatError."""
     text = ZnodeText(data, where)
     text.exactly("metadata format version: 1")
     for key in _REQUIRED:
@@ -79,11 +80,11 @@ def parse_table_metadata(data: bytes, where: str) -> TableMetadata:
 
 
 def columns_have_ttl(data: bytes, where: str) -> bool:
-    """Whether a column has a TTL, by the bytes of a ``columns`` znode at ``where``. Raises FormatError."""
+    """Whether a column has a TTL. ``data``: of the ``columns`` znode at ``where``. Raises FormatError."""
     text = ZnodeText(data, where)
     text.exactly("columns format version: 1")
     count = text.line("the number of columns").removesuffix(" columns:")
     columns = [text.line("a column") for _each in range(text.count(count))]
     text.end()
-    # Tabs and newlines inside of expressions are escaped, so a tab begins a field.
+    # Tabs and newlines inside expressions are escaped, so every tab begins a field.
     return any(field.startswith("TTL ") for column in columns for field in column.split("\t")[1:])

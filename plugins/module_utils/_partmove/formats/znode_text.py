@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads the text that ClickHouse keeps in znodes, strictly and from front to back."""
+"""Parses the text of ClickHouse's znodes strictly, line by line."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..errors import FormatError
 from ..text import shown
 
 READ_ZNODE = (
-    "Look at the znode, which system.zookeeper shows: if it comes from a ClickHouse newer than this"
-    " collection knows, use a newer olap.partmove; if it is damaged, repair it first"
+    "Read the znode in system.zookeeper: if a ClickHouse newer than this collection knows wrote the znode,"
+    " use a newer olap.partmove; if the znode is damaged, repair it first"
 )
-"""The way out for text in hot that is not understood."""
+"""The remedy for unknown text in a znode of the hot ensemble."""
 READ_COLD_ZNODE = (
-    "Look at the znode with zkCli.sh against a member of the cold ensemble, as system.zookeeper shows hot"
-    " only: if it comes from a ClickHouse newer than this collection knows, use a newer olap.partmove; if it"
-    " is damaged, part_audit_info tells so, and part_repair with the kind unreadable removes it"
+    "Read the znode with zkCli.sh from a member of the cold ensemble, as system.zookeeper shows hot only: if"
+    " a ClickHouse newer than this collection knows wrote the znode, use a newer olap.partmove; if the znode"
+    " is damaged, part_audit_info reports it, and part_repair with the kind unreadable removes it"
 )
-"""The way out for what is not understood in cold."""
+"""The remedy for unknown text in a znode of the cold ensemble."""
 
 INT64_MAX = 2**63 - 1
 
@@ -31,12 +31,12 @@ _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "0": "\0"}
 
 
 def unescape(text: str) -> str:
-    """Undo the backslash escapes that ClickHouse writes where a value must stay on one line."""
+    """Undo the backslash escapes of single-line values of ClickHouse."""
     return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
 
 
 def decoded(data: bytes, where: str) -> str:
-    """The data of the znode ``where`` as text; raises FormatError when it is not UTF-8."""
+    """Decode the data of the znode ``where``. Raises FormatError for data other than UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -45,14 +45,14 @@ def decoded(data: bytes, where: str) -> str:
 
 
 class ZnodeText:
-    """Reads the text of one znode line by line.
+    """Parses the text of one znode line by line.
 
-    Every method that reads raises FormatError when the text is not as expected; the message names the
-    znode, the line, what was expected and what was found.
+    All reading methods raise FormatError for unexpected text. The message names the znode, the line number,
+    the expected and the actual text.
     """
 
     def __init__(self, data: bytes, where: str) -> None:
-        """``where`` is the path of the znode."""
+        """Decode the text. ``where``: the path of the znode. Raises FormatError."""
         self.where = where
         self._text = decoded(data, where)
         self._position = 0
@@ -60,11 +60,11 @@ class ZnodeText:
 
     @property
     def at_end(self) -> bool:
-        """Whether all of the text has been read."""
+        """Whether the whole text has been read."""
         return self._position == len(self._text)
 
     def refused(self, expected: str) -> FormatError:
-        """The error for the line read last, for the caller to raise."""
+        """Return an error about the most recently read line. ``expected``: a description of valid text."""
         number = self._text.count("\n", 0, self._last) + 1
         found = self._text[self._last :].partition("\n")[0]
         end = "" if found or self._last < len(self._text) else " (the text ends here)"
@@ -73,7 +73,7 @@ class ZnodeText:
         )
 
     def line(self, expected: str, *, may_end_text: bool = False) -> str:
-        """The next line without its newline, which only the last line may lack, and only if allowed to."""
+        """Read the next line, without its newline. ``may_end_text``: the last line may lack a newline."""
         self._last = self._position
         end = self._text.find("\n", self._position)
         if end < 0:
@@ -84,45 +84,45 @@ class ZnodeText:
         return self._text[self._last : end]
 
     def exactly(self, text: str) -> None:
-        """The next line must be this text."""
+        """Read the next line, which must be this text."""
         if self.line(repr(text)) != text:
             raise self.refused(repr(text))
 
     def field(self, key: str, *, may_end_text: bool = False) -> str:
-        """What follows ``key`` on the next line, which must begin with it."""
+        """Read the next line, which must begin with ``key``, and return the rest of the line."""
         line = self.line(repr(key), may_end_text=may_end_text)
         if not line.startswith(key):
             raise self.refused(repr(key))
         return line[len(key) :]
 
     def optional_field(self, key: str, *, may_end_text: bool = False) -> str | None:
-        """The value that `field` would give; None, and nothing read, when the next line has another key."""
+        """Read as `field` does. If the next line has another key, read nothing and return None."""
         if not self._text.startswith(key, self._position):
             return None
         return self.field(key, may_end_text=may_end_text)
 
     def optional_line(self, text: str) -> bool:
-        """Read the next line if it is exactly this text, and tell whether it was."""
+        """Read the next line only if it equals the text, and return whether it does."""
         found = self._text.startswith(text + "\n", self._position)
         if found:
             self.exactly(text)
         return found
 
     def number(self, text: str) -> int:
-        """``text``, from the line read last, as a decimal number of at most 64 bits."""
+        """Parse ``text`` of the most recently read line as a decimal number of at most 64 bits."""
         if _NUMBER.fullmatch(text) is None or not -INT64_MAX <= int(text) <= INT64_MAX:
             raise self.refused("a decimal number")
         return int(text)
 
     def count(self, text: str) -> int:
-        """The number that `number` would give; raises FormatError for one below 0."""
+        """Parse as `number` does. Raises FormatError for a number below 0, too."""
         number = self.number(text)
         if number < 0:
             raise self.refused("a count")
         return number
 
     def block(self, size: int, expected: str) -> str:
-        """``size`` bytes of text and the newline after them; newlines inside belong to the text."""
+        """Read ``size`` bytes of text, which may contain newlines, and a final newline."""
         self._last = self._position
         rest = self._text[self._position :].encode()
         if len(rest) <= size or rest[size : size + 1] != b"\n":
@@ -132,7 +132,7 @@ class ZnodeText:
         return text
 
     def end(self) -> None:
-        """Raise FormatError when there is text left."""
+        """Raise FormatError unless the whole text has been read."""
         if not self.at_end:
             self._last = self._position
             raise self.refused("the end of the text")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from ..binding.binding import marked_cold
 from ..errors import FormatError, NoSuchTable
 from ..formats.layout import ShardLayout
-from ..formats.names import parse_part_name, uncovered
+from ..formats.names import parse_part_name, uncovered_names
 from ..formats.table_metadata import parse_table_metadata
 from ..patched.ledger.entry import ColdEnsemble
 from ..patched.ledger.ledger import Ledger, not_ready
@@ -157,7 +157,7 @@ def _missing(
     for partition_id, registered in by_partition.items():
         active = table.partitions.get(partition_id) if table is not None else None
         now = () if active is None else active.parts
-        missing += uncovered(registered, now, partition_id, str(replica.key))
+        missing += uncovered_names(registered, now, partition_id, str(replica.key))
     return tuple(sorted(missing))
 
 
@@ -170,7 +170,7 @@ def _not_among(
     found: list[str] = []
     for partition_id, active in (table.partitions if table is not None else {}).items():
         registered = by_partition.get(partition_id, ())
-        found += uncovered(active.parts, registered, partition_id, str(replica.key))
+        found += uncovered_names(active.parts, registered, partition_id, str(replica.key))
     return tuple(sorted(found))
 
 

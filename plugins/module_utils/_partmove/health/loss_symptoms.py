@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..formats.names import parse_names, uncovered
+from ..formats.names import parse_names, uncovered_names
 from ..text import first_few
 from .facts import DiskPartition, DiskTable, HealthFacts, TableKey
 from .symptom import Occurrence, Severity, Symptom
@@ -55,7 +55,7 @@ def _part_lost(facts: HealthFacts) -> Iterator[Occurrence]:
         gone = [
             part
             for name, then, now in _partitions(pair)
-            for part in uncovered(then.parts, now.parts, name, str(pair.key))
+            for part in uncovered_names(then.parts, now.parts, name, str(pair.key))
         ]
         if gone:
             yield Occurrence(str(pair.key), f"neither active nor part of an active part: {first_few(gone)}")
@@ -83,7 +83,7 @@ def _fewer_rows(facts: HealthFacts, *, explained: bool) -> Iterator[Occurrence]:
 def _is_explained(pair: _Pair, partition_id: str, then: DiskPartition, now: DiskPartition) -> bool:
     """Whether a merge or a mutation may have taken the rows away."""
     changed = set(now.parts) - set(then.parts)
-    if not changed or uncovered(then.parts, now.parts, partition_id, str(pair.key)):
+    if not changed or uncovered_names(then.parts, now.parts, partition_id, str(pair.key)):
         return False
     if pair.now.ttl or any(kind in pair.now.engine for kind in _COLLAPSING):
         return True

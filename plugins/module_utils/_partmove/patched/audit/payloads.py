@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ...formats.layout import ShardLayout
 from ...formats.names import PartName
-from ...formats.payload import hash_is, parse_payload, payload_problem
+from ...formats.payload import hash_matches, parse_payload, payload_problem
 from ...shard.facts import RegisteredPart
 from ...shard.parts import read_parts
 from ...tree.ports import ZnodeReader
@@ -106,4 +106,4 @@ def _is_on_disk(part: RegisteredPart, shown: str | None) -> bool:
         return True
     data, children = part.payload
     checksums = parse_payload(data, dict(children), part.znode.path).checksums
-    return checksums is None or hash_is(checksums.hash_of_all_files, shown)
+    return checksums is None or hash_matches(checksums.hash_of_all_files, shown)

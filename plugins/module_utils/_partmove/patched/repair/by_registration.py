@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from ...errors import FormatError
 from ...formats.names import PartName
-from ...formats.payload import hash_is, parse_payload
+from ...formats.payload import hash_matches, parse_payload
 from ...formats.state import State
 from ...gates.judge import REHEAT_GATES, refuse_partitions
 from ...shard.reader import ShardRead
@@ -98,7 +98,7 @@ def _source(sources: Sources, replica: ReplicaEvidence, part: PartName) -> Sourc
             checksums = parse_payload(source.data, source.children, part.text).checksums
         except FormatError:
             continue
-        if checksums is not None and hash_is(checksums.hash_of_all_files, shown):
+        if checksums is not None and hash_matches(checksums.hash_of_all_files, shown):
             return source
     raise _Refused(
         f"{part.text} of replica {replica.name} is on disk, and no registration of that data is known",

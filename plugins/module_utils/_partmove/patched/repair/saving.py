@@ -56,7 +56,7 @@ class SavingStore(DelegatingStore):
             self._save(self._ensemble, kept)
         told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in made]
         self._announce([words for words in told if words])
-        outcomes = self.below.commit(made)
+        outcomes = self.inner.commit(made)
         for words, outcome in zip_strict(told, outcomes):
             if isinstance(outcome, Committed):
                 self._done.extend(words)

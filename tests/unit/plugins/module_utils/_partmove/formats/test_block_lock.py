@@ -42,7 +42,7 @@ SESSION = 0x100000EE6060000
         (b"/temp/abandonable_lock-0000000012", 0, LIVING, BlockLock.IN_FLIGHT),
     ],
 )
-def test_an_insert_is_in_flight_or_given_up(
+def test_an_insert_is_in_flight_or_abandoned(
     data: bytes, owner: int, living: frozenset[str], expected: BlockLock
 ) -> None:
     name = "block-0000000003"
@@ -76,12 +76,12 @@ def test_refuses_any_other_child(name: str) -> None:
         b"\xff",
     ],
 )
-def test_refuses_data_it_does_not_understand(data: bytes) -> None:
+def test_refuses_unknown_data(data: bytes) -> None:
     with pytest.raises(FormatError, match=f"^{PARTITION}/block-0000000003"):
         block_lock("block-0000000003", data, 0, LIVING, f"{PARTITION}/block-0000000003")
 
 
 @given(st.integers(0, 10**10 - 1), st.binary(), st.sets(st.text()))
-def test_an_ephemeral_one_is_always_in_flight(number: int, data: bytes, living: set[str]) -> None:
+def test_an_ephemeral_znode_is_always_in_flight(number: int, data: bytes, living: set[str]) -> None:
     name = f"block-{number:010}"
     assert block_lock(name, data, SESSION, living, f"{PARTITION}/{name}") is BlockLock.IN_FLIGHT

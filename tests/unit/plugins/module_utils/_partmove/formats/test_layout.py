@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where a table keeps what."""
+"""Paths of a table's znodes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_paths_of_a_replica() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "r1/parts", "/"])
-def test_refuses_what_is_no_name_of_a_replica(name: str) -> None:
+def test_refuses_an_invalid_replica_name(name: str) -> None:
     with pytest.raises(FormatError, match=f"is not the name of a replica of {SHARD}"):
         ShardLayout(SHARD).replica(name)
 
@@ -129,7 +129,7 @@ def test_shard_paths(path: str) -> None:
         ("/clickhouse/\ue000", "has a character that ZooKeeper does not allow"),
     ],
 )
-def test_refuses_what_is_no_shard_path(path: str, problem: str) -> None:
+def test_refuses_an_invalid_shard_path(path: str, problem: str) -> None:
     with pytest.raises(FormatError) as caught:
         ShardLayout(path)
     assert caught.value.message == f"The shard path {path!r} {problem}"
@@ -178,6 +178,6 @@ def test_unknown_children() -> None:
     assert unknown_replica_children((*REPLICA_18_16, "epoch")) == ("epoch",)
 
 
-def test_children_of_tables_that_nobody_has_moved_are_not_taken_for_known() -> None:
+def test_children_of_untested_tables_are_unknown() -> None:
     assert TABLE_CHILDREN_WITHOUT_MOVES.isdisjoint(KNOWN_TABLE_CHILDREN)
     assert unknown_table_children(KNOWN_TABLE_CHILDREN | {"lightweight_updates"}) == ("lightweight_updates",)

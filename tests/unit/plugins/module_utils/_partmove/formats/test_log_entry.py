@@ -101,7 +101,7 @@ DROP_BY_MONTH = (
         (DROP, EntryKind.DROP, ("20191201_0_7_999999999_3",)),
     ],
 )
-def test_reads_what_18_16_writes(data: bytes, kind: EntryKind, parts: tuple[str, ...]) -> None:
+def test_reads_entries_of_18_16(data: bytes, kind: EntryKind, parts: tuple[str, ...]) -> None:
     entry = parse(data)
     assert (entry.kind, entry.parts, entry.table_wide) == (kind, parts, False)
 
@@ -202,7 +202,7 @@ ALTER = (
         ("sync_pinned_part_uuids\n\n", EntryKind.SYNC_PINNED_PARTS, (), True),
     ],
 )
-def test_reads_what_other_servers_write(
+def test_reads_entries_of_other_servers(
     body: str, kind: EntryKind, parts: tuple[str, ...], table_wide: bool
 ) -> None:
     for text in (head(4) + body, head(5) + body, head(6) + body, head(7, "log_entry_id: /a/b\n") + body):
@@ -261,7 +261,7 @@ def test_reads_what_other_servers_write(
         (head() + "sync_pinned_part_uuids\n", "line 6: expected ''"),
     ],
 )
-def test_refuses_what_it_does_not_understand(text: str, message: str) -> None:
+def test_refuses_unknown_text(text: str, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         parse(text)
     assert caught.value.message.startswith(f"{WHERE}, line ")
@@ -271,7 +271,7 @@ def test_refuses_what_it_does_not_understand(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     "value", ["", "all_1_1_0", "['all_1_1_0'", "[all_1_1_0]", "['a''b']", "['a',]", "['a\\']"]
 )
-def test_refuses_a_list_that_is_none(value: str) -> None:
+def test_refuses_a_malformed_list(value: str) -> None:
     text = REPLACE_RANGE.decode().replace("['20191201_5_5_0']", value)
     with pytest.raises(FormatError, match="line 10: expected 'new_parts: ' and a list of quoted names"):
         parse(text)

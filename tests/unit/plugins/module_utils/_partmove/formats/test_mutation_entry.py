@@ -24,7 +24,7 @@ DELETE = (
 HEAD = b"format version: 1\ncreate time: 2026-11-21 00:23:39\nsource replica: r1\n"
 
 
-def test_reads_what_18_16_writes() -> None:
+def test_reads_entries_of_18_16() -> None:
     entry = parse_mutation_entry(DELETE, WHERE)
     assert entry.where == WHERE
     assert entry.id == "0000000000"
@@ -62,7 +62,7 @@ def test_reads_what_18_16_writes() -> None:
         ),
     ],
 )
-def test_reads_what_later_servers_write(
+def test_reads_entries_of_later_servers(
     data: bytes, block_numbers: dict[str, int], commands: str, alter_version: int | None
 ) -> None:
     entry = parse_mutation_entry(data, WHERE)
@@ -93,7 +93,7 @@ def test_reads_what_later_servers_write(
         (DELETE.replace(b"version: 1", b"version: 2"), "line 7: expected 'author: ' and a newline"),
     ],
 )
-def test_refuses_what_it_does_not_understand(data: bytes, message: str) -> None:
+def test_refuses_unknown_text(data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         parse_mutation_entry(data, WHERE)
     assert WHERE in caught.value.message

@@ -116,7 +116,7 @@ def test_a_name_of_five_fields_means_what_the_format_version_says() -> None:
         "tmp_merge_all_0_1_1",
     ],
 )
-def test_refuses_what_is_no_name_of_format_version_1(text: str) -> None:
+def test_refuses_invalid_names_of_format_version_1(text: str) -> None:
     with pytest.raises(FormatError, match="not the name of a part in a table of data format version 1"):
         v1(text)
 
@@ -137,7 +137,7 @@ def test_refuses_what_is_no_name_of_format_version_1(text: str) -> None:
         "all_0_0_0",
     ],
 )
-def test_refuses_what_is_no_name_of_format_version_0(text: str) -> None:
+def test_refuses_invalid_names_of_format_version_0(text: str) -> None:
     with pytest.raises(FormatError, match="not the name of a part in a table of data format version 0"):
         v0(text)
 
@@ -148,7 +148,7 @@ def test_refuses_an_unknown_format_version(format_version: int) -> None:
         parse_part_name("all_0_0_0", format_version, WHERE)
 
 
-def test_the_message_names_the_znode_the_text_and_the_way_out() -> None:
+def test_the_message_has_the_znode_the_text_and_the_remedy() -> None:
     with pytest.raises(FormatError) as caught:
         v1("leftover")
     assert WHERE in caught.value.message
@@ -177,7 +177,7 @@ def test_covers(outer: str, inner: str, covers: bool) -> None:
     assert v1(outer).covers(v1(inner)) is covers
 
 
-def test_covers_looks_at_blocks_and_not_at_dates_in_format_version_0() -> None:
+def test_covers_compares_blocks_and_not_dates_in_format_version_0() -> None:
     assert v0("20191203_20191204_0_5_2").covers(v0("20191201_20191220_1_1_0"))
 
 
@@ -187,7 +187,9 @@ def test_data_version(text: str, version: int) -> None:
 
 
 @pytest.mark.parametrize(("text", "format_version"), [("20191201_20191220_0_5_2", 0), ("2019-1_0_5_2_9", 1)])
-def test_partition_id_of_a_name_is_that_of_the_part(text: str, format_version: int) -> None:
+def test_partition_id_of_a_name_equals_the_partition_id_of_the_parsed_name(
+    text: str, format_version: int
+) -> None:
     part = parse_part_name(text, format_version, WHERE)
     assert partition_id_of(text, format_version, WHERE) == part.partition_id
     assert known_partition_id_of(text, format_version) == part.partition_id
@@ -201,7 +203,7 @@ def test_partition_ids(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a_b", "a/b", "a b", "all\n", "..", "2019,1", "\u0662\u0660"])
-def test_refuses_what_is_no_partition_id(text: str) -> None:
+def test_refuses_invalid_partition_ids(text: str) -> None:
     with pytest.raises(FormatError, match="not a partition id"):
         check_partition_id(text, WHERE)
 
@@ -275,12 +277,12 @@ def test_covers_is_a_partial_order(first: PartName, second: PartName, third: Par
         (("1_1_2_2",), False),
     ],
 )
-def test_a_part_is_covered_by_itself_or_by_what_it_became(others: tuple[str, ...], covered: bool) -> None:
+def test_a_part_is_covered_by_itself_or_its_successors(others: tuple[str, ...], covered: bool) -> None:
     assert is_covered(v1("all_1_2_1"), map(v1, others)) is covered
 
 
-def test_a_source_does_not_cover_what_was_merged_of_it() -> None:
-    """Not even where it is alone, so that both have the same blocks."""
+def test_a_source_does_not_cover_the_merged_part() -> None:
+    """Not even a single source, with the same blocks as the merged part."""
     source, merged = parse_names(["all_0_5_1", "all_0_5_2"], "all", "a table")
     assert merged.covers(source)
     assert not source.covers(merged)

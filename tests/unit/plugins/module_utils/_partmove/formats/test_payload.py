@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the znodes of a part say."""
+"""Znodes of a part."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.payload import (
     Checksums,
     PartPayload,
-    hash_is,
+    hash_matches,
     parse_payload,
     payload_problem,
     same_content,
@@ -52,7 +52,7 @@ EXPECTED = Checksums(
 )
 
 
-def test_the_two_forms_do_not_look_alike() -> None:
+def test_the_two_forms_differ() -> None:
     assert payload_problem(LEGACY["checksums"], {}) is not None
     assert payload_problem(b"", {"columns": COLUMNS, "checksums": MINIMALISTIC}) is not None
 
@@ -121,7 +121,7 @@ def test_counts_of_files_beyond_one_byte() -> None:
         (b"", {**LEGACY, "checksums": b"checksums format version: 4\n"}, "has a child checksums that is not"),
     ],
 )
-def test_refuses_an_unsound_payload(data: bytes, children: dict[str, bytes], problem: str) -> None:
+def test_refuses_an_invalid_payload(data: bytes, children: dict[str, bytes], problem: str) -> None:
     found = payload_problem(data, children)
     assert found is not None
     assert found.startswith(problem)
@@ -132,7 +132,7 @@ def test_refuses_an_unsound_payload(data: bytes, children: dict[str, bytes], pro
 
 
 @given(st.integers(0, len(MINIMALISTIC) - 1), st.binary(min_size=1, max_size=1))
-def test_a_cut_or_longer_header_is_unsound(length: int, more: bytes) -> None:
+def test_a_cut_or_longer_header_is_invalid(length: int, more: bytes) -> None:
     assert payload_problem(MINIMALISTIC[:length], {}) is not None
     assert payload_problem(MINIMALISTIC + more, {}) is not None
 
@@ -167,7 +167,7 @@ def test_reads_back_what_a_server_would_write(
 
 
 @given(st.binary(), st.dictionaries(st.sampled_from(["columns", "checksums", "x"]), st.binary()))
-def test_any_bytes_are_sound_or_refused(data: bytes, children: dict[str, bytes]) -> None:
+def test_any_bytes_are_accepted_or_refused(data: bytes, children: dict[str, bytes]) -> None:
     for whole in (data, HEADER + data):
         assert isinstance(payload_problem(whole, children), str)
 
@@ -212,7 +212,7 @@ def test_same_content(one: PartPayload, other: PartPayload, same: bool | None) -
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("queried", "expected"),
     [
         ("2ffdadc5cb38d48b8557d6aea26e81b1", True),
         ("8557d6aea26e81b12ffdadc5cb38d48b", True),
@@ -222,5 +222,5 @@ def test_same_content(one: PartPayload, other: PartPayload, same: bool | None) -
         ("", False),
     ],
 )
-def test_hash_is_the_one_told_in_either_order_of_words(told: str, expected: bool) -> None:
-    assert hash_is(EXPECTED.hash_of_all_files, told) is expected
+def test_hash_matches_in_either_order_of_words(queried: str, expected: bool) -> None:
+    assert hash_matches(EXPECTED.hash_of_all_files, queried) is expected

@@ -24,7 +24,7 @@ WAITING = (
 )
 
 
-def test_reads_what_18_16_writes() -> None:
+def test_reads_an_entry_of_18_16() -> None:
     data = (
         b"version: 1\npart_name: 20191205_0_0_0\nrequired_number_of_replicas: 2\n"
         b"actual_number_of_replicas: 1\nreplicas:\nr1\n"
@@ -58,7 +58,7 @@ def test_reads_an_entry_of_a_table_by_month() -> None:
         (WAITING[:-1], "line 7: expected the name of a replica and a newline"),
     ],
 )
-def test_refuses_what_it_does_not_understand(data: bytes, message: str) -> None:
+def test_refuses_unknown_text(data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         parse_quorum_entry(data, 1, STATUS)
     assert STATUS in caught.value.message

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The marker of a partition: exactly COLD means cold, and both words of it are read in any case."""
+"""The marker of a partition: exactly COLD means cold, and options may be in any case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.st
     ("marker", "cold"),
     [(b"COLD", True), (b"COLD\n", False), (b"cold", False), (b" COLD", False), (b"HOT", False), (b"", False)],
 )
-def test_a_server_takes_exactly_one_marker_for_cold(marker: bytes, cold: bool) -> None:
+def test_exactly_one_marker_means_cold(marker: bytes, cold: bool) -> None:
     assert is_cold(marker) is cold
 
 
@@ -29,7 +29,7 @@ def test_without_a_marker_a_partition_is_hot() -> None:
 
 
 @pytest.mark.parametrize("state", State)
-def test_what_is_written_is_what_servers_read(state: State) -> None:
+def test_markers_are_written_as_servers_read_them(state: State) -> None:
     assert is_cold(state.data) is (state is State.COLD)
     assert marker_text(state.data) == state.value
 

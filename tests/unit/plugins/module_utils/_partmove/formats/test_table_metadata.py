@@ -93,7 +93,7 @@ def test_reads_the_definition(data: bytes, format_version: int, partition_key: s
         (b"\xff" + BY_DAY, "is not text"),
     ],
 )
-def test_refuses_what_it_does_not_know(data: bytes, message: str) -> None:
+def test_refuses_unknown_text(data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         parse_table_metadata(data, WHERE)
     assert WHERE in caught.value.message
@@ -142,6 +142,6 @@ def test_columns_have_ttl(data: bytes, has_ttl: bool) -> None:
         (COLUMNS.replace(b"3 columns", b"-3 columns"), "line 2: expected a count"),
     ],
 )
-def test_refuses_columns_it_does_not_know(data: bytes, message: str) -> None:
+def test_refuses_unknown_columns(data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         columns_have_ttl(data, WHERE)

@@ -47,7 +47,7 @@ def test_refuses_a_block_of_another_size(size: int) -> None:
 @pytest.mark.parametrize(
     "number", ["", "01", "+1", "-0", "1 ", "0x1", "1.0", "\u0661", str(2**63), "9" * 5000]
 )
-def test_refuses_what_is_no_number(number: str) -> None:
+def test_refuses_text_other_than_a_number(number: str) -> None:
     text = ZnodeText(f"{number}\n".encode(), WHERE)
     with pytest.raises(FormatError, match="expected a decimal number"):
         text.number(text.line("a number"))
@@ -59,7 +59,7 @@ def test_refuses_a_negative_count() -> None:
         text.count(text.line("a count"))
 
 
-def test_the_message_names_znode_line_expectation_and_finding() -> None:
+def test_the_message_has_znode_line_expected_and_actual_text() -> None:
     text = ZnodeText(b"first\nsecond\n", WHERE)
     text.exactly("first")
     with pytest.raises(FormatError) as caught:
@@ -80,12 +80,12 @@ def test_the_last_line_needs_its_newline() -> None:
         ZnodeText(b"first", WHERE).line("a line")
 
 
-def test_refuses_what_is_left() -> None:
+def test_refuses_remaining_text() -> None:
     with pytest.raises(FormatError, match="line 1: expected the end of the text, found 'rest'"):
         ZnodeText(b"rest\n", WHERE).end()
 
 
-def test_refuses_data_that_is_no_text() -> None:
+def test_refuses_binary_data() -> None:
     with pytest.raises(FormatError, match=f"{WHERE} is not text: byte 2"):
         ZnodeText(b"ab\xff", WHERE)
 

@@ -138,14 +138,15 @@ class Case(NamedTuple):
 
 
 READ_ZNODE = (
-    "Look at the znode, which system.zookeeper shows: if it comes from a ClickHouse newer than this"
-    " collection knows, use a newer olap.partmove; if it is damaged, repair it first"
+    "Read the znode in system.zookeeper: if a ClickHouse newer than this collection knows wrote the znode,"
+    " use a newer olap.partmove; if the znode is damaged, repair it first"
 )
 LOST = f"{PATH}: the lock or epoch of this run is no longer valid"
-AUDIT = "part_audit_info tells what each replica has of it, and part_repair repairs what is left"
-BRING_BACK = f"Bring it back with part_move and the state hot, and give clickhouse; {AUDIT}"
+AUDIT = "part_audit_info lists what each replica has, and part_repair repairs the rest"
+BRING_BACK = f"Bring the partition back: part_move with state: hot and the option clickhouse; {AUDIT}"
 CHECK = (
-    "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
+    "Run again; if the reason stays the same, let ClickHouse repair the part while the partition is hot"
+    " (CHECK TABLE)"
 )
 GONE = "Find out what deleted them; run part_audit_info and part_repair now, before a server restarts"
 LATE = "Run again once the partition gets no inserts any more and every replica has its parts"
@@ -164,10 +165,11 @@ CASES = [
                 delete(f"replicas/r1/parts/{PART}"), delete(f"replicas/r2/parts/{PART}")
             )(bench)
         ),
-        f"parts of it are active on disk and registered in neither ensemble: r1 has {PART}, r2 has {PART}",
-        "Do not restart the server, which would set them aside: see that cold is the ensemble that the"
-        " servers have as <cold_zookeeper>; part_audit_info then tells what is so, and part_repair"
-        " registers them",
+        f"parts of the partition are active on disk and registered in neither ensemble: r1 has {PART}, r2"
+        f" has {PART}",
+        "Do not restart the server: a restart moves the parts to detached/. Check that cold is the"
+        " ensemble that the servers have as <cold_zookeeper>. Then run part_audit_info, and register the"
+        " parts with part_repair",
         "failed",
     ),
     Case(
@@ -179,7 +181,7 @@ CASES = [
     Case(
         "not_drifted",
         create(f"block_numbers/{DAY}/State", b"COLD"),
-        "State is COLD while of its parts r1 has 1 in hot and 0 in cold, r2 has 1 in hot and 0 in cold",
+        "State is COLD, but r1 has 1 in hot and 0 in cold, r2 has 1 in hot and 0 in cold",
         BRING_BACK,
     ),
     Case(
@@ -190,8 +192,8 @@ CASES = [
             *(create_cold(f"replicas/{each}/parts/{PART}") for each in ("r1", "r2")),
             *(delete(f"replicas/{each}/parts/{PART}") for each in ("r1", "r2")),
         ),
-        "State is COLD\n while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 1 in cold",
-        f"Set State with partition_state to COLD if the servers have the parts, or else to HOT; {AUDIT}",
+        "State is COLD\n, but r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 1 in cold",
+        f"Set State with partition_state: to COLD if the servers have the parts, otherwise to HOT. {AUDIT}",
     ),
     Case(
         "not_drifted",
@@ -201,7 +203,7 @@ CASES = [
             create_cold(f"replicas/r1/parts/{PART}"),
             *(delete(f"replicas/{each}/parts/{PART}") for each in ("r1", "r2")),
         ),
-        "State is COLD while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 0 in cold",
+        "State is COLD, but r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 0 in cold",
         BRING_BACK,
     ),
     Case(
@@ -213,8 +215,8 @@ CASES = [
     Case(
         "active_on_disk",
         lambda bench: setattr(bench, "context", bench.context._replace(servers=NoServers())),
-        "it is not known whether the replicas have the registered parts on disk",
-        "Give the option clickhouse, so that the servers are asked, or assume_active",
+        "no server was asked whether the replicas have the registered parts on disk",
+        "Run again with the option clickhouse, so that the servers are asked, or with assume_active",
     ),
     Case(
         "active_on_disk",

@@ -27,7 +27,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
     AskServers,
     NoServers,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
 from support.memory.arrange import FORMER, Arrange, both, create, create_cold, entry, mark, write
 from support.memory.bench import DAY, LOCK, OTHER, PART, PATH, Bench, HookedStore
@@ -39,14 +39,15 @@ from support.memory.tables import TableOptions
 
 LOG = f"{PATH}/log/log-0000000000"
 READ_COLD_ZNODE = (
-    "Look at the znode with zkCli.sh against a member of the cold ensemble, as system.zookeeper shows hot"
-    " only: if it comes from a ClickHouse newer than this collection knows, use a newer olap.partmove; if it"
-    " is damaged, part_audit_info tells so, and part_repair with the kind unreadable removes it"
+    "Read the znode with zkCli.sh from a member of the cold ensemble, as system.zookeeper shows hot only: if"
+    " a ClickHouse newer than this collection knows wrote the znode, use a newer olap.partmove; if the znode"
+    " is damaged, part_audit_info reports it, and part_repair with the kind unreadable removes it"
 )
 START = "Start the server and run again"
 COPY_IT = (
-    "Run again; if it stays so, stop the server, copy the folder of the part from another replica to its own,"
-    " and start it; where no server has the partition, as it was dropped, set State to HOT with"
+    "Run again; if the reason stays the same, stop the server, copy the folder of the part from another"
+    " replica, and start the server; where no server has the partition because it was dropped, set State"
+    " to HOT with"
     " partition_state"
 )
 REMEDIES = {
@@ -137,8 +138,8 @@ def by_gate(gate: str, arrange: Arrange, reason: str) -> Case:
 
 
 CHECK_NOTHING = (
-    "Do not CHECK the table, which would detach what is cold: part_audit_info tells what is registered,"
-    " also in the cold ensemble, which system.zookeeper does not show, and part_repair repairs it"
+    "Do not CHECK the table: CHECK would detach the cold parts. Run part_audit_info, which lists the part"
+    " znodes of both ensembles (system.zookeeper shows hot only), then part_repair with the kind it reports"
 )
 
 CASES = [
@@ -163,17 +164,17 @@ CASES = [
     by_gate("replicas_healthy", lambda bench: bench.servers.stop(), "replica r2 is not active"),
     by_gate("replicas_healthy", write("replicas/r1/is_lost", b"1"), "replica r1 is lost"),
     by_gate("table_kept", create("dropped"), "the table is being dropped"),
-    by_gate("known_layout", create("new"), f"znodes of a kind that is not known here: {PATH}/new"),
+    by_gate("known_layout", create("new"), f"znodes of an unknown kind: {PATH}/new"),
     by_gate(
         "same_table",
         lambda bench: bench.cold.set(PATH, FORMER),
-        "the cold ensemble holds parts of a former table at the same path",
+        "the cold ensemble registers parts of a former table at the same path",
     ),
     Case(
         "active_on_disk",
         lambda bench: setattr(bench, "context", bench.context._replace(servers=NoServers())),
-        "it is not known whether the replicas have the registered parts on disk",
-        "Give the option clickhouse, so that the servers are asked, or assume_active",
+        "no server was asked whether the replicas have the registered parts on disk",
+        "Run again with the option clickhouse, so that the servers are asked, or with assume_active",
     ),
     Case(
         "active_on_disk",
@@ -207,8 +208,8 @@ CASES = [
         "readable",
         create("log/log-0000000000", entry(b"explode\nnow\n")),
         f"{LOG}, line 5: expected a known type of entry, found 'explode'",
-        "Look at the znode, which system.zookeeper shows: if it comes from a ClickHouse newer than this"
-        " collection knows, use a newer olap.partmove; if it is damaged, repair it first",
+        "Read the znode in system.zookeeper: if a ClickHouse newer than this collection knows wrote the znode,"
+        " use a newer olap.partmove; if the znode is damaged, repair it first",
     ),
     Case(
         "readable",
@@ -220,11 +221,11 @@ CASES = [
     Case(
         "registered",
         lambda bench: bench.servers.drop(DAY),
-        "State is COLD and neither ensemble registers a part of it: it was dropped while it was cold, or cold"
-        " has lost it, which only the servers can tell",
-        "Give clickhouse, so that they are asked; where that cannot be and system.parts of every replica has"
-        " none of it, set State to HOT with partition_state; where one has it, do not restart its server and"
-        " run part_audit_info",
+        "State is COLD and neither ensemble registers a part of the partition: either the partition was"
+        " dropped while it was cold, or cold has lost its part znodes. Only the servers know which",
+        "Run again with the option clickhouse, so that the servers are asked. If they cannot be asked:"
+        " where system.parts of every replica has no part of the partition, set State to HOT with"
+        " partition_state; where a replica has one, do not restart its server and run part_audit_info",
     ),
     Case(
         "partition_exists",
@@ -235,9 +236,9 @@ CASES = [
     Case(
         "not_drifted",
         write(f"block_numbers/{DAY}/State", b"COLD\n"),
-        "State is COLD\n while of its parts r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 1 in cold",
-        "Set State with partition_state to COLD if the servers have the parts, or else to HOT;"
-        " part_audit_info tells what each replica has of it, and part_repair repairs what is left",
+        "State is COLD\n, but r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 1 in cold",
+        "Set State with partition_state: to COLD if the servers have the parts, otherwise to HOT."
+        " part_audit_info lists what each replica has, and part_repair repairs the rest",
     ),
     Case(
         "quiet_table",
@@ -262,7 +263,7 @@ def test_why_a_partition_was_not_brought_back(case: Case) -> None:
 
     report = bench.reheat()
 
-    expected = ShardReport(PATH)
+    expected = PatchedReport(PATH)
     getattr(expected, case.word)[DAY] = Refusal(GateName(case.gate), case.reason, case.remedy)
     if case.word == "failed":
         expected.touched.add(DAY)
@@ -372,7 +373,7 @@ def test_why_copies_stay(case: Case) -> None:
     case.arrange(bench)
     cold = bench.cold_ensemble.data(PATH)
 
-    assert bench.reheat() == ShardReport(
+    assert bench.reheat() == PatchedReport(
         PATH, deferred={DAY: Refusal(GateName(case.gate), case.reason, case.remedy)}
     )
     assert bench.cold_ensemble.data(PATH) == cold
@@ -388,7 +389,7 @@ def test_copies_that_hot_knows_nothing_of_stay() -> None:
     assert bench.reheat().deferred == {
         DAY: Refusal(
             GateName.NO_STRAY_COPIES,
-            f"the cold ensemble has parts that hot does not have: {PATH}/{stray}",
+            f"the cold ensemble registers parts that hot does not have: {PATH}/{stray}",
             REMEDIES["no_stray_copies"],
         )
     }
