@@ -138,7 +138,7 @@ MUTANTS = (
     Mutant(
         "a detached part is known by its bare name only",
         _DETACHED,
-        "partition_id = owners.get(name) or owners.get(part_of(name))",
+        "partition_id = owners.get(name) or owners.get(detached_part(name))",
         "partition_id = owners.get(name)",
         (
             "patched/move/test_detached.py::test_a_folder_that_is_new_is_of_its_partition[unexpected_all_0_0_0]",

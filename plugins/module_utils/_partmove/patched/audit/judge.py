@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from ...formats.names import PartName, is_covered, not_covered, part_of
+from ...formats.names import PartName, is_covered, not_covered, detached_part
 from .evidence import Owner, PartitionEvidence, ReplicaEvidence
 from .kind import FindingKind
 
@@ -225,7 +225,7 @@ def _is_set_aside(partition: PartitionEvidence, replica: ReplicaEvidence, part: 
 
 def _is_detached(replica: ReplicaEvidence, part: PartName) -> bool:
     """Whether the folder has it, under its own name or with a reason before it (``ignored_…``)."""
-    return any(part.text in (each, part_of(each)) for each in replica.detached or ())
+    return any(part.text in (each, detached_part(each)) for each in replica.detached or ())
 
 
 def _verdict(kind: FindingKind, parts: Iterable[PartName]) -> Verdict:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ...errors import PartMoveError
-from ...formats.names import PartName, part_of
+from ...formats.names import PartName, detached_part
 from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...gates.servers import ServerCheck, server_silent
@@ -27,7 +27,7 @@ def detached_since(
     failures: dict[str, Refusal] = {}
     try:
         for replica, name in _newly_detached(servers, shard, before):
-            partition_id = owners.get(name) or owners.get(part_of(name))
+            partition_id = owners.get(name) or owners.get(detached_part(name))
             if partition_id is not None:
                 failures.setdefault(partition_id, _detached(replica, name))
     except PartMoveError as error:
