@@ -111,7 +111,7 @@ def test_the_role_refuses_an_old_version_and_to_restart_what_is_not_well(
             ],
             "rescue": [{"ansible.builtin.debug": {"msg": "refused: {{ ansible_failed_result.msg }}"}}],
         }
-        for tasks_from in ("look.yml", "restart.yml")
+        for tasks_from in ("server_state.yml", "restart.yml")
     ]
     pid = server.pid
     run = run_playbook(write_playbook(tmp_path, tasks))

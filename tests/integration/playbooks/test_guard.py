@@ -161,12 +161,12 @@ def spoil(guard: Guard) -> list[tuple[object, ...]]:
 def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: dict[str, Any]) -> None:
     rows = spoil(guard)
     before = guard.pair.trees_below(guard.pair.base)
-    drifted = "2 drift kinds (half_cold 2, copies_left 2)"
+    drifted = "2 kinds of inconsistency (half_cold 2, copies_left 2)"
 
     silent = {"endpoints": {**guard.clickhouse["endpoints"], "r2": "127.0.0.1:9"}}
     incomplete = guard.run(partmove_audit_clickhouse=silent, **EVERYTHING)
     assert incomplete.status == 0, incomplete.told
-    assert guard.told().endswith("; 3 not judged; nothing touched: not everything could be judged")
+    assert guard.told().endswith("; 3 not judged; nothing changed: not everything could be judged")
 
     checked = guard.run("--check", **EVERYTHING)
     assert checked.status == 0, checked.told
@@ -178,7 +178,7 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
     _ask_for_turn(guard, owner="another guard")
     second = guard.run(**EVERYTHING)
     assert second.status == 0, second.told
-    assert guard.told() == f"PARTMOVE guard: {drifted}; nothing touched: it is the turn of another guard"
+    assert guard.told() == f"PARTMOVE guard: {drifted}; nothing changed: the lease belongs to another guard"
     assert guard.drift() == {"half_cold": 2, "copies_left": 2}
     _ask_for_turn(guard, owner="another guard", state="given_back")
     assert guard.pair.trees_below(guard.pair.base) == before
@@ -191,7 +191,7 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
     assert failed.status == 2, failed.told
     assert guard.told().startswith("PARTMOVE guard: FAILED: separate: ")
     assert guard.told().endswith(
-        "; nothing drifted; 1 renewed in the ledger; 1 brought back; copies of 1 removed"
+        "; everything consistent; 1 renewed in the ledger; 1 brought back; copies of 1 removed"
     )
     assert guard.drift() == {}
     assert guard.ledger() == {"r1": "", "r2": ""}
@@ -199,7 +199,7 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
 
     done = guard.run(guard_separate=True, **EVERYTHING, **variables)
     assert done.status == 0, done.told
-    assert guard.told() == "PARTMOVE guard: nothing drifted; 2 moved"
+    assert guard.told() == "PARTMOVE guard: everything consistent; 2 moved"
     # The newest is the one with the late insert.
     assert [guard.state(each) for each in (FIRST, SECOND, THIRD)] == [b"HOT", b"COLD", b"COLD"]
     # That it was done is remembered for a while.

@@ -51,17 +51,17 @@ def test_check_run_and_second_run_of_the_way_back(pair: Pair, table: Table) -> N
         f"  {table.path} {SECOND}: 2 parts, 2 znodes",
     ]
     remedy = (
-        "Give clickhouse, so that they are asked; where that cannot be and system.parts of every replica has"
-        " none of it, set State to HOT with partition_state; where one has it, do not restart its server and"
-        " run part_audit_info."
+        "Run again with the option clickhouse, so that the servers are asked. If they cannot be asked:"
+        " where system.parts of every replica has no part of the partition, set State to HOT with"
+        " partition_state; where a replica has one, do not restart its server and run part_audit_info."
     )
     why = (
-        "State is COLD and neither ensemble registers a part of it: it was dropped while it was cold, or cold"
-        " has lost it, which only the servers can tell"
+        "State is COLD and neither ensemble registers a part of the partition: either the partition was"
+        " dropped while it was cold, or cold has lost its part znodes. Only the servers know which"
     )
     rest = [
-        "In hot alone already: 0 partitions.",
-        "Deferred: 1 partition, as before.",
+        "In hot only already: 0 partitions.",
+        "Deferred: 1 partition, left unchanged.",
         f"  1 by registered. {remedy}",
         f"  {table.path} {THIRD} by registered: {why}",
         "Failed: 0 partitions.",
@@ -94,7 +94,7 @@ def test_check_run_and_second_run_of_the_way_back(pair: Pair, table: Table) -> N
     assert changed(again) == 0
     lines = summary(again)
     assert lines[0] == "Registered in hot again: 0 partitions, 0 parts, 0 znodes, 0 bytes."
-    assert lines[1].startswith("Copies still in cold: those of 2 partitions, hot again. Run again in ")
+    assert lines[1].startswith("Copies still in cold: those of 2 partitions that are hot again. Run again in ")
     assert lines[2].startswith(f"  {table.path} {FIRST}: ")
     assert lines[4:] == rest
 
@@ -116,7 +116,7 @@ def test_copies_of_what_never_was_cold_are_removed_without_waiting(pair: Pair, t
     assert done.output.count("(item=nothing to wait for)") == 1
     again = bring_back(pair, table, **wanted)
     assert changed(again) == 0
-    assert summary(again)[1] == "In hot alone already: 1 partition."
+    assert summary(again)[1] == "In hot only already: 1 partition."
 
 
 def test_it_waits_until_the_copies_can_be_removed(
@@ -142,7 +142,7 @@ def test_it_waits_until_the_copies_can_be_removed(
                 pair,
                 table,
                 "-e",
-                '{"part_move__look_delay": 1, "part_move__looks": 300}',
+                '{"part_move__check_delay": 1, "part_move__checks": 300}',
                 wait_for_copies=True,
                 result_dest=str(result),
             )
@@ -169,7 +169,7 @@ def test_it_waits_until_the_copies_can_be_removed(
 
 def test_copies_that_are_needed_after_the_last_look_are_told(pair: Pair, table: Table) -> None:
     make_cold(pair, table, FIRST)
-    few_looks = '{"part_move__look_delay": 1, "part_move__looks": 1}'
+    few_looks = '{"part_move__check_delay": 1, "part_move__checks": 1}'
     run = bring_back(pair, table, "-e", few_looks, wait_for_copies=True)
     assert changed(run) == 1
     assert summary(run)[0].startswith("Registered in hot again: 1 partition, 2 parts")

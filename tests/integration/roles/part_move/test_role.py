@@ -38,7 +38,7 @@ def test_summary_and_result_of_check_run_and_second_run(pair: Pair, table: Table
         f"  {table.path} {FIRST}: 2 parts, 2 znodes",
         "  and 1 more",
         "Cold already: 0 partitions.",
-        "Deferred: 1 partition, as before.",
+        "Deferred: 1 partition, left unchanged.",
         f"  1 by equal_parts. {remedy}.",
         (
             f"  {table.path} {SECOND} by equal_parts: the replicas have different parts:"

@@ -89,4 +89,4 @@ def test_variables_that_cannot_be_are_refused_before_anything_runs(
     attempts: dict[str, str], name: str
 ) -> None:
     assert "TASK [It was refused]" in attempts[name]
-    assert "Make the folder" not in attempts[name]
+    assert "Create the folder" not in attempts[name]

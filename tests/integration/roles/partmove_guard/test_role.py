@@ -120,7 +120,7 @@ def test_install_run_and_remove(host: Host) -> None:
     old.write_text("")
     os.utime(old, (1_575_200_000, 1_575_200_000))
     run = host.start()
-    assert (run.returncode, run.stdout, run.stderr) == (0, "PARTMOVE guard: nothing drifted\n", "")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "PARTMOVE guard: everything consistent\n", "")
     assert parsed(host.metrics.read_text())["partmove_audit_complete"] == {(): 1}
     (log,) = (host.folder / "log").iterdir()
     assert "PLAY RECAP" in log.read_text()
@@ -148,7 +148,7 @@ def test_what_a_run_that_fails_says(host: Host) -> None:
     (log,) = (host.folder / "log").iterdir()
     assert (run.returncode, run.stdout) == (
         127,
-        f"PARTMOVE guard: FAILED with status 127 before it could tell anything; see {log}\n",
+        f"PARTMOVE guard: FAILED with status 127 before it could report; see {log}\n",
     )
 
 

@@ -59,7 +59,7 @@ def test_twins_are_created_and_partitions_go_there_and_back(ground: TwinGround) 
     assert lines[0] == "Twins created: 2, of 2 on all replicas."
     assert lines[3].startswith("Moved to the twins: 1 partition, 2 parts, 3 rows, ")
     assert lines[4].startswith(f"  {ground.shard_path(name)} {DAY}: 2 parts, 3 rows, seen twice for ")
-    assert lines[5:7] == ["In the twins already: 0 partitions.", "Deferred: 1 partition."]
+    assert lines[5:7] == ["In the twins already: 0 partitions.", "Deferred: 1 partition, left unchanged."]
     assert lines[7].startswith("  1 by partition_exists. ")
     assert lines[-1] == "Failed: 0 partitions."
     assert (ground.ids(name), ground.ids(f"{name}_cold")) == ([[9]] * 2, [[1, 2, 3]] * 2)
@@ -118,13 +118,13 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"plan": "/plan", "hot": {}}, "main", "missing required arguments: hosts found in twin_move_hot"),
     ({"clickhouse": None}, "main", "twin_move_clickhouse"),
     ({"plan": "/none", "create_twins": True}, "main", "/none: the plan file cannot be read"),
-    ({"min_age": "soon"}, "look", "min_age"),
-    ({"workers": 65}, "look", "workers"),
-    ({"max_parts_per_second": -1}, "look", "max_parts_per_second"),
-    ({"give_up_after": "never"}, "look", "give_up_after"),
-    ({"create_twins": True, "path": "{path}"}, "look", "would have the same path"),
-    ({"create_twins": True, "twin": "cold"}, "look", "The name of the twin is 'cold'"),
-    ({"hot": {"hosts": ["127.0.0.1:9"], "connect_timeout": 0.5}}, "look", "127.0.0.1:9"),
+    ({"min_age": "soon"}, "inspect", "min_age"),
+    ({"workers": 65}, "inspect", "workers"),
+    ({"max_parts_per_second": -1}, "inspect", "max_parts_per_second"),
+    ({"give_up_after": "never"}, "inspect", "give_up_after"),
+    ({"create_twins": True, "path": "{path}"}, "inspect", "would have the same path"),
+    ({"create_twins": True, "twin": "cold"}, "inspect", "The name of the twin is 'cold'"),
+    ({"hot": {"hosts": ["127.0.0.1:9"], "connect_timeout": 0.5}}, "inspect", "127.0.0.1:9"),
 ]
 
 

@@ -13,8 +13,8 @@ from kazoo.client import KazooClient
 from pyspark.sql import SparkSession
 
 from partition_classify.sources.choice import LiveSource
+from partition_classify.sources.distributed_read import DistributedRead
 from partition_classify.sources.part_groups import GROUP_SCHEMA
-from partition_classify.sources.reading import Reading
 from support.memory.synthetic import SyntheticTable
 from support.servers.zookeeper import Ensemble
 
@@ -39,7 +39,7 @@ def test_tasks_are_as_many_as_may_have_a_session(
         SyntheticTable(client, f"{base}/{number}/hits").create().add_part("r1", "202611_0_0_0")
     connections = {"hot": {"hosts": hot.connect_string.split(",")}}
     source = LiveSource(connections, base, sessions, znodes_per_second)
-    rows = Reading(source.reader(2), GROUP_SCHEMA).rows(spark)
+    rows = DistributedRead(source.reader(2), GROUP_SCHEMA).rows(spark)
     assert rows.rdd.getNumPartitions() == tasks
     assert rows.count() == 5
     size = source.size_of_hot()

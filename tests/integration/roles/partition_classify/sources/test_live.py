@@ -21,7 +21,7 @@ from olap_partmove._partmove.shard.inventory import InventoryRow, read_inventory
 from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import connect as open_store
 from partition_classify.sources.live import InventoryReader, ZooKeeperSource
-from partition_classify.spark_errors import sentence_of
+from partition_classify.spark_errors import message_of
 from support.memory.synthetic import SyntheticTable
 from support.servers.replicated import wait_for
 from support.servers.zookeeper import Ensemble
@@ -121,7 +121,7 @@ def test_no_plan_shows_a_credential(spark: SparkSession, hot: Ensemble, base: st
 def refusal(frame: Callable[[], DataFrame]) -> str:
     with pytest.raises(PySparkException) as error:
         frame().collect()
-    return sentence_of(error.value)
+    return message_of(error.value)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from kazoo.client import KazooClient
 
 from olap_partmove._partmove.errors import EnsembleUnreachable
 from olap_partmove._zookeeper.options import EnsembleOptions
-from partition_classify.sources.live import RETRIES, InventoryReader, ShardPaths
+from partition_classify.sources.live import RETRIES, InventoryReader, LiveWorkerShare
 from support.memory.synthetic import SyntheticTable
 from support.memory.tables import TableOptions, build_table, days
 from support.servers.proxy import ZooKeeperProxy
@@ -68,7 +68,7 @@ class Restorer(StringIO):
         return super().write(text)
 
 
-def parts_of(reader: InventoryReader, partition: ShardPaths) -> Iterator[tuple[str, str, str]]:
+def parts_of(reader: InventoryReader, partition: LiveWorkerShare) -> Iterator[tuple[str, str, str]]:
     for batch in reader.read(partition):
         for row in batch.to_pylist():
             yield row["shard_path"], row["replica"], row["part"]
@@ -103,7 +103,7 @@ def test_ensemble_lost_for_longer_than_a_session_bridges_costs_no_row(
 
 def test_large_table_is_read_by_several_tasks(client: KazooClient, hot: Ensemble, base: str) -> None:
     table = build_table(client, f"{base}/a", TableOptions(REPLICAS, days(50)))
-    reader = replace(reader_of(hot.leader().address, base), parts_of_a_share=20)
+    reader = replace(reader_of(hot.leader().address, base), parts_per_slice=20)
     partitions = reader.partitions()
     found = [part for partition in partitions for part in parts_of(reader, partition)]
     assert [share.replica for each in partitions for _path, share in each.shares] == ["r1", "r2", ""]

@@ -18,8 +18,8 @@ from olap_partmove._partmove.plan.origin import topmost
 from olap_partmove._partmove.shard.inventory import InventoryRow
 from partition_classify.policy.file import read_policy
 from partition_classify.policy.transforms import plan_rows
-from partition_classify.sources.choice import LiveSource, SnapshotFiles
-from partition_classify.spark_errors import sentence_of
+from partition_classify.sources.choice import LiveSource, SnapshotSourceFiles
+from partition_classify.spark_errors import message_of
 from support.files.inventories import copied, files, live
 from support.files.snapshot_files import NOW, GeneratedTree, write_generated
 from support.memory.synthetic import SyntheticTable
@@ -97,11 +97,11 @@ def test_files_are_of_the_cluster_that_they_were_copied_from(
     expected = LiveSource({"hot": settings}, "/", sessions=1, znodes_per_second=0).origin(paths)
     assert [each.path for each in expected] == paths
 
-    found = SnapshotFiles({"hot": copied(hot, tmp_path / "hot", top)}, "/", older_snapshot=False)
+    found = SnapshotSourceFiles({"hot": copied(hot, tmp_path / "hot", top)}, "/", older_snapshot=False)
 
     assert sorted(found.origin(paths)) == expected
     if not chroot:
-        elsewhere = SnapshotFiles({"hot": copied(cold, tmp_path / "cold")}, "/", older_snapshot=False)
+        elsewhere = SnapshotSourceFiles({"hot": copied(cold, tmp_path / "cold")}, "/", older_snapshot=False)
         assert {each.path for each in elsewhere.origin(paths)} == {*paths}
         assert not {*elsewhere.origin(paths)} & {*expected}
 
@@ -149,8 +149,8 @@ def test_damaged_snapshot_is_refused_in_one_sentence(spark: SparkSession, tmp_pa
     with pytest.raises(PySparkException) as error:
         frame.collect()
     size = path.stat().st_size
-    assert sentence_of(error.value).startswith(
-        f"{path}: the file is torn: something is cut off at byte {size}"
+    assert message_of(error.value).startswith(
+        f"{path}: the file is torn: its end is cut off at byte {size}"
     )
 
 

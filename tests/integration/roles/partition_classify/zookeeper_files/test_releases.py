@@ -22,7 +22,7 @@ from olap_partmove._partmove.tree.paths import DEFAULT_ROOT
 from partition_classify.census import take_census
 from partition_classify.zookeeper_files.damage import DamagedFile
 from partition_classify.zookeeper_files.folders import DataFolder, list_files
-from partition_classify.zookeeper_files.nodes import Stored
+from partition_classify.zookeeper_files.nodes import StoredStat
 from partition_classify.zookeeper_files.snapshot import open_snapshot
 from support.files.member_files import tree_of
 from support.servers.busy_znodes import SeenZnode, seen
@@ -99,7 +99,7 @@ def is_fuzzy(member: Member) -> bool:
         with open_snapshot(newest.path) as scan:
             return any(
                 max(znode.czxid, znode.mzxid) > newest.zxid
-                for znode in (Stored.unpacked(stored) for *_record, stored in scan.records())
+                for znode in (StoredStat.unpacked(stored) for *_record, stored in scan.records())
             )
     except DamagedFile:
         return False
