@@ -2,29 +2,28 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# One entry point for everything: `make setup` once, then `make test`, or one of the parts of it.
+# `make help` lists the targets. `make setup` once, then `make test` or one of its parts.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
-# The first of these that can make virtual environments. Debian's was compiled with what was learnt from runs of it,
-# and takes a tenth less time than one that pyenv compiles.
+# The first Python here that can make virtual environments. Debian's is compiled with profiles: tests take a tenth less
+# time than with a Python of pyenv.
 PYTHON ?= $(shell for each in /usr/bin/python3.11 python3.11 python3; do \
     if "$$each" -c 'import ensurepip' 2>/dev/null; then command -v "$$each"; break; fi; done)
 PYTEST_ARGS ?=
 BIN := .venv/bin
-# Tests wait for servers much of the time, so that more run at once than a small machine has cores; a worker takes
-# 2 GB at most. Those of one file stay together (and those with one Spark, see tests/conftest.py), and files with the
-# longest tests come first.
+# Tests wait for servers much of the time, so a small machine can have more workers than cores. A worker takes 2 GB at
+# most. The tests of a file run on one worker (and those with one Spark, see tests/conftest.py), the longest files first.
 WORKERS ?= 4
 # Releases of ansible-core for `make compat`.
 CORES ?= 2.18 2.19 2.20 2.21
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 COLLECTION := build/collections/ansible_collections/olap/partmove
 SPARK_PACKAGE := build/spark/olap_partmove
-# What `make setup` installs, or else one of its own.
+# The program that `make setup` installs, or else one that is installed for `make build` alone.
 GALAXY := $(or $(wildcard $(BIN)/ansible-galaxy),build/galaxy/bin/ansible-galaxy)
 TRACKED := $(wildcard $(shell git ls-files 2>/dev/null))
 READY := build/venv.stamp $(COLLECTION) $(SPARK_PACKAGE)
@@ -45,13 +44,13 @@ check_kind = $(if $(WHAT),$(if $(KINDS_$(1)),$(if $(filter $(WHAT),$(KINDS_$(1))
 $(foreach goal,$(MAKECMDGOALS),$(call check_kind,$(goal)))
 
 export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/build/collections
-# Checks look at this repository alone: no Galaxy server is asked for anything.
+# Checks read this repository alone, and ask no Galaxy server.
 export ANSIBLE_LINT_SKIP_SCHEMA_UPDATE := 1
-# Hundreds of processes import the same files: each would compile them where the environment forbids to keep that.
+# Hundreds of processes import the same files. Each would compile them if the environment forbade bytecode files.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help
-help: ## Show what can be made
+help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 13
 
 .PHONY: setup
@@ -75,7 +74,7 @@ lint: setup ## Check style, types, links, documentation, playbooks and roles
 
 .PHONY: sanity
 sanity: build/sanity.stamp ## Run ansible-test sanity on the tracked files
-	@grep 'NOT RUN' build/sanity.log || true
+	@grep -s 'NOT RUN' build/sanity.log || true
 
 .PHONY: compat
 compat: export COMPAT_CORES = $(if $(filter cores,$(call kind,compat)),$(CORES))
@@ -138,12 +137,12 @@ staging: setup ## Test the roles on hosts that really boot
 molecule: setup ## Run molecule, such as ARGS="converge -s zookeeper"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" ANSIBLE_HOME=$(CURDIR)/build/staging/home $(BIN)/molecule $(ARGS)
 
-# It needs ansible-core alone, and none of what tests do.
+# Needs ansible-core alone: neither servers nor the packages for tests.
 .PHONY: build
 build: $(GALAXY) ## Build the archive for ansible-galaxy in build/dist
 	@$(GALAXY) collection build --force --output-path build/dist
 
-# In a copy, as a release takes the fragments away.
+# In a copy, because a release deletes the fragments.
 .PHONY: changelog
 changelog: export ANSIBLE_COLLECTIONS_PATH := $(CURDIR)/build/changelog
 changelog: setup ## Write CHANGELOG.md as it would be if this were released now
@@ -164,7 +163,7 @@ raise-pins: ## Raise the versions in constraints.txt of what development install
 	@mv build/pins/constraints.txt . && rm -r build/pins && git diff --stat constraints.txt
 
 .PHONY: clean
-clean: ## Remove all that was made, except .venv
+clean: ## Remove everything that was made, except .venv
 	rm -rf build .ansible .hypothesis .mypy_cache .pytest_cache .ruff_cache artifacts spark-warehouse \
 	    metastore_db derby.log tests/output
 	find . -path ./.venv -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf
@@ -180,7 +179,7 @@ build/galaxy/bin/ansible-galaxy:
 	@$(PYTHON) -m venv build/galaxy
 	@build/galaxy/bin/pip install --quiet --disable-pip-version-check '$(shell grep ansible-core requirements.txt)'
 
-# Of: tests, patched, twin.
+# One for each argument of the script: tests, patched, twin.
 build/host-%.stamp: tests/setup_host.sh
 	@mkdir -p build
 	tests/setup_host.sh $*
@@ -203,20 +202,20 @@ $(SPARK_PACKAGE):
 	@mkdir -p $(@D)
 	ln -sfn ../../plugins/module_utils $@
 
-# With these Spark and ZooKeeper start in half the time, which tests do often.
+# Spark and ZooKeeper start in half the time with these archives, and tests start both often.
 build/classes.stamp: build/venv.stamp | setup
 	@echo Make the archives of classes
 	@$(RUN_SPARK) -m support.servers.class_archives
 	@touch $@
 
-# The stamp is as old as the start of the run: what changes meanwhile is checked the next time.
+# The stamp is as old as the start of the run, so that the next run checks files that changed meanwhile.
 build/sanity.stamp: build/host-tests.stamp build/venv.stamp $(TRACKED)
 	@touch $@.new
 	@echo 'ansible-test sanity takes minutes, and writes to build/sanity.log'
 	@$(BIN)/python tests/run_sanity.py > build/sanity.log 2>&1 || { cat build/sanity.log; exit 1; }
 	@mv $@.new $@
 
-# Parts of `make test`. Each leaves what is ready as it is, and lists what cannot be had as NOT RUN.
+# Parts of `make test`. Each one leaves what is ready as it is, and prints NOT RUN for what this machine cannot have.
 .PHONY: every-test compiled compat-venvs zookeepers staging-base
 every-test: setup
 	@$(PYTEST) $(PYTEST_ARGS)
