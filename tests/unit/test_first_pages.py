@@ -67,11 +67,6 @@ def columns(text: str, number: int) -> list[list[str]]:
     ]
 
 
-def linked_from(page: Path) -> list[Path]:
-    """Return the files that a page links to, in their order."""
-    return [(page.parent / target).resolve() for target in _LINK.findall(page.read_text(encoding="utf-8"))]
-
-
 def tasks_of(play: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the tasks of a play, including those of a file that it imports first."""
     tasks: list[Mapping[str, Any]] = play["tasks"]
@@ -117,13 +112,6 @@ def test_the_index_names_every_page_once() -> None:
     decisions = ROOT / "docs" / "internals" / "adr"
     wanted = {each for each in PAGES if each.name != "README.md" and each.parent != decisions}
     assert sorted(named) == sorted({*wanted, decisions, ROOT / "CONTRIBUTING.md"})
-
-
-@pytest.mark.parametrize(
-    "page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda each: str(each.relative_to(ROOT))
-)
-def test_links_of_a_page_lead_to_files(page: Path) -> None:
-    assert [each for each in linked_from(page) if not each.exists()] == []
 
 
 def test_playbooks_that_first_pages_run_are_there() -> None:
