@@ -21,7 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.le
     Withdrawal,
     withdraw_replicas,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.resources import SystemClock
@@ -78,7 +78,7 @@ def state(table: ReplicatedTable, registry: Registry, partition: str = DAY) -> b
     return bytes(registry.hot.get(f"{table.path}/block_numbers/{partition}/State")[0])
 
 
-def gates(report: ShardReport) -> dict[str, str]:
+def gates(report: PatchedReport) -> dict[str, str]:
     """Partition id → the gate that it was deferred by."""
     return {each: refusal.gate for each, refusal in report.deferred.items()}
 
@@ -207,7 +207,7 @@ def test_a_part_that_one_disk_has_not_stays_cold_until_it_is_put_there(
     refusal = mover.reheat(table).deferred[DAY]
 
     assert refusal.gate == "active_on_disk"
-    assert refusal.reason == f"replica r2 has [] active while ['{PART}'] is registered"
+    assert refusal.reason == f"replica r2 has the active parts [], but ['{PART}'] are registered"
     assert [read_tree(client, table.path) for client in registry] == trees
 
     # No server can fetch it from another one while it is cold.

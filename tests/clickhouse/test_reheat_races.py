@@ -14,7 +14,7 @@ from http.client import HTTPException
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AssumeActive
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     reheat_shard,
 )
@@ -50,7 +50,7 @@ def table(make_table: TableMaker, mover: Mover) -> ReplicatedTable:
     return made
 
 
-def reheat_and(mover: Mover, table: ReplicatedTable, meanwhile: Callable[[], object]) -> ShardReport:
+def reheat_and(mover: Mover, table: ReplicatedTable, meanwhile: Callable[[], object]) -> PatchedReport:
     """Bring the partition back, and do something else right before hot is written to."""
     waiting = [meanwhile]
 
@@ -190,7 +190,7 @@ def test_a_part_that_a_killed_server_could_not_remove_after_its_drop(
     assert table.active_parts(1).keys() == {DAY, OTHER}
     refusal = mover.reheat(table).deferred[DAY]
     assert refusal.gate == "active_on_disk"
-    assert refusal.reason == f"replica r2 has ['{PART}'] active while [] is registered"
+    assert refusal.reason == f"replica r2 has the active parts ['{PART}'], but [] are registered"
     assert registry.of(table, DAY) == ({}, BOTH)
 
     drop(table)

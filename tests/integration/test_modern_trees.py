@@ -199,7 +199,7 @@ def test_a_table_with_lightweight_updates_is_not_moved(ground: Ground, hot: Ense
     (result,) = run_modules(Call("part_move", args, check_mode=True))
     (row,) = result["deferred"]
     assert row["gate"] == "known_layout"
-    assert row["reason"] == f"znodes of a kind that is not known here: {path}/lightweight_updates"
+    assert row["reason"] == f"znodes of an unknown kind: {path}/lightweight_updates"
 
 
 def test_audit_finds_nothing_where_nothing_is_moved(

@@ -64,7 +64,7 @@ MUTANTS = (
     Mutant(
         "gate: the payload of the first replica stands for all",
         _PARTITION,
-        "if sound is not None and part.registers_as(sound):",
+        "if readable is not None and part.registers_as(readable):",
         "if sound is not None:",
         ("gates/test_partition.py::test_a_gate_that_trips[payload_readable0]",),
     ),
@@ -142,29 +142,29 @@ MUTANTS = (
     Mutant(
         "entries that wait do not stop the way back",
         _JUDGE,
-        "_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, ",
-        "_IN_THE_WAY_BACK = (",
+        "_PARTITION_GATES_FOR_REHEAT = (\n    GateName.QUEUE_CLEAR,\n",
+        "_PARTITION_GATES_FOR_REHEAT = (\n",
         ("gates/test_judge.py::test_every_direction_has_gates_of_its_own[queue_clear-gates3-queue_clear]",),
     ),
     Mutant(
         "a payload that is not understood comes back",
         _JUDGE,
-        "GateName.BLOCK_NUMBERS_PRESENT, GateName.PAYLOAD_READABLE)",
-        "GateName.BLOCK_NUMBERS_PRESENT)",
+        "    GateName.BLOCK_NUMBERS_PRESENT,\n    GateName.PAYLOAD_READABLE,\n",
+        "    GateName.BLOCK_NUMBERS_PRESENT,\n",
         ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
     ),
     Mutant(
         "a partition without block numbers comes back",
         _JUDGE,
-        "_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, GateName.BLOCK_NUMBERS_PRESENT, ",
-        "_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, ",
+        "    GateName.BLOCK_NUMBERS_PRESENT,\n    GateName.PAYLOAD_READABLE,\n",
+        "    GateName.PAYLOAD_READABLE,\n",
         ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
     ),
     Mutant(
         "replicas that are not healthy do not stop the way back",
         _JUDGE,
-        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)",
-        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL, GateName.REPLICAS_HEALTHY)",
+        "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL,)",
+        "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL, GateName.REPLICAS_HEALTHY)",
         (
             (
                 "gates/test_judge.py::test_every_direction_has_gates_of_its_own[replicas_healthy-gate"
@@ -175,15 +175,15 @@ MUTANTS = (
     Mutant(
         "an ALTER that waits does not stop the way back",
         _JUDGE,
-        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)",
-        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL, GateName.NO_ALTER_PENDING)",
+        "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL,)",
+        "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL, GateName.NO_ALTER_PENDING)",
         ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
     ),
     Mutant(
         "a former table does not stop the way back",
         _JUDGE,
-        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)",
-        "_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL, GateName.SAME_TABLE)",
+        "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL,)",
+        "_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL, GateName.SAME_TABLE)",
         ("patched/move/test_to_hot_refusals.py::test_gates_of_the_way_back",),
     ),
     Mutant(

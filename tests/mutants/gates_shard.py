@@ -75,9 +75,9 @@ MUTANTS = (
         ("gates/test_shard.py::test_a_gate_that_trips[replicas_healthy0]",),
     ),
     Mutant(
-        "a replica that does not say whether it is lost is healthy",
+        "a replica without the znode is_lost is healthy",
         _SHARD,
-        '        return f"replica {replica.name} does not say whether it is lost"',
+        '        return f"replica {replica.name} has no znode is_lost"',
         "        return None",
         ("gates/test_shard.py::test_a_gate_that_trips[replicas_healthy4]",),
     ),

@@ -91,7 +91,7 @@ class PartitionTally:
             self._list("unchanged", path, partition)
         for kind, refusals in (("deferred", report.deferred), ("failed", report.failed)):
             for partition, refusal in sorted(refusals.items()):
-                self._list(kind, path, partition, **refusal.told())
+                self._list(kind, path, partition, **refusal.as_result())
                 self._count_gate(kind, refusal)
         if report.failed and not self._first_failure:
             partition, refusal = min(report.failed.items())

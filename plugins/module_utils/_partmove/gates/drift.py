@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The gates at a partition that is nowhere, or not where its State says."""
+"""The gates at a partition that is registered in neither ensemble, or in another one than its State names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from .names import GateName
 
 
 def refuse_location(names: RegisteredNames) -> Refusal:
-    """Why a partition that no run starts from where it is stays there."""
+    """Return why a run leaves a partition at its location, with the command that brings it to a better one.
+
+    Raises KeyError for the locations from which a run starts (hot, copied, cold).
+    """
     location = locate(names)
     if location is Location.ABSENT:
         return Refusal(
@@ -25,50 +28,54 @@ def refuse_location(names: RegisteredNames) -> Refusal:
             "Check the partition id (system.parts.partition_id) and the shard path",
         )
     counts = first_few(
-        f"{replica} has {len(names.hot[replica])} in hot and {len(parts)} in cold"
+        f"{replica} has {len(names.hot[replica])} parts in hot and {len(parts)} in cold"
         for replica, parts in names.cold.items()
     )
     state = "absent" if names.state is None else state_text(names.state)
     return Refusal(
         GateName.NOT_DRIFTED,
-        f"State is {state} while of its parts {counts}",
-        f"{_WAY_OUT[location]}; {_AUDIT}",
+        f"State is {state}, but {counts}",
+        f"{_REMEDY[location]}. {_AUDIT}",
     )
 
 
 def refuse_unregistered(on_disk: Mapping[str, Sequence[str]]) -> Refusal:
-    """Why nothing is done with a partition that is on disk and that no ensemble knows.
+    """Return the refusal of a partition that servers have on disk and neither ensemble registers.
 
     ``on_disk``: replica → names of its active parts.
     """
-    found = first_few(f"{replica} has {first_few(names)}" for replica, names in sorted(on_disk.items()))
+    parts = first_few(f"{replica} has {first_few(names)}" for replica, names in sorted(on_disk.items()))
     return Refusal(
         GateName.REGISTERED,
-        f"parts of it are active on disk and registered in neither ensemble: {found}",
-        "Do not restart the server, which would set them aside: see that cold is the ensemble that the"
-        " servers have as <cold_zookeeper>; part_audit_info then tells what is so, and part_repair"
-        " registers them",
+        f"parts of the partition are active on disk and registered in neither ensemble: {parts}",
+        "Do not restart the server: a restart moves the parts to detached/. Check that cold is the ensemble"
+        " that the servers have as <cold_zookeeper>. Then run part_audit_info, and register the parts with"
+        " part_repair",
     )
 
 
-def refuse_untold() -> Refusal:
-    """Why a partition that no ensemble knows, and State says to be cold, is not taken for a dropped one."""
+def refuse_dropped_or_lost() -> Refusal:
+    """Return the refusal of a partition that is COLD and unregistered while no server can be asked.
+
+    Without an answer of the servers, a partition that cold has lost is like a dropped one.
+    """
     return Refusal(
         GateName.REGISTERED,
-        "State is COLD and neither ensemble registers a part of it: it was dropped while it was cold, or cold"
-        " has lost it, which only the servers can tell",
-        "Give clickhouse, so that they are asked; where that cannot be and system.parts of every replica has"
-        " none of it, set State to HOT with partition_state; where one has it, do not restart its server and"
-        " run part_audit_info",
+        "State is COLD and neither ensemble registers a part of the partition: either the partition was"
+        " dropped while it was cold, or cold has lost its part znodes. Only the servers know which",
+        "Run again with the option clickhouse, so that the servers are asked. If they cannot be asked: where"
+        " system.parts of every replica has no part of the partition, set State to HOT with partition_state;"
+        " where a replica has one, do not restart its server and run part_audit_info",
     )
 
 
-_BRING_BACK = "Bring it back with part_move and the state hot, and give clickhouse"
-_WAY_OUT = {
+_BRING_BACK = "Bring the partition back: part_move with state: hot and the option clickhouse"
+_REMEDY = {
     Location.UNEVEN: _BRING_BACK,
     Location.MIXED: _BRING_BACK,
-    Location.DROPPED: "Remove what no server has any more: part_move with the state hot, and clickhouse;"
-    " where the servers do have it, set State to COLD with partition_state",
-    Location.STRAY: "Set State with partition_state to COLD if the servers have the parts, or else to HOT",
+    Location.DROPPED: "If no server has the parts any more, remove their part znodes from cold: part_move"
+    " with state: hot and the option clickhouse. If the servers have the parts, set State to COLD with"
+    " partition_state",
+    Location.STRAY: "Set State with partition_state: to COLD if the servers have the parts, otherwise to HOT",
 }
-_AUDIT = "part_audit_info tells what each replica has of it, and part_repair repairs what is left"
+_AUDIT = "part_audit_info lists what each replica has, and part_repair repairs the rest"

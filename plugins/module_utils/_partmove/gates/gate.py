@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A gate: a named reason not to move a partition, with the way out.
+"""A gate: a named condition that must hold before a partition may move, with a reason and a remedy.
 
-Every gate fails closed: it lets a partition pass only when what it looked at shows that the move is
-safe. The gates are ordered; the first that trips is the one that is reported.
+Every gate fails closed: a partition passes only when the facts prove that the move is safe. The gates are
+ordered, and a refusal names the first closed gate.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from .names import GateName
 
 
 class GateOptions(NamedTuple):
-    """What the operator may set about gates."""
+    """The gate settings of the operator."""
 
     min_age: float
-    """Seconds that must have passed since the newest part was registered."""
+    """Minimum age of the newest part znode, in seconds."""
     max_parts: int
-    """Parts that a replica may have in the partition."""
+    """Maximum number of parts that a replica may have in the partition."""
 
 
 class GateCase(NamedTuple):
-    """What a gate judges: one partition of a shard path, at a moment."""
+    """The input of a partition gate: one partition of a shard path, at one moment."""
 
     shard: ShardFacts
     partition: PartitionFacts
     options: GateOptions
     now: float
-    """The moment to judge for, in seconds since 1970."""
+    """The moment of the judgement, in seconds since 1970."""
 
 
 class Refusal(NamedTuple):
-    """Why a partition stays where it is, and what can be done about it."""
+    """Why a partition stays where it is, and the remedy."""
 
     gate: GateName
     reason: str
     remedy: str
 
-    def told(self) -> dict[str, str]:
-        """The refusal as results and reports have it."""
+    def as_result(self) -> dict[str, str]:
+        """Return the refusal with the keys that module results and reports use."""
         return {"gate": self.gate.value, "reason": self.reason, "remedy": self.remedy}
 
 
 @dataclass(frozen=True)
 class ShardGate:
-    """A gate that stops every partition of a shard path."""
+    """A gate that refuses every partition of a shard path."""
 
     name: GateName
     protects: str
@@ -59,14 +59,14 @@ class ShardGate:
     reason: Callable[[ShardFacts], str | None]
 
     def refusal(self, shard: ShardFacts) -> Refusal | None:
-        """The refusal, or None to let the shard path pass."""
+        """Return the refusal, or None if the shard path passes."""
         reason = self.reason(shard)
         return None if reason is None else Refusal(self.name, reason, self.remedy)
 
 
 @dataclass(frozen=True)
 class PartitionGate:
-    """A gate that stops one partition."""
+    """A gate that refuses one partition."""
 
     name: GateName
     protects: str
@@ -74,10 +74,10 @@ class PartitionGate:
     reason: Callable[[GateCase], str | None]
 
     def refusal(self, case: GateCase) -> Refusal | None:
-        """The refusal, or None to let the partition pass."""
+        """Return the refusal, or None if the partition passes."""
         reason = self.reason(case)
         return None if reason is None else self.refused_for(reason)
 
     def refused_for(self, reason: str) -> Refusal:
-        """The refusal for a reason that the gate gave."""
+        """Return the refusal with a reason that `reason` returned."""
         return Refusal(self.name, reason, self.remedy)

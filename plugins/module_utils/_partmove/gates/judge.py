@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The gates in their order, and their judgement of a shard path and its partitions."""
+"""The gates of each direction in their order, and the judgement of a shard path and its partitions."""
 
 from __future__ import annotations
 
@@ -26,30 +26,35 @@ class Gates(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """Which partitions are refused, and what a multi has to check for the others to stay as judged."""
+    """Which partitions are refused, and the operations that keep the judgement valid."""
 
     refused: Mapping[str, Refusal]
-    """Partition id → why not; a partition that may go on is no key."""
+    """Partition id → refusal; a partition that passed is no key."""
     checks: tuple[Op, ...] = ()
+    """Check operations for the multi of the switch: they fail if the judgement does not hold any more."""
 
 
-# The others keep from cold what cannot be cold for long; they must not keep it there. A TTL that was
-# added to the table is even a reason to hurry.
-_NOT_IN_THE_WAY_BACK = (GateName.NO_TTL,)
-_IN_THE_WAY_BACK = (GateName.QUEUE_CLEAR, GateName.BLOCK_NUMBERS_PRESENT, GateName.PAYLOAD_READABLE)
+# All other gates keep a partition out of cold that cannot stay there for long. They must not keep such a
+# partition in cold. A TTL that was added to the table is even a reason to bring the partition back soon.
+_SHARD_GATES_NOT_FOR_REHEAT = (GateName.NO_TTL,)
+_PARTITION_GATES_FOR_REHEAT = (
+    GateName.QUEUE_CLEAR,
+    GateName.BLOCK_NUMBERS_PRESENT,
+    GateName.PAYLOAD_READABLE,
+)
 
-_CHECK_NO_COLD_PART = (
-    "Do not CHECK the table, which would detach what is cold: part_audit_info tells what is registered,"
-    " also in the cold ensemble, which system.zookeeper does not show, and part_repair repairs it"
+_DO_NOT_CHECK_A_COLD_PART = (
+    "Do not CHECK the table: CHECK would detach the cold parts. Run part_audit_info, which lists the part"
+    " znodes of both ensembles (system.zookeeper shows hot only), then part_repair with the kind it reports"
 )
 
 MOVE_GATES = Gates(SHARD_GATES, PARTITION_GATES)
 REHEAT_GATES = Gates(
-    tuple(gate for gate in SHARD_GATES if gate.name not in _NOT_IN_THE_WAY_BACK),
+    tuple(gate for gate in SHARD_GATES if gate.name not in _SHARD_GATES_NOT_FOR_REHEAT),
     tuple(
-        replace(gate, remedy=_CHECK_NO_COLD_PART) if gate.name is GateName.PAYLOAD_READABLE else gate
+        replace(gate, remedy=_DO_NOT_CHECK_A_COLD_PART) if gate.name is GateName.PAYLOAD_READABLE else gate
         for gate in PARTITION_GATES
-        if gate.name in _IN_THE_WAY_BACK
+        if gate.name in _PARTITION_GATES_FOR_REHEAT
     ),
 )
 STRAY_COPIES = Gates((), tuple(gate for gate in PARTITION_GATES if gate.name is GateName.NO_STRAY_COPIES))
@@ -58,7 +63,7 @@ _ANY = GateOptions(min_age=0.0, max_parts=1)
 
 
 def refuse_shard(shard: ShardFacts, gates: Gates = MOVE_GATES) -> Refusal | None:
-    """The first gate that stops the whole shard path."""
+    """Return the refusal of the first gate that the shard path does not pass, or None."""
     refusals = (gate.refusal(shard) for gate in gates.shard)
     return next((refusal for refusal in refusals if refusal is not None), None)
 
@@ -71,15 +76,15 @@ def refuse_partitions(
     options: GateOptions = _ANY,
     gates: Gates = MOVE_GATES,
 ) -> dict[str, Refusal]:
-    """Partition id → the first gate that stops it; a partition that may be moved is no key.
+    """Return partition id → refusal of the first closed gate; a partition that passed is no key.
 
-    A gate that stops the shard path stops every partition. ``now`` is in seconds since 1970.
+    A closed shard gate refuses every partition. ``now`` is in seconds since 1970.
     """
     stopped = refuse_shard(shard, gates)
     if stopped is not None:
         return {partition.partition_id: stopped for partition in partitions}
     refused: dict[str, Refusal] = {}
-    # Hardly any gate is closed, and there are eleven a partition: a refusal is made where there is a reason.
+    # Eleven gates a partition, nearly always open: build a refusal only for a closed gate.
     reasons = [(gate, gate.reason) for gate in gates.partition]
     for partition in partitions:
         case = GateCase(shard, partition, options, now)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The names of the gates: the words of refusals, which plans, results and documentation share."""
+"""The gate names: the words that refusals, plans, results and the documentation share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class GateName(str, Enum):
-    """Each gate that there is, by its name; docs/reference/gates.md says of each why it is there and what to do."""
+    """The name of each gate; docs/reference/gates.md explains each gate and its remedy."""
 
     # Where the partition is.
     PARTITION_EXISTS = "partition_exists"
@@ -21,7 +21,7 @@ class GateName(str, Enum):
     PATCHED_REPLICAS = "patched_replicas"
     ACTIVE_ON_DISK = "active_on_disk"
 
-    # The whole table, in the order in which they are looked at.
+    # The whole table, in the order of the checks.
     KNOWN_LAYOUT = "known_layout"
     TABLE_KEPT = "table_kept"
     REPLICAS_PRESENT = "replicas_present"
@@ -31,7 +31,7 @@ class GateName(str, Enum):
     SAME_TABLE = "same_table"
     NO_SHARED_STORAGE = "no_shared_storage"
 
-    # The partition, in the order in which they are looked at.
+    # The partition, in the order of the checks.
     QUEUE_CLEAR = "queue_clear"
     BLOCK_NUMBERS_PRESENT = "block_numbers_present"
     NO_INSERT_IN_FLIGHT = "no_insert_in_flight"
@@ -44,7 +44,7 @@ class GateName(str, Enum):
     OLD_ENOUGH = "old_enough"
     NO_STRAY_COPIES = "no_stray_copies"
 
-    # On the way back.
+    # When a partition is brought back to hot.
     COPIES_NEEDED = "copies_needed"
     HOT_MEMBERS = "hot_members"
 
@@ -76,4 +76,4 @@ class GateName(str, Enum):
 
 
 FORESEEN = (GateName.QUEUE_CLEAR, GateName.ONE_PART, GateName.MUTATIONS_APPLIED)
-"""The gates that a classification can see to be closed, which a plan names."""
+"""The gates that partition_classify can find closed ahead of the run, so that the plan can name them."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Gates that look at one partition; the facts of its shard path are at hand."""
+"""The gates that judge one partition, given the facts of its shard path."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ def _too_many_parts(case: GateCase) -> str | None:
 
 
 def _payload_unreadable(case: GateCase) -> str | None:
-    sound: RegisteredPart | None = None
+    readable: RegisteredPart | None = None
     for part in case.partition.hot_parts:
-        # The replicas of a part mostly have the same payload, which is looked at once.
-        if sound is not None and part.registers_as(sound):
+        # The replicas of a part mostly have the same payload: parse each payload once.
+        if readable is not None and part.registers_as(readable):
             continue
         data, children = part.payload
         problem = payload_problem(data, dict(children))
         if problem is not None:
             return f"{case.partition.place_of(part)} {problem}"
-        sound = part
+        readable = part
     return None
 
 
@@ -99,34 +99,37 @@ def _mutation_unfinished(case: GateCase) -> str | None:
 
 def _too_young(case: GateCase) -> str | None:
     newest = max([part.znode.stat.mtime for part in case.partition.hot_parts], default=0) / 1000
-    # A part that was registered after the run began, or by a clock that is ahead, has no age at all.
+    # A part that was registered after the run began, or by a clock that is ahead, has the age 0.
     age = max(0.0, case.now - newest)
     if age >= case.options.min_age:
         return None
-    return f"its newest part was registered {age:.0f} s ago, less than {case.options.min_age:.0f} s"
+    return f"the newest part was registered {age:.0f} s ago, less than {case.options.min_age:.0f} s"
 
 
 def _stray_copies(case: GateCase) -> str | None:
     strays = [part.znode.path for part in case.partition.only_in_cold]
-    return f"the cold ensemble has parts that hot does not have: {first_few(strays)}" if strays else None
+    return (
+        f"the cold ensemble registers parts that hot does not have: {first_few(strays)}" if strays else None
+    )
 
 
 PARTITION_GATES: tuple[PartitionGate, ...] = (
     PartitionGate(
         GateName.QUEUE_CLEAR,
-        "An entry that works on a part which is cold by then detaches it.",
+        "A queue entry that works on a part after the part became cold detaches the part.",
         "Wait until the replication queues have no entry for the partition and run again",
         _queue_busy,
     ),
     PartitionGate(
         GateName.BLOCK_NUMBERS_PRESENT,
-        "State is a child of the znode that counts the partition's blocks, which only ClickHouse may create.",
+        "State is a child of the partition's znode in block_numbers, and only ClickHouse may create that"
+        " one.",
         "Leave the partition out of the plan",
         _no_block_numbers,
     ),
     PartitionGate(
         GateName.NO_INSERT_IN_FLIGHT,
-        "A part inserted during the move makes the partition one of both ensembles.",
+        "A part that is inserted during the move leaves the partition registered in both ensembles.",
         "Wait until the insert has ended and run again",
         _insert_in_flight,
     ),
@@ -138,44 +141,46 @@ PARTITION_GATES: tuple[PartitionGate, ...] = (
     ),
     PartitionGate(
         GateName.EQUAL_PARTS,
-        "A part that a replica still has to fetch cannot be found by it once it is cold.",
+        "A replica cannot find a cold part to fetch, so every replica has to have the part before the move.",
         "Wait until the replicas have the same parts (SYSTEM SYNC REPLICA) and run again",
         _part_sets_differ,
     ),
     PartitionGate(
         GateName.ONE_PART,
-        "Two cold parts that can be merged are detached as soon as a server tries to.",
-        "OPTIMIZE TABLE … PARTITION … FINAL, wait until the old parts are cleaned up, and run again",
+        "A server that tries to merge two cold parts detaches both.",
+        "Merge the partition with partition_merge (or OPTIMIZE TABLE … PARTITION … FINAL), wait until"
+        " ClickHouse has removed the old parts, and run again",
         _too_many_parts,
     ),
     PartitionGate(
         GateName.PAYLOAD_READABLE,
-        "A part whose registration is damaged would be copied damaged.",
-        "CHECK TABLE while the partition is hot, so that ClickHouse repairs the part, and run again",
+        "A damaged part znode would be copied as it is.",
+        "Run CHECK TABLE while the partition is hot, so that ClickHouse repairs the part, and run again",
         _payload_unreadable,
     ),
     PartitionGate(
         GateName.EQUAL_PAYLOADS,
-        "Replicas that disagree about a part have to fetch it, which they cannot once it is cold.",
-        "CHECK TABLE while the partition is hot, so that ClickHouse repairs the part, and run again",
+        "Replicas that disagree about a part have to fetch the part, and no replica can fetch a cold part.",
+        "Run CHECK TABLE while the partition is hot, so that ClickHouse repairs the part, and run again",
         _payloads_differ,
     ),
     PartitionGate(
         GateName.MUTATIONS_APPLIED,
-        "A mutation that reaches a cold part detaches it.",
-        "Wait until system.mutations says is_done for the mutation, or KILL MUTATION, and run again",
+        "A mutation that reaches a cold part detaches the part.",
+        "Wait until system.mutations shows is_done for the mutation, or KILL MUTATION, and run again",
         _mutation_unfinished,
     ),
     PartitionGate(
         GateName.OLD_ENOUGH,
-        "Inserts cannot be kept out of a partition, so it should be one that gets none any more.",
+        "A move cannot keep inserts out, so only partitions that get no inserts any more should move.",
         "Run again later, or lower min_age",
         _too_young,
     ),
     PartitionGate(
         GateName.NO_STRAY_COPIES,
-        "A part that is registered in cold only would be expected on disk at the next start.",
-        "part_move with the state hot and clickhouse removes what no server has any more",
+        "At the next start, a server expects a part that is registered only in cold on its disk.",
+        "Run part_move with state: hot and the option clickhouse: it removes the cold part znodes of parts"
+        " that no server has any more",
         _stray_copies,
     ),
 )

@@ -11,24 +11,26 @@ from typing import NamedTuple, Protocol
 
 
 class ActivePart(NamedTuple):
-    """A row of ``system.parts`` of a replica, active parts only."""
+    """A row of ``system.parts`` of one replica; active parts only."""
 
     name: str
     rows: int
     hash_of_all_files: str | None
-    """Lower-case hex; None where the server's version does not tell."""
+    """Lower-case hex; None if the server's version does not show the hash."""
 
 
 class ReplicaProbe(Protocol):
-    """Asks the ClickHouse server of a replica by SQL; raises PartMoveError when it cannot."""
+    """Queries the ClickHouse server of a replica by SQL. Raises PartMoveError without an answer."""
 
     def active_parts(
         self, shard_path: str, replica: str, host: str, partitions: Collection[str]
     ) -> Mapping[str, tuple[ActivePart, ...]]:
-        """The active parts of each partition id asked for; an empty tuple where it has none.
+        """Return partition id → active parts for every requested partition; () where there are none.
 
         ``host`` is the data of the replica's ``host`` znode.
         """
 
     def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str] | None:
-        """Names in the replica's ``detached`` folder; None where the server's version does not tell."""
+        """Return the names in the replica's ``detached`` folder; None if the server's version cannot list"
+        " it.
+        """

@@ -14,15 +14,18 @@ from .judge import Judgement
 
 
 class Readiness(Protocol):
-    """Whether every replica of a shard path runs a server that knows the cold ensemble."""
+    """Judges whether every replica of a shard path runs a server that knows the cold ensemble."""
 
     def judge(self, shard: ShardFacts, partition_ids: Collection[str]) -> Judgement:
-        """No refusal only when it is certain, as long as the fence of the shard and the checks hold."""
+        """Refuse every partition unless the readiness is certain.
+
+        The judgement holds as long as the fence of the shard and the returned checks hold.
+        """
 
 
 class AssumePatched:
-    """The operator vouches for the servers. A server that is not patched does not start any more."""
+    """Trusts the operator, who vouches for the servers. An unpatched server would not start any more."""
 
     def judge(self, shard: ShardFacts, partition_ids: Collection[str]) -> Judgement:
-        """Nothing is refused, and there is nothing to check."""
+        """Refuse no partition and return no checks."""
         return Judgement({})

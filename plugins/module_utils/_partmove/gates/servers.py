@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The gate that asks the servers: whether they have on disk what is registered."""
+"""The gate that asks the servers whether the registered parts are active on their disks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Protocol
 from ..concurrent import map_concurrently
 from ..errors import PartMoveError
 from ..formats.names import is_covered, parse_part_name
-from ..formats.payload import hash_is, parse_payload
+from ..formats.payload import hash_matches, parse_payload
 from ..shard.facts import PartitionFacts, RegisteredPart, ReplicaFacts, ShardFacts
 from ..zip_strict import zip_strict
 from .gate import Refusal
@@ -21,70 +21,70 @@ from .names import GateName
 from .probe import ActivePart, ReplicaProbe
 
 ActiveNames = Mapping[str, Mapping[str, tuple[str, ...]]]
-"""Partition id → replica → names of its active parts; what a server has none of is no key."""
+"""Partition id → replica → names of its active parts; a replica without active parts is no key."""
 
 
 class ServerCheck(Protocol):
-    """Whether the servers have on disk what is registered."""
+    """Compares the registered parts with the disks of the servers."""
 
     @property
     def asks(self) -> bool:
-        """Whether what it says was seen on the servers; only then may something be given up for it."""
+        """Whether the answers come from the servers. Only then may they cost a part its znode."""
 
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
-        """Partition id → why not; the parts expected are those registered in hot."""
+        """Return partition id → refusal, where a disk differs from the parts registered in hot."""
 
     def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
-        """Paths of parts that the servers of their replicas say they do not have; the silent say nothing."""
+        """Return the paths of parts that the servers of their replicas lack; a silent server adds none."""
 
     def active(self, shard: ShardFacts, partition_ids: Sequence[str]) -> ActiveNames:
-        """The active parts of the partitions; raises PartMoveError when a server does not answer."""
+        """Return the active parts of the partitions. Raises PartMoveError if a server does not answer."""
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
-        """Replica → names in its ``detached`` folder; a replica that cannot tell them is no key."""
+        """Return replica → names in its ``detached`` folder; a replica that cannot list them is no key."""
 
 
-class _NobodyAsked:
-    """What is known without asking a server."""
+class _NoServerAsked:
+    """The answers without a server to ask."""
 
     asks = False
 
     def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
-        """None, as no server is asked."""
+        """Return [], as no server is asked."""
         return []
 
     def active(self, shard: ShardFacts, partition_ids: Sequence[str]) -> ActiveNames:
-        """No partition is a key, as no server is asked."""
+        """Return {}, as no server is asked."""
         return {}
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
-        """No replica is a key, as no server is asked."""
+        """Return {}, as no server is asked."""
         return {}
 
 
-class AssumeActive(_NobodyAsked):
-    """The operator vouches for what is on disk; no server is asked."""
+class AssumeActive(_NoServerAsked):
+    """Trusts the operator, who vouches for the disks; no server is asked."""
 
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
-        """No partition is refused, as the operator vouches for all of them."""
+        """Return {}: the operator vouches for every partition."""
         return {}
 
 
-class NoServers(_NobodyAsked):
-    """No server can be asked and nobody vouches, so nothing may become cold."""
+class NoServers(_NoServerAsked):
+    """Refuses every partition: no server can be asked, and the operator vouches for none."""
 
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
-        """A refusal for every partition."""
+        """Return a refusal for every partition."""
         refusal = Refusal(
             GateName.ACTIVE_ON_DISK,
-            "it is not known whether the replicas have the registered parts on disk",
-            "Give the option clickhouse, so that the servers are asked, or assume_active",
+            "no server was asked whether the replicas have the registered parts on disk",
+            "Run again with the option clickhouse, so that the servers are asked, or with assume_active",
         )
         return {partition.partition_id: refusal for partition in partitions}
 
 
 class AskServers:
-    """Asks the server of each replica by SQL, ``at_once`` of them at the same time."""
+    """Asks the server of each replica by SQL, at most ``at_once`` servers at the same time."""
 
     asks = True
 
@@ -93,8 +93,11 @@ class AskServers:
         self._at_once = at_once
 
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
-        """Partitions with other active parts, other hashes, or parts without rows."""
-        found: dict[str, Refusal] = {}
+        """Refuse partitions with other active parts, other hashes, or parts without rows.
+
+        If one server does not answer, every partition is refused.
+        """
+        refused: dict[str, Refusal] = {}
         ids = [partition.partition_id for partition in partitions]
         try:
             answers = self._active_parts(shard, ids)
@@ -102,17 +105,17 @@ class AskServers:
             return dict.fromkeys(ids, server_silent(error))
         for replica, active in zip_strict(shard.replicas, answers):
             for partition in partitions:
-                # A replica that was added since has nothing registered of it.
+                # A replica that was added after the facts were read has no registered part of the partition.
                 registered = partition.hot.get(replica.name, ())
                 reason = _difference(partition, registered, active[partition.partition_id])
                 if reason is not None:
                     on_disk = active[partition.partition_id]
                     remedy = _remedy(replica, partition, on_disk, shard.metadata.format_version)
-                    found.setdefault(partition.partition_id, _mismatch(replica, reason, remedy))
-        return found
+                    refused.setdefault(partition.partition_id, _mismatch(replica, reason, remedy))
+        return refused
 
     def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
-        """Paths of parts that are not among the active ones of their replica."""
+        """Return the paths of parts that are not among the active parts of their replica."""
 
         def ask(replica: ReplicaFacts) -> list[str]:
             expected = [part for part in parts if part.replica == replica.name]
@@ -129,16 +132,16 @@ class AskServers:
         return [path for paths in map_concurrently(ask, shard.replicas, self._at_once) for path in paths]
 
     def active(self, shard: ShardFacts, partition_ids: Sequence[str]) -> ActiveNames:
-        """Raises PartMoveError when a server does not answer."""
-        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        """Return the active parts of the partitions. Raises PartMoveError if a server does not answer."""
+        by_partition: dict[str, dict[str, tuple[str, ...]]] = {}
         for replica, active in zip_strict(shard.replicas, self._active_parts(shard, partition_ids)):
             for each, parts in active.items():
                 if parts:
-                    found.setdefault(each, {})[replica.name] = tuple(part.name for part in parts)
-        return found
+                    by_partition.setdefault(each, {})[replica.name] = tuple(part.name for part in parts)
+        return by_partition
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
-        """Raises PartMoveError when a server does not answer."""
+        """Return the names in each ``detached`` folder. Raises PartMoveError if a server does not answer."""
 
         def ask(replica: ReplicaFacts) -> frozenset[str] | None:
             with _naming(replica):
@@ -152,7 +155,7 @@ class AskServers:
     def _active_parts(
         self, shard: ShardFacts, partition_ids: Collection[str]
     ) -> list[Mapping[str, tuple[ActivePart, ...]]]:
-        """What each replica has active of the partitions, in the order of the replicas."""
+        """Return partition id → active parts for each replica, in the order of the replicas."""
 
         def ask(replica: ReplicaFacts) -> Mapping[str, tuple[ActivePart, ...]]:
             with _naming(replica):
@@ -169,7 +172,7 @@ def _host(replica: ReplicaFacts) -> str:
 
 @contextmanager
 def _naming(replica: ReplicaFacts) -> Iterator[None]:
-    """Let an error say which replica's server did not answer as it should."""
+    """Add the name of the replica to an error of its server."""
     try:
         yield
     except PartMoveError as error:
@@ -178,13 +181,15 @@ def _naming(replica: ReplicaFacts) -> Iterator[None]:
 
 
 def server_silent(error: PartMoveError) -> Refusal:
-    """What to say of a partition when a server cannot be asked."""
+    """Return the refusal of a partition whose server did not answer."""
     return Refusal(GateName.ACTIVE_ON_DISK, error.message, error.remedy)
 
 
 def _mismatch(replica: ReplicaFacts, reason: str, remedy: str) -> Refusal:
     return Refusal(
-        GateName.ACTIVE_ON_DISK, f"replica {replica.name} {reason}", f"Run again; if it stays so, {remedy}"
+        GateName.ACTIVE_ON_DISK,
+        f"replica {replica.name} {reason}",
+        f"Run again; if the reason stays the same, {remedy}",
     )
 
 
@@ -192,23 +197,28 @@ def _remedy(
     replica: ReplicaFacts, partition: PartitionFacts, active: Sequence[ActivePart], format_version: int
 ) -> str:
     ensembles = (partition.hot, partition.cold)
-    registered = [part.name for found in ensembles for part in found.get(replica.name, ())]
+    registered = [part.name for parts in ensembles for part in parts.get(replica.name, ())]
     names = [parse_part_name(part.name, format_version, "system.parts") for part in active]
-    # A restart or CHECK TABLE would set aside what is not registered, so this comes before any other way.
+    # A restart or CHECK TABLE would detach an unregistered part, so this remedy comes before all others.
     if not all(is_covered(name, registered) for name in names):
         return (
-            "do not restart the server nor CHECK the table: part_audit_info tells what of it is not"
-            " registered, and part_repair registers it"
+            "do not restart the server nor CHECK the table: part_audit_info lists the unregistered parts, and"
+            " part_repair registers them"
         )
-    # CHECK TABLE would detach a cold part, and no server can fetch one.
+    # CHECK TABLE would detach a cold part, and no server can fetch a cold part.
     if partition.is_cold:
         return (
-            "stop the server, copy the folder of the part from another replica to its own, and start it;"
-            " where no server has the partition, as it was dropped, set State to HOT with partition_state"
+            "stop the server, copy the folder of the part from another replica, and start the server;"
+            " where no"
+            " server has the partition because it was dropped, set State to HOT with partition_state"
         )
     if partition.only_in_cold:
-        return "do not CHECK or restart it: set State to COLD with partition_state, and bring it back"
-    return "let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
+        return (
+            "do not restart the server nor CHECK the table: set State to COLD with partition_state, then"
+            " bring"
+            " the partition back with part_move and state: hot"
+        )
+    return "let ClickHouse repair the part while the partition is hot (CHECK TABLE)"
 
 
 def _difference(
@@ -217,13 +227,13 @@ def _difference(
     expected = {part.name.text: part for part in registered}
     names = {part.name for part in active}
     if names != expected.keys():
-        return f"has {sorted(names)} active while {sorted(expected)} is registered"
+        return f"has the active parts {sorted(names)}, but {sorted(expected)} are registered"
     for part in active:
         if not part.rows:
             return f"has no rows in part {part.name}"
         if part.hash_of_all_files is not None:
-            part_of_it = expected[part.name]
-            reason = _hash_difference(part_of_it, partition.place_of(part_of_it), part.hash_of_all_files)
+            known = expected[part.name]
+            reason = _hash_difference(known, partition.place_of(known), part.hash_of_all_files)
             if reason is not None:
                 return reason
     return None
@@ -232,6 +242,6 @@ def _difference(
 def _hash_difference(registered: RegisteredPart, place: str, shown: str) -> str | None:
     data, children = registered.payload
     checksums = parse_payload(data, dict(children), place).checksums
-    if checksums is None or hash_is(checksums.hash_of_all_files, shown):
+    if checksums is None or hash_matches(checksums.hash_of_all_files, shown):
         return None
-    return f"has a part {registered.name.text} on disk that is not the one registered"
+    return f"has another part {registered.name.text} on disk than the registered one (the hashes differ)"

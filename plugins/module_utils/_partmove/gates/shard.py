@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Gates that look at the whole shard path: the replicas, the table's definition, shared storage."""
+"""The gates that judge a whole shard path: its replicas, the definition of the table, and shared storage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _unknown_layout(shard: ShardFacts) -> str | None:
     for replica in shard.replicas:
         base = shard.layout.replica(replica.name).path
         unknown += [f"{base}/{name}" for name in replica.unknown_children]
-    return f"znodes of a kind that is not known here: {first_few(unknown)}" if unknown else None
+    return f"znodes of an unknown kind: {first_few(unknown)}" if unknown else None
 
 
 def _being_dropped(shard: ShardFacts) -> str | None:
@@ -33,7 +33,7 @@ def _unhealthy(replica: ReplicaFacts) -> str | None:
     if replica.host is None or replica.is_active is None:
         return f"replica {replica.name} is not active"
     if replica.is_lost is None:
-        return f"replica {replica.name} does not say whether it is lost"
+        return f"replica {replica.name} has no znode is_lost"
     if replica.is_lost.data != b"0":
         return f"replica {replica.name} is lost"
     return None
@@ -68,8 +68,8 @@ def _another_table(shard: ShardFacts) -> str | None:
     if not shard.has_parts_in_cold or (marker is not None and marker.hot_czxid == shard.czxid):
         return None
     if marker is not None:
-        return "the cold ensemble holds parts of a former table at the same path"
-    return "the cold ensemble holds parts that were not put there by this collection"
+        return "the cold ensemble registers parts of a former table at the same path"
+    return "the cold ensemble registers parts that another tool put there"
 
 
 def _shared_storage(shard: ShardFacts) -> str | None:
@@ -81,49 +81,49 @@ def _shared_storage(shard: ShardFacts) -> str | None:
 SHARD_GATES: tuple[ShardGate, ...] = (
     ShardGate(
         GateName.KNOWN_LAYOUT,
-        "A later ClickHouse may keep references to parts where this version does not look.",
+        "A newer ClickHouse may keep references to parts in znodes that this version does not read.",
         "Use a version of olap.partmove that knows this version of ClickHouse",
         _unknown_layout,
     ),
     ShardGate(
         GateName.TABLE_KEPT,
-        "DROP TABLE leaves whatever is in the cold ensemble behind.",
+        "DROP TABLE leaves the part znodes in the cold ensemble behind.",
         "Let the DROP TABLE finish and leave the table out of the plan",
         _being_dropped,
     ),
     ShardGate(
         GateName.REPLICAS_PRESENT,
-        "Without a replica there is nobody who could have the data.",
+        "Without a replica no server has the data.",
         "Leave the table out of the plan",
         _no_replica,
     ),
     ShardGate(
         GateName.REPLICAS_HEALTHY,
-        "A replica that is down or lost may come back with parts of its own and detach them.",
-        "Start the replica and wait until it has caught up, or drop it for good",
+        "A replica that is down or lost may come back with parts of its own and detach these.",
+        "Start the replica and wait until replica_info reports caught_up, or drop the replica for good",
         _replicas_unhealthy,
     ),
     ShardGate(
         GateName.NO_TTL,
-        "A TTL merge of a cold part takes it out of the table.",
-        "Remove the TTL from the table, or let DROP PARTITION do its work, and plan again",
+        "A TTL merge takes a cold part out of the table.",
+        "Remove the TTL from the table (DROP PARTITION can do its work), and plan again",
         _ttl,
     ),
     ShardGate(
         GateName.NO_ALTER_PENDING,
-        "An ALTER that rewrites a cold part takes it out of the table.",
+        "An ALTER that rewrites a cold part takes the part out of the table.",
         "Wait until the ALTER has finished on every replica and run again",
         _alter_pending,
     ),
     ShardGate(
         GateName.SAME_TABLE,
-        "Names of parts start anew with a new table, so stale copies can pass for parts of it.",
-        "Run part_audit_info on the shard path, then part_repair with the kind that it tells",
+        "A new table reuses part names, so stale copies of a former table can pass for parts of the new one.",
+        "Run part_audit_info on the shard path, then part_repair with the kind of the finding",
         _another_table,
     ),
     ShardGate(
         GateName.NO_SHARED_STORAGE,
-        "Zero-copy locks, pins and moves between shards refer to parts in znodes of their own.",
+        "Zero-copy locks, pinned parts and moves between shards keep references to parts in other znodes.",
         "Leave tables with zero-copy replication or part moves between shards out of the plan",
         _shared_storage,
     ),

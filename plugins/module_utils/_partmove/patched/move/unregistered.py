@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...errors import PartMoveError
-from ...gates.drift import refuse_unregistered, refuse_untold
+from ...gates.drift import refuse_dropped_or_lost, refuse_unregistered
 from ...gates.gate import Refusal
 from ...gates.servers import ActiveNames, ServerCheck, server_silent
 from ...shard.facts import RegisteredNames, ShardFacts
@@ -43,7 +43,7 @@ def find_unregistered(
     anew. Raises as `ShardReader.shard` does.
     """
     if not servers.asks:
-        untold = {each: refuse_untold() for each, names in found.items() if names.is_cold}
+        untold = {each: refuse_dropped_or_lost() for each, names in found.items() if names.is_cold}
         return Unregistered(set(found) - set(untold), untold, {})
     ids = sorted(found)
     try:

@@ -66,7 +66,7 @@ def test_a_gate_of_a_partition(reader: ShardReader, reason: str | None, refusal:
 
 
 def test_a_refusal_is_told_by_the_name_of_its_gate() -> None:
-    assert Refusal(NAME, "it is so", "Do this").told() == {
+    assert Refusal(NAME, "it is so", "Do this").as_result() == {
         "gate": "one_part",
         "reason": "it is so",
         "remedy": "Do this",

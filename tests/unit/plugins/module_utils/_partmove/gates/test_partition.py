@@ -126,11 +126,11 @@ TRIPPED = [
         create("mutations/0000000001", mutation(DAY, 1)),
         f"mutation 0000000001 has not been applied to {PART}",
     ),
-    Case("old_enough", age(100.0, 99.0), "its newest part was registered 99 s ago, less than 100 s"),
+    Case("old_enough", age(100.0, 99.0), "the newest part was registered 99 s ago, less than 100 s"),
     Case(
         "no_stray_copies",
         both(mark, create_cold(f"replicas/r2/parts/{DAY}_5_5_0")),
-        f"the cold ensemble has parts that hot does not have: {PATH}/replicas/r2/parts/{DAY}_5_5_0",
+        f"the cold ensemble registers parts that hot does not have: {PATH}/replicas/r2/parts/{DAY}_5_5_0",
     ),
 ]
 

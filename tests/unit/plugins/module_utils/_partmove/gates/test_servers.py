@@ -36,15 +36,17 @@ from support.memory.bench import DAY, OTHER, PART, PATH, Bench
 from support.memory.probe import SimulatedProbe
 
 CHECK_TABLE = (
-    "Run again; if it stays so, let ClickHouse put the part right while the partition is hot (CHECK TABLE)"
+    "Run again; if the reason stays the same, let ClickHouse repair the part while the partition is hot"
+    " (CHECK TABLE)"
 )
 AUDIT = (
-    "Run again; if it stays so, do not restart the server nor CHECK the table: part_audit_info tells"
-    " what of it is not registered, and part_repair registers it"
+    "Run again; if the reason stays the same, do not restart the server nor CHECK the table:"
+    " part_audit_info lists the unregistered parts, and part_repair registers them"
 )
 COPY_FOLDER = (
-    "Run again; if it stays so, stop the server, copy the folder of the part from another replica to its own,"
-    " and start it; where no server has the partition, as it was dropped, set State to HOT with"
+    "Run again; if the reason stays the same, stop the server, copy the folder of the part from another"
+    " replica, and start the server; where no server has the partition because it was dropped, set State"
+    " to HOT with"
     " partition_state"
 )
 
@@ -117,7 +119,7 @@ def test_parts_that_are_not_as_registered_are_told_by_partition(bench: Bench, di
     assert refusals(bench, disks) == {
         DAY: Refusal(
             GateName.ACTIVE_ON_DISK,
-            f"replica r2 has ['{DAY}_0_0_1'] active while ['{PART}'] is registered",
+            f"replica r2 has the active parts ['{DAY}_0_0_1'], but ['{PART}'] are registered",
             AUDIT,
         )
     }
@@ -127,7 +129,7 @@ def test_the_first_replica_that_differs_is_told(bench: Bench, disks: Disks) -> N
     for names in bench.servers.disk.values():
         names.discard(PART)
     reasons = {each: refusal.reason for each, refusal in refusals(bench, disks).items()}
-    assert reasons == {DAY: f"replica r1 has [] active while ['{PART}'] is registered"}
+    assert reasons == {DAY: f"replica r1 has the active parts [], but ['{PART}'] are registered"}
 
 
 def test_a_replica_that_was_added_since_has_nothing_to_have(bench: Bench, disks: Disks) -> None:
@@ -152,7 +154,7 @@ def test_a_server_with_parts_that_are_not_registered_is_not_to_be_stopped(
     create(f"block_numbers/{DAY}/State", state)(bench)
     bench.hot.delete(bench.part("r2"))
     assert refusals(bench, disks)[DAY] == Refusal(
-        GateName.ACTIVE_ON_DISK, f"replica r2 has ['{PART}'] active while [] is registered", AUDIT
+        GateName.ACTIVE_ON_DISK, f"replica r2 has the active parts ['{PART}'], but [] are registered", AUDIT
     )
 
 
@@ -169,6 +171,9 @@ def hash_of(bench: Bench, part: str = PART) -> str:
     return checksums.hash_of_all_files
 
 
+OTHER_HASH = f"replica r2 has another part {PART} on disk than the registered one (the hashes differ)"
+
+
 @pytest.mark.parametrize(
     ("shown", "reason"),
     [
@@ -176,8 +181,8 @@ def hash_of(bench: Bench, part: str = PART) -> str:
         (lambda stored: stored.upper(), None),
         (lambda stored: stored[16:] + stored[:16], None),
         (lambda _stored: None, None),
-        (lambda _stored: "0" * 32, f"replica r2 has a part {PART} on disk that is not the one registered"),
-        (lambda stored: stored[::-1], f"replica r2 has a part {PART} on disk that is not the one registered"),
+        (lambda _stored: "0" * 32, OTHER_HASH),
+        (lambda stored: stored[::-1], OTHER_HASH),
     ],
     ids=["the same", "in capitals", "the high word first", "not told", "zeros", "backwards"],
 )
@@ -256,8 +261,8 @@ def test_who_does_not_ask_knows_of_nothing_that_is_detached(bench: Bench, check:
 def test_where_nobody_vouches_nothing_may_become_cold(bench: Bench) -> None:
     refusal = Refusal(
         GateName.ACTIVE_ON_DISK,
-        "it is not known whether the replicas have the registered parts on disk",
-        "Give the option clickhouse, so that the servers are asked, or assume_active",
+        "no server was asked whether the replicas have the registered parts on disk",
+        "Run again with the option clickhouse, so that the servers are asked, or with assume_active",
     )
     assert NoServers().refusals(*look(bench)) == {DAY: refusal, OTHER: refusal}
 

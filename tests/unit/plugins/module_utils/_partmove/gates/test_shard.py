@@ -30,11 +30,11 @@ SHARED_ID = b"5f2b1d3c-0d5a-4b58-9a6b-0e0a1a3b2c1d"
 LOG = f"{PATH}/log/log-0000000000"
 
 TRIPPED = [
-    Case("known_layout", create("new"), f"znodes of a kind that is not known here: {PATH}/new"),
+    Case("known_layout", create("new"), f"znodes of an unknown kind: {PATH}/new"),
     Case(
         "known_layout",
         create("replicas/r2/new"),
-        f"znodes of a kind that is not known here: {PATH}/replicas/r2/new",
+        f"znodes of an unknown kind: {PATH}/replicas/r2/new",
     ),
     Case("table_kept", create("dropped"), "the table is being dropped"),
     Case("replicas_healthy", lambda bench: bench.servers.stop(), "replica r2 is not active"),
@@ -44,7 +44,7 @@ TRIPPED = [
     Case(
         "replicas_healthy",
         both(delete("replicas/r1/is_lost"), write("replicas/r2/is_lost", b"1")),
-        "replica r1 does not say whether it is lost, replica r2 is lost",
+        "replica r1 has no znode is_lost, replica r2 is lost",
     ),
     Case("no_ttl", define("metadata", lambda data: data + b"ttl: d + 1\n"), "the table has a TTL"),
     Case(
@@ -73,17 +73,17 @@ TRIPPED = [
     Case(
         "same_table",
         create_cold(f"replicas/r1/parts/{OTHER}_0_0_0"),
-        "the cold ensemble holds parts that were not put there by this collection",
+        "the cold ensemble registers parts that another tool put there",
     ),
     Case(
         "same_table",
         both(mark, lambda bench: bench.cold.set(PATH, FORMER)),
-        "the cold ensemble holds parts of a former table at the same path",
+        "the cold ensemble registers parts of a former table at the same path",
     ),
     Case(
         "same_table",
         create_cold(f"replicas/r9/parts/{OTHER}_0_0_0"),
-        "the cold ensemble holds parts that were not put there by this collection",
+        "the cold ensemble registers parts that another tool put there",
     ),
     Case(
         "no_shared_storage",

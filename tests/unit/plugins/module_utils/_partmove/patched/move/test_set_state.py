@@ -204,7 +204,7 @@ def dropped_without_cold(bench: Bench) -> None:
 def test_state_is_not_cold_where_no_server_has_the_parts() -> None:
     bench = Bench()
     copied_then_dropped(bench)
-    with pytest.raises(StateRefused, match=rf"replica r1 has \[\] active while \['{PART}'\]"):
+    with pytest.raises(StateRefused, match=rf"replica r1 has the active parts \[\], but \['{PART}'\]"):
         set_state(bench, State.COLD, asking(bench))
     assert bench.hot.get(f"{PATH}/block_numbers/{DAY}/State")[0] == b"HOT"
 
@@ -212,7 +212,8 @@ def test_state_is_not_cold_where_no_server_has_the_parts() -> None:
 def test_state_is_not_hot_where_the_servers_have_parts_that_hot_does_not_register() -> None:
     bench = Bench()
     assert bench.move(DAY).moved
-    with pytest.raises(StateRefused, match=rf"replica r1 has \['{PART}'\] active while \[\] is registered"):
+    reason = rf"replica r1 has the active parts \['{PART}'\], but \[\] are registered"
+    with pytest.raises(StateRefused, match=reason):
         set_state(bench, State.HOT, asking(bench))
 
 

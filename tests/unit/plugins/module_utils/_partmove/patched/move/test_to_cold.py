@@ -181,7 +181,7 @@ CASES = [
     Case(
         "not_drifted",
         create(f"block_numbers/{DAY}/State", b"COLD"),
-        "State is COLD, but r1 has 1 in hot and 0 in cold, r2 has 1 in hot and 0 in cold",
+        "State is COLD, but r1 has 1 parts in hot and 0 in cold, r2 has 1 parts in hot and 0 in cold",
         BRING_BACK,
     ),
     Case(
@@ -192,7 +192,7 @@ CASES = [
             *(create_cold(f"replicas/{each}/parts/{PART}") for each in ("r1", "r2")),
             *(delete(f"replicas/{each}/parts/{PART}") for each in ("r1", "r2")),
         ),
-        "State is COLD\n, but r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 1 in cold",
+        "State is COLD\n, but r1 has 0 parts in hot and 1 in cold, r2 has 0 parts in hot and 1 in cold",
         f"Set State with partition_state: to COLD if the servers have the parts, otherwise to HOT. {AUDIT}",
     ),
     Case(
@@ -203,7 +203,7 @@ CASES = [
             create_cold(f"replicas/r1/parts/{PART}"),
             *(delete(f"replicas/{each}/parts/{PART}") for each in ("r1", "r2")),
         ),
-        "State is COLD, but r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 0 in cold",
+        "State is COLD, but r1 has 0 parts in hot and 1 in cold, r2 has 0 parts in hot and 0 in cold",
         BRING_BACK,
     ),
     Case(
@@ -221,7 +221,7 @@ CASES = [
     Case(
         "active_on_disk",
         with_probe(lambda bench, _probe: bench.servers.disk["r2"].clear()),
-        f"replica r2 has [] active while ['{PART}'] is registered",
+        f"replica r2 has the active parts [], but ['{PART}'] are registered",
         CHECK,
     ),
     Case(
@@ -237,7 +237,7 @@ CASES = [
                 probe, "change", lambda part: part._replace(hash_of_all_files="00" * 16)
             )
         ),
-        f"replica r1 has a part {PART} on disk that is not the one registered",
+        f"replica r1 has another part {PART} on disk than the registered one (the hashes differ)",
         CHECK,
     ),
     Case(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.drift import refuse_untold
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.drift import (
+    refuse_dropped_or_lost,
+)
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import (
     AskServers,
@@ -70,7 +72,7 @@ def test_the_remedy_of_one_that_was_dropped_while_cold_and_no_server_is_asked_ab
     bench = cold_bench()
     bench.servers.drop(DAY)
     assert DAY in find_reheatable(bench.context, PATH)
-    assert bench.reheat(DAY).deferred[DAY] == refuse_untold()
+    assert bench.reheat(DAY).deferred[DAY] == refuse_dropped_or_lost()
 
     assert set_state(bench, State.HOT) == ("COLD", "HOT")
 
@@ -92,7 +94,8 @@ def test_the_remedy_of_stray_copies_removes_them() -> None:
     create_cold(stray)(bench)
     refusal = bench.move().deferred[DAY]
     assert refusal.gate is GateName.NO_STRAY_COPIES
-    assert refusal.remedy == "part_move with the state hot and clickhouse removes what no server has any more"
+    assert refusal.remedy == "Run part_move with state: hot and the option clickhouse: it removes the cold"
+    " part znodes of parts that no server has any more"
 
     bench.context = bench.context._replace(servers=AskServers(SimulatedProbe(bench.servers)))
     assert bench.reheat().copies_removed == {DAY}

@@ -179,7 +179,7 @@ CASES = [
     Case(
         "active_on_disk",
         with_probe(lambda bench, _probe: bench.servers.disk["r2"].clear()),
-        f"replica r2 has [] active while ['{PART}'] is registered",
+        f"replica r2 has the active parts [], but ['{PART}'] are registered",
         COPY_IT,
     ),
     Case("active_on_disk", silent_after(1), "replica r2: no answer", START),
@@ -236,7 +236,7 @@ CASES = [
     Case(
         "not_drifted",
         write(f"block_numbers/{DAY}/State", b"COLD\n"),
-        "State is COLD\n, but r1 has 0 in hot and 1 in cold, r2 has 0 in hot and 1 in cold",
+        "State is COLD\n, but r1 has 0 parts in hot and 1 in cold, r2 has 0 parts in hot and 1 in cold",
         "Set State with partition_state: to COLD if the servers have the parts, otherwise to HOT."
         " part_audit_info lists what each replica has, and part_repair repairs the rest",
     ),

@@ -12,8 +12,8 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.drift import (
+    refuse_dropped_or_lost,
     refuse_unregistered,
-    refuse_untold,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import Refusal
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
@@ -24,7 +24,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
     NoServers,
     ServerCheck,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     find_reheatable,
 )
@@ -92,7 +92,7 @@ def test_what_cold_has_lost_is_told_of_a_whole_shard_path(losing: Callable[[Benc
     trees = bench.hot_ensemble.tree(), bench.cold_ensemble.tree()
 
     assert find_reheatable(bench.context, PATH) == [DAY]
-    assert bench.reheat(DAY) == ShardReport(PATH, failed={DAY: LOST})
+    assert bench.reheat(DAY) == PatchedReport(PATH, failed={DAY: LOST})
     assert (bench.hot_ensemble.tree(), bench.cold_ensemble.tree()) == trees
     assert probe.asked == 3
 
@@ -116,9 +116,9 @@ def test_without_servers_a_lost_one_cannot_be_told_from_a_dropped_one(servers: S
     bench.servers.drop(OTHER)
 
     assert find_reheatable(bench.context, PATH) == [DAY, OTHER]
-    untold = {DAY: refuse_untold(), OTHER: refuse_untold()}
-    assert bench.reheat(DAY, OTHER) == ShardReport(PATH, deferred=untold)
-    assert bench.move(DAY, OTHER) == ShardReport(PATH, deferred=untold)
+    untold = {DAY: refuse_dropped_or_lost(), OTHER: refuse_dropped_or_lost()}
+    assert bench.reheat(DAY, OTHER) == PatchedReport(PATH, deferred=untold)
+    assert bench.move(DAY, OTHER) == PatchedReport(PATH, deferred=untold)
     assert bench.move(NEW).deferred[NEW].gate is GateName.PARTITION_EXISTS
 
 
@@ -130,7 +130,7 @@ def test_a_server_that_is_silent_leaves_it_untold(answers: int) -> None:
     assert find_reheatable(bench.context, PATH) == [DAY, OTHER]
 
     ask(bench).silent_from = answers
-    assert bench.reheat(DAY) == ShardReport(PATH, deferred={DAY: SILENT})
+    assert bench.reheat(DAY) == PatchedReport(PATH, deferred={DAY: SILENT})
     # Where a server answers once, it says that there is nothing to be looked at once more.
     told = SILENT.gate if answers == 0 else GateName.PARTITION_EXISTS
     ask(bench).silent_from = answers

@@ -114,10 +114,7 @@ def test_bytes_that_are_no_registration_are_passed_over(drifted: Drifted) -> Non
 def test_a_gate_keeps_it(drifted: Drifted) -> None:
     lose_from_both(drifted)
     create("part_moves", b"")(drifted.bench)
-    assert (
-        "znodes of a kind that is not known here"
-        in drifted.repair(FindingKind.UNREGISTERED, SAVED).left[DAY].reason
-    )
+    assert "znodes of an unknown kind" in drifted.repair(FindingKind.UNREGISTERED, SAVED).left[DAY].reason
 
 
 def test_a_cold_ensemble_that_is_lost(drifted: Drifted) -> None:
