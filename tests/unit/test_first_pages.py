@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""README, the index of pages and the quickstart agree with the collection; playbooks check variables first."""
+"""README, the index of pages and the quickstart agree with the collection; playbooks check variables."""
 
 from __future__ import annotations
 
