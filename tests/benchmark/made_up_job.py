@@ -21,7 +21,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from olap_partmove._partmove.plan.origin import OriginZnode
 from olap_partmove._partmove.shard.inventory import InventoryRow
 from partition_classify import job
-from partition_classify.sources.choice import Source
+from partition_classify.sources.choice import InventorySource
 from partition_classify.sources.ensemble_size import EnsembleSize
 from partition_classify.sources.inventory_rows import record_batches
 from partition_classify.sources.part_groups import GROUP_SCHEMA, part_groups
@@ -128,7 +128,7 @@ def _parts_of(partition: int, rows: int) -> Iterator[InventoryRow]:
 def main() -> int:
     """Run the job; the exit status is that of the job."""
     shape, rows, *arguments = sys.argv[1:]
-    source: Source = MadeUp(int(rows), shape)
+    source: InventorySource = MadeUp(int(rows), shape)
     with patch.object(job, "source_of", lambda _arguments: source):
         return job.main(arguments)
 

@@ -39,8 +39,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.wire impo
     MultiEncoder,
     MultiRead,
     MultiWrite,
+    ReadSection,
     Request,
-    Section,
 )
 from benchmark.cpu import cpu_seconds
 
@@ -133,7 +133,7 @@ def _markers(work: Work) -> list[Request]:
     states = [layout.state(each) for each in work.parts]
     folders = [layout.partition(each) for each in work.parts]
     read: list[Request] = [*_reads(states)]
-    return read + [MultiRead("", [Section(CHILDREN, each)]) for each in _slices(folders)]
+    return read + [MultiRead("", [ReadSection(CHILDREN, each)]) for each in _slices(folders)]
 
 
 def _copy(work: Work, path: str) -> list[Op]:
@@ -151,7 +151,7 @@ def _content(work: Work, parts: Sequence[str]) -> list[Request]:
 
 
 def _reads(paths: Sequence[str]) -> Iterator[Request]:
-    return (MultiRead("", [Section(DATA, each)]) for each in _slices(paths))
+    return (MultiRead("", [ReadSection(DATA, each)]) for each in _slices(paths))
 
 
 def _slices(paths: Sequence[str]) -> Iterator[Sequence[str]]:

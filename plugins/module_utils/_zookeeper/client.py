@@ -16,7 +16,7 @@ from typing import Any
 from .._partmove.errors import PartMoveError
 from .handshake import NEW_SESSION
 from .options import EnsembleOptions
-from .sockets import Bell, BufferedSocket, Reply, select_ready
+from .sockets import BufferedSocket, PendingReply, WakeUpPipe, select_ready
 
 try:
     from kazoo.client import KazooClient
@@ -121,13 +121,13 @@ def stop_client(client: Any) -> None:
         return
 
 
-def queue_request(client: Any, request: object) -> Reply:
+def queue_request(client: Any, request: object) -> PendingReply:
     """Let the client send a request; return what the answer comes to.
 
     Kazoo's own `_call` takes whatever is raised while it wakes its thread for a closed connection, also what
     the handler of a signal raises: a run that was told to stop would go on.
     """
-    result = Reply()
+    result = PendingReply()
     refusals = {
         KeeperState.AUTH_FAILED: AuthFailedError,
         KeeperState.CLOSED: ConnectionClosedError,
@@ -171,8 +171,8 @@ def _handler(connect_timeout: float) -> Any:
     def create_connection_in_time(*args: Any, **options: Any) -> BufferedSocket:
         return BufferedSocket(create_connection(*args, **options | {"timeout": connect_timeout}))
 
-    def create_socket_pair() -> tuple[Bell, Bell]:
-        bell = Bell()
+    def create_socket_pair() -> tuple[WakeUpPipe, WakeUpPipe]:
+        bell = WakeUpPipe()
         return bell, bell
 
     handler.create_connection = create_connection_in_time

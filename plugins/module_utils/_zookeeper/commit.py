@@ -19,7 +19,7 @@ MULTIS_IN_FLIGHT = 8
 BYTES_IN_FLIGHT = 2 * 1024 * 1024
 
 
-class Commit:
+class MultiSender:
     """Sends a series of multis, in order, all over one connection.
 
     A later multi may rely on an earlier one. Once the connection is lost, or an answer stays out,

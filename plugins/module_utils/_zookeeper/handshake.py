@@ -29,7 +29,7 @@ _OK, _NO_NODE = 0, -101
 _MAX_ANSWER = 1024
 
 
-class Member(NamedTuple):
+class MemberAddress(NamedTuple):
     """Where one member of an ensemble is, and whether it speaks TLS there."""
 
     host: str
@@ -42,11 +42,11 @@ class Member(NamedTuple):
         return f"{self.host}:{self.port}"
 
 
-class _NoService(Exception):
+class _NotServing(Exception):
     """Why a member is of no use; its text is a clause."""
 
 
-def check_members(members: Sequence[Member], root: str, timeout: float) -> None:
+def check_members(members: Sequence[MemberAddress], root: str, timeout: float) -> None:
     """Connect to each member from this host, and look for the znode ``root`` unless that is empty.
 
     timeout: seconds for each member. A member that wants a certificate from its clients is taken at its
@@ -58,7 +58,7 @@ def check_members(members: Sequence[Member], root: str, timeout: float) -> None:
     for member in members:
         try:
             _check(member, root, timeout)
-        except _NoService as reason:
+        except _NotServing as reason:
             reasons.append(f"{member.label} {reason}")
     if reasons:
         raise EnsembleUnreachable(
@@ -68,7 +68,7 @@ def check_members(members: Sequence[Member], root: str, timeout: float) -> None:
         )
 
 
-def _check(member: Member, root: str, timeout: float) -> None:
+def _check(member: MemberAddress, root: str, timeout: float) -> None:
     try:
         with closing(_connect(member, timeout)) as connection:
             _greet(connection)
@@ -76,15 +76,15 @@ def _check(member: Member, root: str, timeout: float) -> None:
                 _find(connection, root)
             connection.sendall(_frame(_LENGTH.pack(2) + _LENGTH.pack(_CLOSE)))
     except TimeoutError as error:
-        raise _NoService(f"gives no answer within {timeout:g} s") from error
+        raise _NotServing(f"gives no answer within {timeout:g} s") from error
     except ssl.SSLError as error:
         if not _wants_certificate(error):
-            raise _NoService(f"does not speak TLS as expected ({error.reason or error})") from error
+            raise _NotServing(f"does not speak TLS as expected ({error.reason or error})") from error
     except OSError as error:
-        raise _NoService(f"cannot be reached ({error.strerror or error})") from error
+        raise _NotServing(f"cannot be reached ({error.strerror or error})") from error
 
 
-def _connect(member: Member, timeout: float) -> socket.socket:
+def _connect(member: MemberAddress, timeout: float) -> socket.socket:
     connection = socket.create_connection((member.host.strip("[]"), member.port), timeout)
     if not member.secure:
         return connection
@@ -104,9 +104,9 @@ def _greet(connection: socket.socket) -> None:
     try:
         _version, granted, _session = _SESSION.unpack_from(_answer(connection))
     except struct.error as error:
-        raise _NoService("does not speak ZooKeeper's protocol") from error
+        raise _NotServing("does not speak ZooKeeper's protocol") from error
     if granted <= 0:
-        raise _NoService("refuses a session")
+        raise _NotServing("refuses a session")
 
 
 def _find(connection: socket.socket, root: str) -> None:
@@ -118,11 +118,11 @@ def _find(connection: socket.socket, root: str) -> None:
     try:
         _xid, _zxid, status = _REPLY.unpack_from(_answer(connection))
     except struct.error as error:
-        raise _NoService("does not speak ZooKeeper's protocol") from error
+        raise _NotServing("does not speak ZooKeeper's protocol") from error
     if status == _NO_NODE:
-        raise _NoService(f"has no znode {root}, without which ClickHouse does not start")
+        raise _NotServing(f"has no znode {root}, without which ClickHouse does not start")
     if status != _OK:
-        raise _NoService(f"refuses to tell whether {root} exists (error {status})")
+        raise _NotServing(f"refuses to tell whether {root} exists (error {status})")
 
 
 def _frame(content: bytes) -> bytes:
@@ -130,18 +130,18 @@ def _frame(content: bytes) -> bytes:
 
 
 def _answer(connection: socket.socket) -> bytes:
-    (length,) = _LENGTH.unpack(_exactly(connection, _LENGTH.size))
+    (length,) = _LENGTH.unpack(_receive_exactly(connection, _LENGTH.size))
     if not 0 < length <= _MAX_ANSWER:
-        raise _NoService("does not speak ZooKeeper's protocol")
-    return _exactly(connection, length)
+        raise _NotServing("does not speak ZooKeeper's protocol")
+    return _receive_exactly(connection, length)
 
 
-def _exactly(connection: socket.socket, count: int) -> bytes:
+def _receive_exactly(connection: socket.socket, count: int) -> bytes:
     data = b""
     while len(data) < count:
         chunk = connection.recv(count - len(data))
         if not chunk:
-            raise _NoService("ends the connection, as a member does that is in no majority")
+            raise _NotServing("ends the connection, as a member does that is in no majority")
         data += chunk
     return data
 

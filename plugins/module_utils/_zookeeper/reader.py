@@ -29,7 +29,7 @@ from .wire import (
     MultiRead,
     ReadKind,
     ReadRequest,
-    Section,
+    ReadSection,
     SingleRead,
     Sync,
     wire_path,
@@ -43,19 +43,19 @@ ANSWER_BYTES = 1024 * 1024
 LONG_LIST = 100_000
 """Names of children of which it is worth looking for those that another list has, too."""
 
-_NOT_KNOWN = (UNIMPLEMENTED, BAD_ARGUMENTS)
+_NO_MULTI_READ = (UNIMPLEMENTED, BAD_ARGUMENTS)
 
 _Entered = TypeVar("_Entered", bound="Reader")
 _Sections = tuple[list[Optional[Znode]], list[Optional[tuple[str, ...]]]]
 
 
-class _SentSync(NamedTuple):
+class _PendingSync(NamedTuple):
     path: str
     result: Any
     """What `Session.outcome` takes."""
 
 
-class AnswerSize:
+class BatchSizer:
     """Chooses how many znodes to read at once, so that an answer stays near ANSWER_BYTES."""
 
     def __init__(self, expected: float) -> None:
@@ -72,7 +72,7 @@ class AnswerSize:
         self._expected = max(seen, (self._expected + seen) / 2)
 
 
-class SharedNames:
+class NameInterner:
     """Keeps once what several long lists have in common: the replicas of a table have the same parts."""
 
     def __init__(self) -> None:
@@ -98,8 +98,8 @@ class Reader:
         self._options = options
         self._session = Session(options, label)
         self._rate = Rate(options.reads_per_second)
-        self._sizes = {DATA.type: AnswerSize(8 * 1024), CHILDREN.type: AnswerSize(64 * 1024)}
-        self._syncs: deque[_SentSync] = deque()
+        self._sizes = {DATA.type: BatchSizer(8 * 1024), CHILDREN.type: BatchSizer(64 * 1024)}
+        self._syncs: deque[_PendingSync] = deque()
         """Those whose answer nobody has looked at; threads that read at the same time all look at them."""
         try:
             self._multi_read = self._has_multi_read()
@@ -134,21 +134,21 @@ class Reader:
             EnsembleUnreachable: no answer within the operation timeout, reconnecting included.
             AccessDenied: the identity may not read a znode.
         """
-        return self._read([Section(DATA, paths)], "" if absolute else self._options.chroot)[0]
+        return self._read([ReadSection(DATA, paths)], "" if absolute else self._options.chroot)[0]
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
         """Names of the children of each path, sorted; None where there is no znode. Raises as `read` does."""
-        return self._read([Section(CHILDREN, paths)], self._options.chroot)[1]
+        return self._read([ReadSection(CHILDREN, paths)], self._options.chroot)[1]
 
     def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
         """The answers to each query, in order. Raises as `read` does."""
-        sections: list[Section] = []
+        sections: list[ReadSection] = []
         for query in queries:
             # Most are for one of the two.
             if query.znodes:
-                sections.append(Section(DATA, query.znodes))
+                sections.append(ReadSection(DATA, query.znodes))
             if query.children:
-                sections.append(Section(CHILDREN, query.children))
+                sections.append(ReadSection(CHILDREN, query.children))
         found = self._read(sections, self._options.chroot)
         znodes, children = iter(found[0]), iter(found[1])
         return [
@@ -161,13 +161,13 @@ class Reader:
 
         They are not kept waiting for it: a server answers the requests of a connection in their order.
         """
-        self._syncs.append(_SentSync(path, self._session.send(self._sync(path))))
+        self._syncs.append(_PendingSync(path, self._session.send(self._sync(path))))
 
     def close(self) -> None:
         """End the session; its ephemeral znodes go."""
         self._session.close()
 
-    def _read(self, sections: Sequence[Section], chroot: str) -> _Sections:
+    def _read(self, sections: Sequence[ReadSection], chroot: str) -> _Sections:
         """All znodes of the sections, and all lists of children, each in their order."""
         # Before anything is sent. What others send meanwhile may come after it.
         syncs = tuple(self._syncs)
@@ -178,7 +178,7 @@ class Reader:
         # These answers may be of a server that the connection went over to before it had seen all.
         return self._read_now(sections, chroot)
 
-    def _was_answered(self, sync: _SentSync) -> bool:
+    def _was_answered(self, sync: _PendingSync) -> bool:
         """Whether it was answered at first; otherwise there was an answer to another one."""
         answer = self._session.outcome(sync.result)
         was_lost = answer.error in LOST
@@ -193,17 +193,17 @@ class Reader:
     def _sync(self, path: str) -> Sync:
         return Sync(wire_path(self._options.chroot, path))
 
-    def _read_now(self, sections: Sequence[Section], chroot: str) -> _Sections:
+    def _read_now(self, sections: Sequence[ReadSection], chroot: str) -> _Sections:
         found: dict[int, list[Any]] = {DATA.type: [], CHILDREN.type: []}
-        shared = ReadKind(CHILDREN.type, SharedNames().take)
-        sections = [each if each.kind is DATA else Section(shared, each.paths) for each in sections]
+        shared = ReadKind(CHILDREN.type, NameInterner().take)
+        sections = [each if each.kind is DATA else ReadSection(shared, each.paths) for each in sections]
         requests: Iterator[ReadRequest]
         if self._multi_read:
             requests, window = _multi_reads(chroot, sections, self._sizes), BATCHES_IN_FLIGHT
         else:
             requests, window = _single_reads(chroot, sections), SINGLES_IN_FLIGHT
         for request, answer in self._session.stream(map(self._paced, requests), window):
-            if self._multi_read and answer.error in _NOT_KNOWN:
+            if self._multi_read and answer.error in _NO_MULTI_READ:
                 # The session went over to a member of an older version.
                 self._multi_read = False
                 return self._read_now(sections, chroot)
@@ -220,8 +220,8 @@ class Reader:
     def _has_multi_read(self) -> bool:
         """Try it: a server that has none says so, drops the connection, or both."""
         for _each in range(2):
-            answer = self._session.try_once(MultiRead("", [Section(DATA, ("/",))]))
-            if answer.error in _NOT_KNOWN:
+            answer = self._session.try_once(MultiRead("", [ReadSection(DATA, ("/",))]))
+            if answer.error in _NO_MULTI_READ:
                 return False
             if answer.error not in LOST:
                 return True
@@ -238,17 +238,17 @@ class Reader:
         raise EnsembleError(f"Error {code} from {self._session.label} for {path}")
 
 
-def _single_reads(chroot: str, sections: Sequence[Section]) -> Iterator[ReadRequest]:
+def _single_reads(chroot: str, sections: Sequence[ReadSection]) -> Iterator[ReadRequest]:
     for kind, paths in sections:
         for path in paths:
             yield SingleRead(kind, chroot, path)
 
 
 def _multi_reads(
-    chroot: str, sections: Sequence[Section], sizes: Mapping[int, AnswerSize]
+    chroot: str, sections: Sequence[ReadSection], sizes: Mapping[int, BatchSizer]
 ) -> Iterator[ReadRequest]:
     """Requests for all sections in order, each for as much as its answer is expected to hold."""
-    filled: list[Section] = []
+    filled: list[ReadSection] = []
     room = 1.0
     for kind, paths in sections:
         begin = 0
@@ -257,7 +257,7 @@ def _multi_reads(
             count = min(len(paths) - begin, int(room * batch))
             if count or not filled:
                 end = begin + max(1, count)
-                filled.append(Section(kind, paths[begin:end]))
+                filled.append(ReadSection(kind, paths[begin:end]))
                 room -= (end - begin) / batch
                 begin = end
             else:
@@ -267,7 +267,7 @@ def _multi_reads(
         yield from _within_bytes(chroot, filled)
 
 
-def _within_bytes(chroot: str, sections: Sequence[Section]) -> Iterator[ReadRequest]:
+def _within_bytes(chroot: str, sections: Sequence[ReadSection]) -> Iterator[ReadRequest]:
     """One request for the sections, or more where a server would not take it for its size."""
     request = MultiRead(chroot, sections)
     if request.size <= MAX_BYTES or request.paths == 1:
@@ -278,5 +278,5 @@ def _within_bytes(chroot: str, sections: Sequence[Section]) -> Iterator[ReadRequ
     else:
         ((kind, paths),) = sections
         half = len(paths) // 2
-        yield from _within_bytes(chroot, [Section(kind, paths[:half])])
-        yield from _within_bytes(chroot, [Section(kind, paths[half:])])
+        yield from _within_bytes(chroot, [ReadSection(kind, paths[:half])])
+        yield from _within_bytes(chroot, [ReadSection(kind, paths[half:])])

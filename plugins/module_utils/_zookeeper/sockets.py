@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-_AHEAD = 64 * 1024
-_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_READ_AHEAD_BYTES = 64 * 1024
+_WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class BufferedSocket:
@@ -33,7 +33,7 @@ class BufferedSocket:
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
         self._below = connected.pending if isinstance(connected, ssl.SSLSocket) else None
-        self._buffer = bytearray(_AHEAD)
+        self._buffer = bytearray(_READ_AHEAD_BYTES)
         self._begin = self._end = 0
         self._is_full = False
         """Whether the last `send` could not take all."""
@@ -50,7 +50,7 @@ class BufferedSocket:
         if self._begin == self._end:
             try:
                 self._end = self._socket.recv_into(self._buffer)
-            except _NOT_NOW:
+            except _WOULD_BLOCK:
                 self._end = self._begin = 0
                 return 0
             self._begin = 0
@@ -103,7 +103,7 @@ class BufferedSocket:
         return bool(poll.poll(seconds * 1000))
 
 
-class Bell:
+class WakeUpPipe:
     """Both ends of what wakes kazoo's thread: any thread sends a byte, and that one receives it.
 
     A byte goes through the system only while that thread waits.
@@ -153,7 +153,7 @@ class Bell:
         finally:
             self._is_awaited = False
         if near in found:
-            self._near.recv(_AHEAD)
+            self._near.recv(_READ_AHEAD_BYTES)
         return other.fileno() in found
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ class Bell:
         self._far.close()
 
 
-class Reply:
+class PendingReply:
     """Implements what kazoo and `Session` need of an AsyncResult, by a lock alone."""
 
     def __init__(self) -> None:

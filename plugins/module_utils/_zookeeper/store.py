@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from .._partmove.errors import EnsembleError
 from .._partmove.tree.znodes import Multi, Outcome
-from .commit import Commit
+from .commit import MultiSender
 from .members import close_all, connect_members
 from .options import EnsembleOptions
 from .reader import Reader
@@ -79,7 +79,7 @@ class ZooKeeperStore(Reader):
         Raises:
             PartMoveError: a multi is above the limits of wire.py; those before it may have been applied.
         """
-        commit = Commit(self._session, self._options.operation_timeout)
+        commit = MultiSender(self._session, self._options.operation_timeout)
         return commit.run(map(self._encoder.encode, multis))
 
     def members(self) -> tuple[Reader, ...]:

@@ -17,10 +17,10 @@ MOST_OUTSTANDING = 500
 PULSE_SECONDS = 0.5
 """Between two small requests whose answers are timed."""
 
-_FACTOR = 5
+_SLOWDOWN_FACTOR = 5
 """How many times as long as at the start an answer may take, where that is more than may be anyway."""
-_PULSES = 5
-_LOOKS = 3
+_LATENCIES = 5
+_SAMPLES = 3
 
 
 class MemberState(NamedTuple):
@@ -44,14 +44,14 @@ class Strain:
         """Take the name for messages, seconds that the first answers took, and seconds that any may take."""
         self._name = name
         self._usual = median(first)
-        self._mark = max(allowed, _FACTOR * self._usual)
-        self._recent: deque[float] = deque(first, _PULSES)
+        self._mark = max(allowed, _SLOWDOWN_FACTOR * self._usual)
+        self._recent: deque[float] = deque(first, _LATENCIES)
         self._is_slow = False
-        self._looks: deque[Mapping[str, MemberState]] = deque(maxlen=_LOOKS)
+        self._looks: deque[Mapping[str, MemberState]] = deque(maxlen=_SAMPLES)
 
     def answered(self, seconds: float) -> None:
         """Take in how long an answer took. A late one stands for those that were not asked for meanwhile."""
-        self._recent.extend([seconds] * (1 + _missed(seconds)))
+        self._recent.extend([seconds] * (1 + _skipped_pulses(seconds)))
 
     def told(self, members: Mapping[str, MemberState]) -> None:
         """Take in what the members say now, by address; of one that is silent what it said last."""
@@ -65,18 +65,18 @@ class Strain:
         return self._slowness(late) or self._crowd() or self._laggard()
 
     def _slowness(self, late: float) -> str:
-        seconds = median([*self._recent, *[late] * _missed(late)][-_PULSES:])
+        seconds = median([*self._recent, *[late] * _skipped_pulses(late)][-_LATENCIES:])
         self._is_slow = seconds > (self._mark / 2 if self._is_slow else self._mark)
         if not self._is_slow:
             return ""
         return (
-            f"ensemble {self._name} takes {_shown(seconds)} to answer, and took {_shown(self._usual)} at the"
+            f"ensemble {self._name} takes {_seconds_text(seconds)} to answer, and took {_seconds_text(self._usual)} at the"
             " start"
         )
 
     def _crowd(self) -> str:
         """A member where too many requests wait, in each of the last looks."""
-        if len(self._looks) < _LOOKS:
+        if len(self._looks) < _SAMPLES:
             return ""
         for address in sorted(self._looks[-1]):
             least = min(look[address].outstanding for look in self._looks if address in look)
@@ -86,7 +86,7 @@ class Strain:
 
     def _laggard(self) -> str:
         """A member that has not applied yet what another one had two looks before."""
-        if len(self._looks) < _LOOKS:
+        if len(self._looks) < _SAMPLES:
             return ""
         then = max((state.zxid for state in self._looks[0].values()), default=0)
         for address, state in sorted(self._looks[-1].items()):
@@ -95,10 +95,10 @@ class Strain:
         return ""
 
 
-def _missed(seconds: float) -> int:
+def _skipped_pulses(seconds: float) -> int:
     """How many requests were not sent because one was waited for so long, as far as they count."""
-    return min(_PULSES - 1, int(seconds / PULSE_SECONDS))
+    return min(_LATENCIES - 1, int(seconds / PULSE_SECONDS))
 
 
-def _shown(seconds: float) -> str:
+def _seconds_text(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"

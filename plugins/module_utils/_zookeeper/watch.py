@@ -21,8 +21,8 @@ from .session import Session
 from .strain import PULSE_SECONDS, MemberState, Strain
 from .wire import Sync, wire_path
 
-_FIRST_PULSES = 5
-_SECONDS_BETWEEN_LOOKS = 3.0
+_FIRST_LATENCIES = 5
+_SECONDS_BETWEEN_POLLS = 3.0
 _MEMBER_SECONDS = 1.0
 """How long a member may take to say how it is."""
 _CLOSE_SECONDS = 3.0
@@ -45,7 +45,7 @@ class EnsembleWatch:
         self._ended = threading.Event()
         self._guard = threading.Lock()
         try:
-            self._strain = Strain(options.name, [self._pulse() for _each in range(_FIRST_PULSES)], allowed)
+            self._strain = Strain(options.name, [self._pulse() for _each in range(_FIRST_LATENCIES)], allowed)
         except BaseException:
             self._session.close()
             raise
@@ -73,7 +73,7 @@ class EnsembleWatch:
             seconds = self._pulse()
             with self._guard:
                 self._strain.answered(seconds)
-            if self._members and time.monotonic() - looked >= _SECONDS_BETWEEN_LOOKS:
+            if self._members and time.monotonic() - looked >= _SECONDS_BETWEEN_POLLS:
                 self._look(tuple(self._members))
                 looked = time.monotonic()
 

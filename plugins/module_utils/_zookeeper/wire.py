@@ -141,14 +141,14 @@ class ReadKind(Generic[Found]):
     take: Callable[[str, bytes, int], tuple[Found, int]]
 
 
-class Section(NamedTuple):
+class ReadSection(NamedTuple):
     """What is read of some paths in a row."""
 
     kind: ReadKind[Any]
     paths: Sequence[str]
 
 
-class SectionRead(NamedTuple):
+class SectionResult(NamedTuple):
     """What an answer has for one section."""
 
     kind: ReadKind[Any]
@@ -161,14 +161,14 @@ class SectionRead(NamedTuple):
 class ReadRequest(Request):
     """Reads one or more paths."""
 
-    sections: Sequence[Section]
+    sections: Sequence[ReadSection]
 
     @property
     def paths(self) -> int:
         """How many paths are read."""
         return sum(len(section.paths) for section in self.sections)
 
-    def decode(self, answer: Answer, refuse: Refuse) -> list[SectionRead]:
+    def decode(self, answer: Answer, refuse: Refuse) -> list[SectionResult]:
         """What was found, a section of the request each."""
         raise NotImplementedError
 
@@ -178,7 +178,7 @@ class MultiRead(ReadRequest):
 
     type = _MULTI_READ
 
-    def __init__(self, chroot: str, sections: Sequence[Section]) -> None:
+    def __init__(self, chroot: str, sections: Sequence[ReadSection]) -> None:
         self.sections = sections
         chunks: list[bytes] = []
         for kind, paths in sections:
@@ -188,15 +188,15 @@ class MultiRead(ReadRequest):
         chunks.append(_END)
         super().__init__(b"".join(chunks))
 
-    def decode(self, answer: Answer, refuse: Refuse) -> list[SectionRead]:
+    def decode(self, answer: Answer, refuse: Refuse) -> list[SectionResult]:
         """What was found, a section of the request each."""
         packet, offset, error = answer
         if error:
             refuse(self.sections[0].paths[0], error)
-        sections: list[SectionRead] = []
+        sections: list[SectionResult] = []
         for kind, paths in self.sections:
             found, end = _take_all(kind, paths, packet, offset, refuse)
-            sections.append(SectionRead(kind, found, end - offset))
+            sections.append(SectionResult(kind, found, end - offset))
             offset = end
         return sections
 
@@ -206,18 +206,18 @@ class SingleRead(ReadRequest):
 
     def __init__(self, kind: ReadKind[Any], chroot: str, path: str) -> None:
         super().__init__(_string(wire_path(chroot, path)) + _NO_WATCH)
-        self.sections = (Section(kind, (path,)),)
+        self.sections = (ReadSection(kind, (path,)),)
         self.type = kind.type
 
-    def decode(self, answer: Answer, refuse: Refuse) -> list[SectionRead]:
+    def decode(self, answer: Answer, refuse: Refuse) -> list[SectionResult]:
         """What was found at the path."""
         ((kind, (path,)),) = self.sections
         if answer.error == NO_NODE:
-            return [SectionRead(kind, [None], len(answer.packet))]
+            return [SectionResult(kind, [None], len(answer.packet))]
         if answer.error:
             refuse(path, answer.error)
         found = kind.take(path, answer.packet, answer.offset)[0]
-        return [SectionRead(kind, [found], len(answer.packet))]
+        return [SectionResult(kind, [found], len(answer.packet))]
 
 
 class MultiWrite(Request):

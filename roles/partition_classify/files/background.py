@@ -35,7 +35,7 @@ _TERMINATION_SECONDS = 10.0
 _TAIL_BYTES = 65_536
 
 # What the job says for people, and how YARN and Kubernetes tell of a driver that runs elsewhere.
-_OWN = re.compile(r"^partition_classify(?P<failed> failed)?: (?P<text>.+)$")
+_JOB_LINE = re.compile(r"^partition_classify(?P<failed> failed)?: (?P<text>.+)$")
 _STATE = re.compile(r"\(state: (\w+)\)|\(phase: (\w+)\)")
 _FAILURE = re.compile(r"^(?:Exception in thread \S+ |Caused by: |Error: )?(\S*(?:Exception|Error)\b.*)$")
 
@@ -57,7 +57,7 @@ _NO_ROOM = (
     "A disk that Spark keeps temporary files on is full. Make room in spark.local.dir and TMPDIR, or name"
     " larger folders."
 )
-_KNOWN = tuple(
+_KNOWN_FAILURES = tuple(
     (re.compile(sign), sentence)
     for sign, sentence in (
         (r"UnsupportedClassVersionError", _TOO_OLD),
@@ -71,7 +71,7 @@ _KNOWN = tuple(
         (r"No space left on device|Disk quota exceeded", _NO_ROOM),
     )
 )
-_KILLED_SENTENCE = (
+_KILLED_TEXT = (
     "The driver was killed by SIGKILL, as the kernel does where memory runs out: see the log of the kernel,"
     " and give the job less memory or the host more."
 )
@@ -79,7 +79,7 @@ _KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
 _LAST_LINES = 3
 
 
-class Output:
+class ProgramOutput:
     """The files in which a program's output and its end are kept."""
 
     def __init__(self, folder: Path) -> None:
@@ -93,7 +93,7 @@ class Output:
 def start(folder: Path, program: Sequence[str]) -> None:
     """Start the program; `wait` goes on in a process of its own, which outlives the caller's session."""
     folder.mkdir(mode=0o700)
-    output = Output(folder)
+    output = ProgramOutput(folder)
     for each in (output.stdout, output.stderr, output.followed):
         each.touch()
     waiting = subprocess.Popen(
@@ -108,7 +108,7 @@ def start(folder: Path, program: Sequence[str]) -> None:
 
 def wait(folder: Path, program: Sequence[str]) -> None:
     """Run the program to its end, or until nobody follows it."""
-    output = Output(folder)
+    output = ProgramOutput(folder)
     with output.stdout.open("wb") as stdout, output.stderr.open("wb") as stderr:
         try:
             running = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr)
@@ -118,7 +118,7 @@ def wait(folder: Path, program: Sequence[str]) -> None:
             )
             status = 127
         else:
-            status = _end_of(running, output)
+            status = _wait_while_followed(running, output)
     done = output.status.with_suffix(".new")
     done.write_text(str(status))
     done.replace(output.status)
@@ -126,7 +126,7 @@ def wait(folder: Path, program: Sequence[str]) -> None:
 
 def follow(folder: Path, offset: str) -> dict[str, Any]:
     """What has happened since the offset; waits for the end, but not for long."""
-    output = Output(folder)
+    output = ProgramOutput(folder)
     output.followed.touch()
     deadline = time.monotonic() + _FOLLOW_SECONDS
     while (status := _status(output)) is None and time.monotonic() < deadline:
@@ -137,45 +137,45 @@ def follow(folder: Path, offset: str) -> dict[str, Any]:
     if status is None:
         new = [content[: content.rfind(b"\n") + 1] for content in new]
     ends = [begin + len(content) for begin, content in zip(begins, new, strict=False)]
-    lines = [line for content in new for line in said(content)]
+    lines = [line for content in new for line in message_lines(content)]
     news: dict[str, Any] = {"lines": lines, "offset": "{}:{}".format(*ends), "status": status}
     if status is not None:
         printed = _lines(output.stdout)
-        news |= {"stdout": printed[-1] if printed else "", "reason": reason_of(output, status)}
+        news |= {"stdout": printed[-1] if printed else "", "reason": failure_reason(output, status)}
     return news
 
 
-def said(content: bytes) -> list[str]:
+def message_lines(content: bytes) -> list[str]:
     """The lines of the output that are for people; of equal ones in a row only the first."""
     found: list[str] = []
     for line in content.decode(errors="replace").splitlines():
-        own, state = _OWN.match(line), _STATE.search(line)
+        own, state = _JOB_LINE.match(line), _STATE.search(line)
         text = own["text"] if own else f"Spark says {state[1] or state[2]}" if state else ""
         if text and found[-1:] != [text]:
             found.append(text)
     return found
 
 
-def reason_of(output: Output, status: int) -> str:
+def failure_reason(output: ProgramOutput, status: int) -> str:
     """One sentence: the one that the job ended with, else what Spark said last, as far as it is known."""
     if not status:
         return ""
     lines = [*_lines(output.stderr), *_lines(output.stdout)]
-    failures = [own["text"] for line in lines if (own := _OWN.match(line)) and own["failed"]]
-    return failures[-1] if failures else f"{_told_by_spark(lines, status)} (exit status {status})"
+    failures = [own["text"] for line in lines if (own := _JOB_LINE.match(line)) and own["failed"]]
+    return failures[-1] if failures else f"{_spark_reason(lines, status)} (exit status {status})"
 
 
-def _told_by_spark(lines: Sequence[str], status: int) -> str:
-    for sign, sentence in _KNOWN:
+def _spark_reason(lines: Sequence[str], status: int) -> str:
+    for sign, sentence in _KNOWN_FAILURES:
         if any(sign.search(line) for line in lines):
             return sentence
     if status in _KILLED:
-        return _KILLED_SENTENCE
+        return _KILLED_TEXT
     errors = [found[1] for line in lines if (found := _FAILURE.match(line))]
     if errors:
         return errors[-1]
     # How far the job was is no reason.
-    last = [line.strip() for line in lines if line.strip() and not _OWN.match(line)][-_LAST_LINES:]
+    last = [line.strip() for line in lines if line.strip() and not _JOB_LINE.match(line)][-_LAST_LINES:]
     return f"spark-submit said last: {' / '.join(last)}" if last else "spark-submit gave no reason"
 
 
@@ -190,7 +190,7 @@ def _lines(path: Path) -> list[str]:
     return _read(path, max(0, path.stat().st_size - _TAIL_BYTES)).decode(errors="replace").splitlines()
 
 
-def _status(output: Output) -> int | None:
+def _status(output: ProgramOutput) -> int | None:
     """The exit status of the program; that of a killed one when nobody is there any more to write it down."""
     is_waited_for = _runs(output.pid.read_text())
     if output.status.exists():
@@ -207,7 +207,7 @@ def _runs(pid: str) -> bool:
     return state != "Z"
 
 
-def _end_of(running: subprocess.Popen[bytes], output: Output) -> int:
+def _wait_while_followed(running: subprocess.Popen[bytes], output: ProgramOutput) -> int:
     while running.poll() is None:
         if time.time() - output.followed.stat().st_mtime > _UNFOLLOWED_SECONDS:
             running.terminate()

@@ -39,10 +39,10 @@ def main() -> int:
 
 
 def _run() -> int:
-    from partition_classify.packages import DRIVER, lacking, missing  # noqa: PLC0415 - found only now
+    from partition_classify.packages import DRIVER_PACKAGES, missing_packages, missing_packages_error  # noqa: PLC0415 - found only now
 
-    if lacks := missing(DRIVER):
-        sys.stderr.write(f"partition_classify failed: {lacking(sys.executable, lacks)}\n")
+    if lacks := missing_packages(DRIVER_PACKAGES):
+        sys.stderr.write(f"partition_classify failed: {missing_packages_error(sys.executable, lacks)}\n")
         return 1
     from partition_classify.job import main as run_job  # noqa: PLC0415 - needs these packages
 

@@ -13,7 +13,7 @@ from olap_partmove._partmove.shard.inventory import InventoryRow
 from partition_classify.sources.snapshot import SnapshotReader
 from partition_classify.zookeeper_files.damage import DamagedFile
 from partition_classify.zookeeper_files.folders import DataFolder
-from partition_classify.zookeeper_files.survey import Table, survey
+from partition_classify.zookeeper_files.survey import SurveyedTable, survey
 from support.files import log_files as log
 from support.files.log_files import LogWriter
 from support.files.member_files import tree_of
@@ -66,13 +66,13 @@ def generated(data_dir: Path, tree: GeneratedTree = TREE, *, zxid: int = 1000) -
     return DataFolder("hot", str(data_dir))
 
 
-def surveyed(hot: Sequence[DataFolder], cold: Sequence[DataFolder], root: str) -> list[Table]:
+def surveyed(hot: Sequence[DataFolder], cold: Sequence[DataFolder], root: str) -> list[SurveyedTable]:
     """The shard paths in the folders, of which every newest snapshot has to be whole."""
 
-    def passed_over(error: DamagedFile) -> None:
+    def on_skipped(error: DamagedFile) -> None:
         raise AssertionError(error)
 
-    return survey(hot, cold, root, passed_over=passed_over)
+    return survey(hot, cold, root, on_skipped=on_skipped)
 
 
 def rows_of(reader: SnapshotReader) -> list[InventoryRow]:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from partition_classify.zookeeper_files.damage import DamagedFile
 from partition_classify.zookeeper_files.folders import DataFolder
-from partition_classify.zookeeper_files.member import Tree, choose_member
-from partition_classify.zookeeper_files.nodes import Stored
-from partition_classify.zookeeper_files.replay import Replay
+from partition_classify.zookeeper_files.member import TreeReader, choose_member
+from partition_classify.zookeeper_files.nodes import StoredStat
+from partition_classify.zookeeper_files.replay import LogReplay
 from partition_classify.zookeeper_files.snapshot import SnapshotScan
 from support.servers.busy_znodes import SeenZnode
 
@@ -26,7 +26,7 @@ def tree_of(
     *,
     data_log_dir: Path | None = None,
     older_snapshot: bool = False,
-    passed_over: Callable[[DamagedFile], None] = lambda _error: None,
+    on_skipped: Callable[[DamagedFile], None] = lambda _error: None,
 ) -> Mapping[str, SeenZnode]:
     """Every znode at and below ``top``, which is not the root, by its path."""
     folder = DataFolder("hot", str(data_dir), str(data_log_dir or ""))
@@ -34,10 +34,10 @@ def tree_of(
         folder,
         lambda _path: True,
         _place_of_all,
-        passed_over=passed_over,
+        on_skipped=on_skipped,
         older_snapshot=older_snapshot,
     )
-    with_tree = Tree(member, [place], lambda _path: _ALL)
+    with_tree = TreeReader(member, [place], lambda _path: _ALL)
     with with_tree as tree:
         znodes = list(tree.subtree(b"", *place, _ALL))
     found = {path.decode(): _seen(data, stored) for path, data, stored in znodes}
@@ -45,7 +45,7 @@ def tree_of(
     return {path: znode for path, znode in found.items() if path == top or path.startswith(f"{top}/")}
 
 
-def _place_of_all(scan: SnapshotScan, _log: Replay) -> tuple[int, int]:
+def _place_of_all(scan: SnapshotScan, _log: LogReplay) -> tuple[int, int]:
     records = scan.records()
     first = next(records)
     for _record in records:
@@ -54,7 +54,7 @@ def _place_of_all(scan: SnapshotScan, _log: Replay) -> tuple[int, int]:
 
 
 def _seen(data: bytes, stored: bytes) -> SeenZnode:
-    znode = Stored.unpacked(stored)
+    znode = StoredStat.unpacked(stored)
     return SeenZnode(
         data,
         znode.czxid,

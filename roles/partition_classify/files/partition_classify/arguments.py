@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from .policy.decisions import Separation
-from .progress import fail
+from .progress import log_failure
 from .sources.choice import SOURCES
 from .sources.live import DEFAULT_SESSIONS, FORMAT as LIVE
 from .sources.snapshot import FORMAT as SNAPSHOT
@@ -25,7 +25,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with the status 2."""
-        fail(f"{message}.")
+        log_failure(f"{message}.")
         sys.exit(2)
 
 
@@ -49,7 +49,7 @@ def _add_decision(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--as-of",
         type=_moment,
-        default=now(),
+        default=now_ms(),
         metavar="TIME",
         help="decide for this moment, ISO 8601 with a time zone; now by default",
     )
@@ -66,7 +66,7 @@ def _add_decision(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def now() -> int:
+def now_ms() -> int:
     """The moment, in milliseconds since 1970."""
     return int(datetime.now(UTC).timestamp() * 1000)
 

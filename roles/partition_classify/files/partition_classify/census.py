@@ -24,10 +24,10 @@ from olap_partmove._partmove.errors import EnsembleError
 from olap_partmove._partmove.formats.layout import check_shard_path
 from olap_partmove._partmove.tree.paths import DEFAULT_ROOT
 
-from .programs import folder_of, run, tell_passed_over
+from .programs import folder_of, log_skipped_snapshot, run
 from .zookeeper_files.folders import DataFolder
-from .zookeeper_files.member import NOT_THERE, Member, Tree, choose_member
-from .zookeeper_files.replay import Replay
+from .zookeeper_files.member import NOT_IN_SNAPSHOT, MemberFiles, TreeReader, choose_member
+from .zookeeper_files.replay import LogReplay
 from .zookeeper_files.snapshot import SnapshotScan, open_snapshot
 from .zookeeper_files.tables import find_tables, marks_a_shard
 
@@ -44,15 +44,17 @@ def take_census(folder: DataFolder, places: Places) -> Census:
     makes. Raises EnsembleError for files that cannot be used.
     """
 
-    def look(scan: SnapshotScan, log: Replay) -> tuple[tuple[str, ...], int]:
+    def scan_tables(scan: SnapshotScan, log: LogReplay) -> tuple[tuple[str, ...], int]:
         tables = find_tables(scan, log, folder, "/")
         return tuple(table.shard_path for table in tables), scan.end_of_records
 
-    member, (shard_paths, end) = choose_member(folder, marks_a_shard, look, passed_over=tell_passed_over)
+    member, (shard_paths, end) = choose_member(
+        folder, marks_a_shard, scan_tables, on_skipped=log_skipped_snapshot
+    )
     census = Census(shard_paths, places)
     start, cut = _start(member), len(folder.chroot.encode())
     unpack = _TIMES_AND_OWNER.unpack
-    with Tree(member, [] if start == NOT_THERE else [(start, end)], lambda _path: _ALL) as tree:
+    with TreeReader(member, [] if start == NOT_IN_SNAPSHOT else [(start, end)], lambda _path: _ALL) as tree:
         for path, data, stored in tree.subtree(folder.chroot.encode(), start, end, _ALL):
             ctime, mtime, owner = unpack(stored)
             below = path[cut:].decode(errors="backslashreplace") or "/"
@@ -89,9 +91,9 @@ def census_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return result_of(census, limits, census.newest, answers)
 
 
-def _start(member: Member) -> int:
+def _start(member: MemberFiles) -> int:
     """Where in the snapshot the record of the chroot begins."""
     top = member.folder.chroot.encode()
     with open_snapshot(member.snapshot) as scan:
         found = (offset for offset, path, _data, _stored in scan.records() if path == top)
-        return next(found, NOT_THERE)
+        return next(found, NOT_IN_SNAPSHOT)

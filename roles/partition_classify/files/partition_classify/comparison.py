@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, Row, functions as F  # noqa: N812 - what ever
 
 from .policy.decisions import MOVE, REHEAT, Separation
 from .policy.file import Policy
-from .policy.rule_use import RuleUse, complaints, rule_uses
-from .policy.transforms import decided_by
-from .summary import Totals, rules_listed
+from .policy.rule_use import RuleUse, misfits_of, rule_uses
+from .policy.transforms import apply_policy
+from .summary import RowTotals, rules_listed
 
 TABLES_LISTED = 30
 
@@ -25,26 +25,26 @@ _SIDES = ("more", "less")
 _AMOUNTS = ("parts", "znodes", "bytes")
 
 
-class Change(NamedTuple):
+class ActionDifference(NamedTuple):
     """What only the other policy asks for, and what only the policy of the plan does."""
 
-    more: Totals
-    less: Totals
+    more: RowTotals
+    less: RowTotals
 
 
-class Changes(NamedTuple):
+class PolicyDifference(NamedTuple):
     """How two policies differ, in some table or in all."""
 
-    to_move: Change
-    to_reheat: Change
+    to_move: ActionDifference
+    to_reheat: ActionDifference
 
 
-class Comparison(NamedTuple):
+class PolicyComparison(NamedTuple):
     """What the summary says of another policy."""
 
     policy_digest: str
-    all: Changes
-    tables: Sequence[tuple[str, Changes]]
+    all: PolicyDifference
+    tables: Sequence[tuple[str, PolicyDifference]]
     """At most TABLES_LISTED of those for which the policies differ, first what differs in the most znodes."""
     other_tables: int
     """How many more tables there are for which they differ."""
@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
     """What the rules of the other policy decided."""
 
 
-def kept_rows(
+def persisted_rows(
     known: DataFrame, policy: Policy, other: Policy | None, separation: Separation = Separation.PATCHED
 ) -> DataFrame:
     """The rows of the policy, which Spark keeps; and what they come from, where another one looks at it too.
@@ -61,15 +61,15 @@ def kept_rows(
     """
     if other:
         known.persist()
-    return decided_by(policy, known, separation).persist()
+    return apply_policy(policy, known, separation).persist()
 
 
-def comparison_of(rows: DataFrame, known: DataFrame, other: Policy) -> Comparison:
+def comparison_of(rows: DataFrame, known: DataFrame, other: Policy) -> PolicyComparison:
     """How what the other policy decides differs from the rows of the plan.
 
     ``known`` is what the rows were decided from, see `known_partitions`; it is looked at twice.
     """
-    other_rows = decided_by(other, known)
+    other_rows = apply_policy(other, known)
     tables = _by_table(rows, other_rows).persist()
     names = [name for name in tables.columns if name != "table"]
     (totals,) = tables.agg(
@@ -77,10 +77,10 @@ def comparison_of(rows: DataFrame, known: DataFrame, other: Policy) -> Compariso
     ).collect()
     znodes = sum((F.col(name) for name in names if name.endswith("_znodes")), F.lit(0))
     listed = tables.orderBy(znodes.desc(), "table").limit(TABLES_LISTED).collect()
-    found = Comparison(
+    found = PolicyComparison(
         other.digest,
-        _changes(totals),
-        [(row["table"], _changes(row)) for row in listed],
+        _difference(totals),
+        [(row["table"], _difference(row)) for row in listed],
         totals["tables"] - len(listed),
         rule_uses(other_rows, other),
     )
@@ -88,7 +88,7 @@ def comparison_of(rows: DataFrame, known: DataFrame, other: Policy) -> Compariso
     return found
 
 
-def comparison_section(comparison: Comparison) -> dict[str, Any]:
+def comparison_section(comparison: PolicyComparison) -> dict[str, Any]:
     """The part of the summary that is about the other policy."""
     return {
         "policy_digest": comparison.policy_digest,
@@ -96,14 +96,14 @@ def comparison_section(comparison: Comparison) -> dict[str, Any]:
         "tables": [{"table": table, **_section(changes)} for table, changes in comparison.tables],
         "other_tables": comparison.other_tables,
         "rules": rules_listed(comparison.rules),
-        "misfits": complaints(comparison.rules),
+        "misfits": misfits_of(comparison.rules),
         "text": comparison_text(comparison),
     }
 
 
-def comparison_text(comparison: Comparison) -> list[str]:
+def comparison_text(comparison: PolicyComparison) -> list[str]:
     """Lines for people: a table of what there would be more and less to do, and rules that decide nothing."""
-    misfits = [f"the other policy does not fit the tables: {each}" for each in complaints(comparison.rules)]
+    misfits = [f"the other policy does not fit the tables: {each}" for each in misfits_of(comparison.rules)]
     if not comparison.tables:
         return ["with the other policy, the same is moved and reheated", *misfits]
     rows: list[Sequence[str]] = [("table", "partitions to move", "parts", "znodes", "partitions to reheat")]
@@ -139,22 +139,24 @@ def _by_table(rows: DataFrame, other_rows: DataFrame) -> DataFrame:
     return both.where(differs).groupBy("table").agg(*sums)
 
 
-def _changes(row: Row) -> Changes:
+def _difference(row: Row) -> PolicyDifference:
     # What is added up over no table is null.
-    def totals(name: str, side: str) -> Totals:
-        return Totals(*(row[f"{name}_{side}_{amount}"] or 0 for amount in Totals._fields))
+    def totals(name: str, side: str) -> RowTotals:
+        return RowTotals(*(row[f"{name}_{side}_{amount}"] or 0 for amount in RowTotals._fields))
 
-    return Changes(*(Change(*(totals(name, side) for side in _SIDES)) for name in _ACTIONS))
+    return PolicyDifference(
+        *(ActionDifference(*(totals(name, side) for side in _SIDES)) for name in _ACTIONS)
+    )
 
 
-def _section(changes: Changes) -> dict[str, dict[str, dict[str, int]]]:
+def _section(changes: PolicyDifference) -> dict[str, dict[str, dict[str, int]]]:
     return {
         name: {side: totals._asdict() for side, totals in change._asdict().items()}
         for name, change in changes._asdict().items()
     }
 
 
-def _cells(table: str, changes: Changes) -> tuple[str, ...]:
+def _cells(table: str, changes: PolicyDifference) -> tuple[str, ...]:
     move, reheat = changes
     return (
         table,

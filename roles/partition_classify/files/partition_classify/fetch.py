@@ -18,7 +18,7 @@ from olap_partmove._partmove.plan.file import read_header
 from olap_partmove._partmove.plan.staging import staging_folder
 
 from .hand_over import PLAN, HandOver
-from .progress import fail
+from .progress import log_failure
 from .report.files import report_place
 from .summary import is_change
 
@@ -36,10 +36,10 @@ def main(argv: Sequence[str]) -> int:
     try:
         summary = fetch(parser.parse_args(argv))
     except PartMoveError as error:
-        fail(str(error))
+        log_failure(str(error))
         return 1
     except OSError as error:
-        fail(f"{error.filename}: {error.strerror}.")
+        log_failure(f"{error.filename}: {error.strerror}.")
         return 1
     sys.stdout.write(json.dumps(summary) + "\n")
     return 0

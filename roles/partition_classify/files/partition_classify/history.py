@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as F  # noqa: N812 - 
 from olap_partmove._partmove.errors import PartMoveError
 
 from .policy.decisions import MOVE
-from .spark_errors import sentence_of
+from .spark_errors import message_of
 
 RUNS_READ = 100
 """How many of the newest runs are looked at: each has a row for every partition that there was."""
@@ -48,7 +48,7 @@ def history_of(spark: SparkSession, parquet: str) -> list[EarlierRun]:
         found = rows.groupBy("as_of").agg(znodes, planned).orderBy("as_of").collect()
     except (PySparkException, Py4JJavaError) as error:
         raise PartMoveError(
-            f"{parquet}: rows of earlier runs cannot be read there. {sentence_of(error)}",
+            f"{parquet}: rows of earlier runs cannot be read there. {message_of(error)}",
             remedy="Give the folder that earlier runs have added their rows to as Parquet",
         ) from error
     return [EarlierRun(*row) for row in found]

@@ -24,33 +24,33 @@ from olap_partmove._partmove.errors import PartMoveError, PlanError
 from olap_partmove._partmove.plan.file import PlanHeader, read_header
 from olap_partmove._partmove.plan.staging import check_writable, unwritable
 
-from .arguments import now, parser
-from .comparison import comparison_of, comparison_section, kept_rows
+from .arguments import now_ms, parser
+from .comparison import comparison_of, comparison_section, persisted_rows
 from .hand_over import PLAN, HandOver
 from .history import EarlierRun, history_of
 from .plan_output import check_local_parquet, check_parquet, staged_plan_file, write_parquet
 from .policy.decisions import UNREAD, Separation
 from .policy.file import Policy, read_policy
-from .policy.rule_use import RuleUse, complaints, refuse_complaints
+from .policy.rule_use import RuleUse, misfits_of, refuse_misfits
 from .policy.transforms import known_partitions
 from .preflight import check_host
-from .progress import Progress, fail, tell
+from .progress import StageProgress, log_failure, log_line
 from .report.files import prepare_report, report_place, write_report
 from .report.merges import all_merges
 from .report.sums import figures_of
 from .session import given_settings, make_session, stop_session, tasks_at_once
-from .sources.choice import Source, files_of, servers_of, source_of
+from .sources.choice import InventorySource, files_of, servers_of, source_of
+from .sources.distributed_read import DistributedRead
 from .sources.part_groups import GROUP_SCHEMA
-from .sources.reading import Reading
 from .sources.signals import read_signal
-from .spark_errors import lost_sentence, sentence_of
-from .summary import Findings, findings_of, rules_listed, summary_of
+from .spark_errors import lost_java_message, message_of
+from .summary import PlanFindings, findings_of, rules_listed, summary_of
 from .workers import check_executors, check_python
 
 # A moment that another host calls now is no moment to come.
 _CLOCKS_DIFFER_MS = 60_000
 # How much of what may not be read is named.
-_TOLD = 3
+_UNREAD_NAMED = 3
 
 
 def main(argv: Sequence[str]) -> int:
@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         summary = _classify_for_another_host(arguments) if arguments.hand_over else _classify(arguments)
     except PartMoveError as error:
-        fail(str(error))
+        log_failure(str(error))
         return 1
     sys.stdout.write(json.dumps(summary) + "\n")
     return 0
@@ -88,13 +88,13 @@ def _classify(arguments: argparse.Namespace) -> dict[str, Any]:
     try:
         return classify(arguments)
     except (ConnectionError, EOFError) as error:
-        raise PartMoveError(lost_sentence()) from error
+        raise PartMoveError(lost_java_message()) from error
     except OSError as error:
         raise PartMoveError(
             f"{error.filename}: {error.strerror}" if error.filename else str(error)
         ) from error
     except (PySparkException, Py4JError) as error:
-        raise PartMoveError(sentence_of(error)) from error
+        raise PartMoveError(message_of(error)) from error
 
 
 def classify(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -112,67 +112,67 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
         check_host(arguments.plan, files_of(arguments), settings)
     replaced = _header_of(arguments.plan)
     before = _header_of(arguments.previous) if arguments.previous else replaced
-    inventory = Reading(source.reader(tasks_at_once(settings)), GROUP_SCHEMA)
+    inventory = DistributedRead(source.reader(tasks_at_once(settings)), GROUP_SCHEMA)
     spark = make_session()
     try:
         _check_cluster(spark, arguments.parquet)
         windows = policy.read_windows | (other.read_windows if other else set())
         # Of a moment to come nothing is in a log yet.
-        until = min(arguments.as_of, now())
+        until = min(arguments.as_of, now_ms())
         signal = None if servers is None else read_signal(spark, servers, windows, until)
         known = known_partitions(inventory.rows(spark), arguments.as_of, windows, signal)
-        rows = kept_rows(known, policy, other, Separation(arguments.separation))
-        with Progress(spark):
+        rows = persisted_rows(known, policy, other, Separation(arguments.separation))
+        with StageProgress(spark):
             # This is what reads the ensembles, and asks the servers; all that follows has the rows.
             findings = findings_of(rows, policy)
-        _complain(findings.rules, strict=arguments.strict)
-        _tell_unread(findings)
+        _report_misfits(findings.rules, strict=arguments.strict)
+        _log_unread(findings)
         judged = rows.where(F.col("action") != UNREAD)
-        comparison = _compare(judged, known, other) if other else None
+        comparison = _compare_policies(judged, known, other) if other else None
         header, history = _write(judged, policy, source, arguments, findings, comparison)
     finally:
         stop_session(spark)
-    tell(f"wrote {header.rows} rows to {arguments.plan}")
+    log_line(f"wrote {header.rows} rows to {arguments.plan}")
     report = report_place(arguments.report)
     summary = summary_of(arguments.plan, header, before, findings, report)
     told = None if history is None else [run._asdict() for run in history]
     return summary | {"comparison": comparison, "history": told}
 
 
-def _compare(rows: DataFrame, known: DataFrame, other: Policy) -> dict[str, Any]:
+def _compare_policies(rows: DataFrame, known: DataFrame, other: Policy) -> dict[str, Any]:
     """Tell what another policy would decide otherwise, and give it for the summary."""
     section = comparison_section(comparison_of(rows, known, other))
     for line in section["text"]:
-        tell(line)
+        log_line(line)
     return section
 
 
-def _tell_unread(findings: Findings) -> None:
+def _log_unread(findings: PlanFindings) -> None:
     """Say how much there is of which something may not be read, and name the first."""
     unread = findings.unread_section()
-    count, first = unread["count"], unread["first"][:_TOLD]
+    count, first = unread["count"], unread["first"][:_UNREAD_NAMED]
     if count:
         names = ", ".join(f"{each['shard_path']} {each['partition']}".rstrip() for each in first)
         more = f" and {count - len(first):,} more" if count > len(first) else ""
-        tell(f"not complete: something may not be read of {names}{more}, and nothing is decided of it")
+        log_line(f"not complete: something may not be read of {names}{more}, and nothing is decided of it")
 
 
-def _history(spark: SparkSession, parquet: str) -> list[EarlierRun] | None:
+def _read_history(spark: SparkSession, parquet: str) -> list[EarlierRun] | None:
     """What runs have found so far, this one too; None where rows of earlier ones cannot be read."""
     try:
         return history_of(spark, parquet)
     except PartMoveError as error:
         # The plan is what it is without them.
-        tell(str(error))
+        log_line(str(error))
         return None
 
 
 def _write(
     rows: DataFrame,
     policy: Policy,
-    source: Source,
+    source: InventorySource,
     arguments: argparse.Namespace,
-    findings: Findings,
+    findings: PlanFindings,
     comparison: dict[str, Any] | None,
 ) -> tuple[PlanHeader, list[EarlierRun] | None]:
     """The plan last: a run that fails before is found to be unfinished by the next one.
@@ -193,7 +193,7 @@ def _write(
     with staged as header:
         if arguments.parquet:
             write_parquet(rows, arguments.parquet, arguments.as_of)
-            history = _history(rows.sparkSession, arguments.parquet)
+            history = _read_history(rows.sparkSession, arguments.parquet)
         if arguments.report:
             found = {run.as_of: run.znodes_hot for run in history or ()}
             figures = figures_of(rows, header, source.size_of_hot(), found)
@@ -204,22 +204,22 @@ def _write(
                 unread=findings.unread_section(),
             )
             write_report(figures, all_merges(rows), arguments.report)
-            tell(f"wrote the report to {arguments.report}")
+            log_line(f"wrote the report to {arguments.report}")
     return header, history
 
 
-def _complain(rules: Sequence[RuleUse], *, strict: bool) -> None:
+def _report_misfits(rules: Sequence[RuleUse], *, strict: bool) -> None:
     """Tell of each rule that decides nothing; raise PolicyError instead if that is asked for."""
-    found = complaints(rules)
+    found = misfits_of(rules)
     if strict:
-        refuse_complaints(found)
+        refuse_misfits(found)
     for sentence in found:
-        tell(f"the policy does not fit the tables: {sentence}")
+        log_line(f"the policy does not fit the tables: {sentence}")
 
 
 def _check_moment(arguments: argparse.Namespace) -> None:
     """Refuse a moment that is still to come: what changes until then would be taken for cold."""
-    if arguments.as_of > now() + _CLOCKS_DIFFER_MS and not arguments.future:
+    if arguments.as_of > now_ms() + _CLOCKS_DIFFER_MS and not arguments.future:
         raise PartMoveError(
             "The moment to decide for is still to come: what changes until then would count as unchanged",
             remedy="Leave it out, or allow it with --future, in the role with partition_classify_future",

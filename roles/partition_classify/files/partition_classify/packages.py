@@ -11,25 +11,25 @@ from importlib.util import find_spec
 
 from olap_partmove._partmove.errors import PartMoveError
 
-WORKER = ("pyarrow", "pandas", "kazoo", "yaml")
+WORKER_PACKAGES = ("pyarrow", "pandas", "kazoo", "yaml")
 """What the Python of a worker needs, as it is imported; Spark brings pyspark along."""
-DRIVER = ("pyspark", "py4j", *WORKER)
+DRIVER_PACKAGES = ("pyspark", "py4j", *WORKER_PACKAGES)
 """What the Python of the driver needs."""
 
 
-def missing(names: Sequence[str]) -> list[str]:
+def missing_packages(names: Sequence[str]) -> list[str]:
     """Those of the packages that this Python does not have."""
-    return [name for name in names if not _is_there(name)]
+    return [name for name in names if not _is_installed(name)]
 
 
-def _is_there(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     try:
         return find_spec(name) is not None
     except ImportError:
         return False
 
 
-def lacking(python: str, names: Sequence[str]) -> PartMoveError:
+def missing_packages_error(python: str, names: Sequence[str]) -> PartMoveError:
     """What is said of a Python that does not have these packages."""
     packages = "package" if len(names) == 1 else "packages"
     return PartMoveError(

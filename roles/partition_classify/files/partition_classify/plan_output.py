@@ -29,13 +29,13 @@ from olap_partmove._partmove.plan.staging import check_writable
 from olap_partmove._partmove.plan.writing import Chunk, encode_rows, staged_plan
 
 from .policy.decisions import LEAVE, UNREAD
-from .spark_errors import sentence_of
+from .spark_errors import message_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 # Of the lines of so many rows the driver has one copy in Java and one in Python, some 15 MB each.
-_ROWS_AT_ONCE = 50_000
+_ROWS_PER_CHUNK = 50_000
 # The columns of Chunk, in its order.
 _CHUNKS = StructType([StructField("lines", BinaryType()), StructField("tops", ArrayType(StringType()))])
 
@@ -51,12 +51,12 @@ def staged_plan_file(
     ``count`` is how many rows there will be, by which they are divided.
     """
     planned = rows.where(~F.col("action").isin(LEAVE, UNREAD)).select(*PlanRow._fields)
-    stretches = 1 + count // _ROWS_AT_ONCE
+    stretches = 1 + count // _ROWS_PER_CHUNK
     # Spark sorts text by its UTF-8 bytes, which is the order that plan files are in.
     ordered = planned.repartitionByRange(stretches, "shard_path", "partition").sortWithinPartitions(
         "shard_path", "partition"
     )
-    encoded = ordered.mapInArrow(_encoded, _CHUNKS).persist(StorageLevel.DISK_ONLY)
+    encoded = ordered.mapInArrow(_encode_partition, _CHUNKS).persist(StorageLevel.DISK_ONLY)
     try:
         # Partitions are fetched one by one: without this each would be made only when its turn has come.
         encoded.count()
@@ -83,7 +83,7 @@ def write_parquet(rows: DataFrame, folder: str, as_of: int) -> None:
     try:
         ordered.write.mode("overwrite").parquet(f"{folder.rstrip('/')}/as_of={as_of}")
     except (PySparkException, Py4JJavaError) as error:
-        raise _no_parquet(folder, sentence_of(error)) from error
+        raise _no_parquet(folder, message_of(error)) from error
 
 
 def check_local_parquet(folder: str) -> None:
@@ -109,7 +109,7 @@ def check_parquet(spark: SparkSession, folder: str) -> None:
         storage.create(probe, False).close()
         storage.delete(probe, False)
     except Py4JJavaError as error:
-        raise _no_parquet(folder, sentence_of(error)) from error
+        raise _no_parquet(folder, message_of(error)) from error
 
 
 def _no_parquet(folder: str, reason: str) -> PartMoveError:
@@ -119,7 +119,7 @@ def _no_parquet(folder: str, reason: str) -> PartMoveError:
     )
 
 
-def _encoded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _encode_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows of one Spark partition, sorted, as chunks of lines."""
     import pyarrow as pa  # noqa: PLC0415 - half a second that only the tasks need
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from olap_partmove._partmove.census.report import size
 from olap_partmove._partmove.errors import PartMoveError, PlanError
 
-from .progress import tell
+from .progress import log_line
 from .session import tasks_at_once
 from .zookeeper_files.folders import DataFolder, list_files
 
@@ -35,7 +35,7 @@ _MIB = 1 << 20
 _LIMITS = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
-class Memory(NamedTuple):
+class HostMemory(NamedTuple):
     """The memory of a host, in bytes."""
 
     total: int
@@ -50,13 +50,13 @@ def check_host(plan: Path, files: Sequence[DataFolder], settings: Mapping[str, s
     ``files`` are the folders that are read, if files are, and ``settings`` those of Spark. Raises
     PartMoveError with the way out.
     """
-    check_room_for_plan(plan)
+    check_space_for_plan(plan)
     check_memory(settings, memory_of())
     if settings.get("spark.master", "").startswith("local"):
-        tell_room_for_rows(local_folders(settings), bytes_of_snapshots(files))
+        warn_of_low_space(local_folders(settings), bytes_of_snapshots(files))
 
 
-def check_memory(settings: Mapping[str, str], memory: Memory | None) -> None:
+def check_memory(settings: Mapping[str, str], memory: HostMemory | None) -> None:
     """Raise PartMoveError where Java may take more memory than the host has; tell where little is free."""
     if memory is None:
         return
@@ -73,14 +73,14 @@ def check_memory(settings: Mapping[str, str], memory: Memory | None) -> None:
         )
     needed = heap + _JAVA_BESIDES + _PYTHON * (1 + tasks_at_once(settings))
     if needed > memory.available:
-        tell(
+        log_line(
             f"memory may run out: with spark.driver.memory of {given} the job takes up to {size(needed)} on"
             f" this host, where {size(memory.available)} are free now; give less as spark.driver.memory, let"
             " fewer tasks run at once, as with the master local[1], or end other programs"
         )
 
 
-def tell_room_for_rows(folders: Sequence[Path], snapshots: int) -> None:
+def warn_of_low_space(folders: Sequence[Path], snapshots: int) -> None:
     """Tell where Spark's local folders may have too little room for rows of so large snapshots.
 
     How much that takes depends on how many parts partitions have, which nobody knows yet.
@@ -89,14 +89,14 @@ def tell_room_for_rows(folders: Sequence[Path], snapshots: int) -> None:
     free = free_bytes(folders)
     if free is not None and free < needed:
         names = ", ".join(map(str, folders))
-        tell(
+        log_line(
             f"room may run out: Spark keeps rows in {names} while it sorts them, where {size(free)} are free,"
             f" and those of snapshots of {size(snapshots)} can take {size(needed)}; make room, or name larger"
             " folders as spark.local.dir, or as SPARK_LOCAL_DIRS where that is set"
         )
 
 
-def check_room_for_plan(plan: Path) -> None:
+def check_space_for_plan(plan: Path) -> None:
     """Raise PlanError where a plan as large as the one that is there cannot be written beside it."""
     try:
         there = plan.stat().st_size
@@ -139,7 +139,7 @@ def free_bytes(folders: Iterable[Path]) -> int | None:
     return sum(free.values())
 
 
-def memory_of(root: Path = Path("/")) -> Memory | None:
+def memory_of(root: Path = Path("/")) -> HostMemory | None:
     """The memory of this host, or of its container where that has less; None where nothing tells it."""
     try:
         lines = (root / "proc/meminfo").read_text().splitlines()
@@ -156,7 +156,7 @@ def memory_of(root: Path = Path("/")) -> Memory | None:
             # There is none, or it is the word "max".
             continue
         total, available = min(total, limit), min(available, limit)
-    return Memory(total, available)
+    return HostMemory(total, available)
 
 
 def bytes_of(text: str) -> int | None:

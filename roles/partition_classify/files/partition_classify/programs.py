@@ -19,11 +19,11 @@ from olap_partmove._partmove.errors import EnsembleError, PartMoveError
 from .zookeeper_files.damage import DamagedFile
 from .zookeeper_files.folders import DataFolder, folders_of
 
-Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+Program = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Does what the settings ask for; raises PartMoveError and OSError."""
 
 
-def run(answer: Answer, argv: Sequence[str], description: str) -> int:
+def run(answer: Program, argv: Sequence[str], description: str) -> int:
     """Print the answer to the settings that ``argv`` names a file of, as JSON.
 
     The exit status is 0, or 1 after one sentence on stderr.
@@ -34,10 +34,10 @@ def run(answer: Answer, argv: Sequence[str], description: str) -> int:
     try:
         found = answer(_settings(path))
     except PartMoveError as error:
-        _tell(str(error))
+        _log(str(error))
         return 1
     except OSError as error:
-        _tell(f"{error.filename}: {error.strerror}.")
+        _log(f"{error.filename}: {error.strerror}.")
         return 1
     json.dump(found, sys.stdout)
     sys.stdout.write("\n")
@@ -52,9 +52,9 @@ def folder_of(files: object) -> DataFolder:
     return folders[0]
 
 
-def tell_passed_over(error: DamagedFile) -> None:
+def log_skipped_snapshot(error: DamagedFile) -> None:
     """Say which snapshot is not read."""
-    _tell(f"{error.message}; an older snapshot is read instead")
+    _log(f"{error.message}; an older snapshot is read instead")
 
 
 def _settings(path: Path) -> Mapping[str, Any]:
@@ -67,5 +67,5 @@ def _settings(path: Path) -> Mapping[str, Any]:
         ) from error
 
 
-def _tell(message: str) -> None:
+def _log(message: str) -> None:
     sys.stderr.write(f"partition_classify: {message}\n")

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 _SECONDS = 10.0
 
 
-def tell(message: str) -> None:
+def log_line(message: str) -> None:
     """One line for people."""
     sys.stderr.write(f"partition_classify: {message}\n")
     sys.stderr.flush()
 
 
-def fail(message: str) -> None:
+def log_failure(message: str) -> None:
     """The sentence that says why the job ends; no other line is taken for it."""
     sys.stderr.write(f"partition_classify failed: {message}\n")
     sys.stderr.flush()
 
 
-class Progress:
+class StageProgress:
     """While it is entered, tells every few seconds how many tasks of the running stages are done."""
 
     def __init__(self, spark: SparkSession, seconds: float = _SECONDS) -> None:
@@ -57,14 +57,14 @@ class Progress:
     def _run(self) -> None:
         while not self._ended.wait(self._seconds):
             try:
-                lines = stages(self._tracker)
+                lines = stage_lines(self._tracker)
             except (Py4JError, OSError):  # Spark has ended, and the job finds out by itself.
                 return
             for line in lines:
-                tell(line)
+                log_line(line)
 
 
-def stages(tracker: StatusTracker) -> list[str]:
+def stage_lines(tracker: StatusTracker) -> list[str]:
     """A line for each stage that runs now."""
     found = [tracker.getStageInfo(stage) for stage in sorted(tracker.getActiveStageIds())]
     return [

@@ -21,11 +21,11 @@ from olap_partmove._partmove.patched.repair.backup import SavedZnode
 from olap_partmove._partmove.patched.repair.registrations import encode_header
 from olap_partmove._partmove.records import TEXT, FieldType, Record, list_of
 
-from .programs import folder_of, run, tell_passed_over
+from .programs import folder_of, log_skipped_snapshot, run
 from .zookeeper_files.folders import DataFolder
-from .zookeeper_files.member import NOT_THERE, Tree, choose_member
-from .zookeeper_files.nodes import Stored
-from .zookeeper_files.replay import Replay
+from .zookeeper_files.member import NOT_IN_SNAPSHOT, TreeReader, choose_member
+from .zookeeper_files.nodes import StoredStat
+from .zookeeper_files.replay import LogReplay
 from .zookeeper_files.rows import group_of
 from .zookeeper_files.snapshot import SnapshotScan
 
@@ -48,34 +48,36 @@ def registrations_in(folder: DataFolder, shard_paths: Sequence[str]) -> Iterator
     files that cannot be used, FormatError for what is no shard path.
     """
     tables = {f"{folder.chroot}{ShardLayout(path).path}".encode() for path in shard_paths}
-    tops = {table + _REPLICAS: table for table in sorted(tables)}
+    replicas_of = {table + _REPLICAS: table for table in sorted(tables)}
 
-    def look(scan: SnapshotScan, _log: Replay) -> dict[bytes, tuple[int, int]]:
-        return _places(scan, tops)
+    def scan_records(scan: SnapshotScan, _log: LogReplay) -> dict[bytes, tuple[int, int]]:
+        return _record_ranges(scan, replicas_of)
 
-    member, places = choose_member(folder, lambda _path: False, look, passed_over=tell_passed_over)
+    member, ranges = choose_member(folder, lambda _path: False, scan_records, on_skipped=log_skipped_snapshot)
     cut = len(folder.chroot.encode())
-    with Tree(member, sorted(places.values()), lambda path: group_of(path, tables)) as tree:
-        for top, table in tops.items():
-            for path, data, stored in tree.subtree(top, *places.get(top, (NOT_THERE, NOT_THERE)), table):
+    with TreeReader(member, sorted(ranges.values()), lambda path: group_of(path, tables)) as tree:
+        for top, table in replicas_of.items():
+            for path, data, stored in tree.subtree(
+                top, *ranges.get(top, (NOT_IN_SNAPSHOT, NOT_IN_SNAPSHOT)), table
+            ):
                 text = path[cut:].decode(errors="backslashreplace")
                 if _PARTS in text:
-                    yield SavedZnode(folder.name, text, data, Stored.unpacked(stored).version)
+                    yield SavedZnode(folder.name, text, data, StoredStat.unpacked(stored).version)
 
 
-def _places(scan: SnapshotScan, tops: Collection[bytes]) -> dict[bytes, tuple[int, int]]:
+def _record_ranges(scan: SnapshotScan, replicas_of: Collection[bytes]) -> dict[bytes, tuple[int, int]]:
     """Where in the snapshot each of these znodes begins, and what is below it ends; goes over all of it."""
-    places: dict[bytes, tuple[int, int]] = {}
-    top, below, start = b"", b"", NOT_THERE
+    ranges: dict[bytes, tuple[int, int]] = {}
+    top, below, start = b"", b"", NOT_IN_SNAPSHOT
     for offset, path, _data, _stored in scan.records():
         if top and not path.startswith(below):
-            places[top] = start, offset
+            ranges[top] = start, offset
             top = b""
-        if path in tops:
+        if path in replicas_of:
             top, below, start = path, path + b"/", offset
     if top:
-        places[top] = start, scan.end_of_records
-    return places
+        ranges[top] = start, scan.end_of_records
+    return ranges
 
 
 def main(argv: Sequence[str]) -> int:

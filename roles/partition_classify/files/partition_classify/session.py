@@ -29,18 +29,18 @@ _SETTINGS = {
 }
 # A task that finds no memory ends its whole process, so that a cluster can start another one. On one machine
 # that is the driver, and nobody is left to say what is wrong: there the task fails, and so the job.
-_ALONE = {"spark.executor.killOnFatalError.depth": "0"}
+_LOCAL_SETTINGS = {"spark.executor.killOnFatalError.depth": "0"}
 # The web pages of Spark take it half a second to open, and are open to whoever reaches this host.
-_PAGES = "spark.ui.enabled"
+_WEB_UI = "spark.ui.enabled"
 # Spark exchanges rows in so many pieces, and then gives as many of them to a task as make 64 MiB, but to each
 # core about as much: tasks are few for few rows and many for many, whoever had registered at the start.
-_PIECES = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
-_PIECES_ON_ONE_MACHINE = 64
+_INITIAL_PARTITIONS = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
+_INITIAL_PARTITIONS_LOCAL = 64
 # For a Spark that is told not to do that. Its default of 200 is meant for a cluster: on one machine most of
 # the time would go into starting tasks.
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
 # A local cluster, which tests of Spark itself make, has executors and is none of these.
-_ONE_MACHINE = re.compile(r"local(?:\[(\d+|\*)(?:\s*,\s*\d+)?\])?")
+_LOCAL_MASTER = re.compile(r"local(?:\[(\d+|\*)(?:\s*,\s*\d+)?\])?")
 
 
 def make_session() -> SparkSession:
@@ -48,7 +48,7 @@ def make_session() -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("partition_classify")
     given = given_settings()
-    alone = {_PAGES: given.get(_PAGES, "false"), **_ALONE} if tasks_at_once(given) else {}
+    alone = {_WEB_UI: given.get(_WEB_UI, "false"), **_LOCAL_SETTINGS} if tasks_at_once(given) else {}
     for key, value in (_SETTINGS | alone).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
@@ -56,8 +56,8 @@ def make_session() -> SparkSession:
     settings = context.getConf()
     if is_on_one_machine(spark) and not settings.contains(_SHUFFLE_PARTITIONS):
         spark.conf.set(_SHUFFLE_PARTITIONS, 2 * context.defaultParallelism)
-        if not settings.contains(_PIECES):
-            spark.conf.set(_PIECES, _PIECES_ON_ONE_MACHINE)
+        if not settings.contains(_INITIAL_PARTITIONS):
+            spark.conf.set(_INITIAL_PARTITIONS, _INITIAL_PARTITIONS_LOCAL)
     return spark
 
 
@@ -74,7 +74,7 @@ def tasks_at_once(settings: Mapping[str, str]) -> int:
     >>> [tasks_at_once({"spark.master": each}) for each in masters]
     [1, 3, 2, 0, 0]
     """
-    master = _ONE_MACHINE.fullmatch(settings.get("spark.master", ""))
+    master = _LOCAL_MASTER.fullmatch(settings.get("spark.master", ""))
     if master is None:
         return 0
     cores = master[1] or "1"

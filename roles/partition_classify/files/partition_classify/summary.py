@@ -22,7 +22,7 @@ _MERGES_LISTED = 20
 _UNREAD_LISTED = 20
 
 
-class Totals(NamedTuple):
+class RowTotals(NamedTuple):
     """What a group of plan rows adds up to."""
 
     partitions: int = 0
@@ -30,18 +30,18 @@ class Totals(NamedTuple):
     znodes: int = 0
     bytes: int = 0
 
-    def __add__(self, other: tuple[Any, ...]) -> Totals:
-        return Totals(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+    def __add__(self, other: tuple[Any, ...]) -> RowTotals:
+        return RowTotals(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
-Group: TypeAlias = "tuple[str | None, str, str | None]"
+RowGroup: TypeAlias = "tuple[str | None, str, str | None]"
 """State, action and gate of plan rows."""
 
 
-class Findings(NamedTuple):
+class PlanFindings(NamedTuple):
     """What the summary says of the rows."""
 
-    totals: Mapping[Group, Totals]
+    totals: Mapping[RowGroup, RowTotals]
     merges: Sequence[Mapping[str, str]]
     """Shard path, partition and statement of partitions that need a merge: those with the most znodes."""
     rules: Sequence[RuleUse]
@@ -63,15 +63,15 @@ class Findings(NamedTuple):
         return {"count": count, "first": list(self.unread)}
 
 
-def findings_of(rows: DataFrame, policy: Policy) -> Findings:
+def findings_of(rows: DataFrame, policy: Policy) -> PlanFindings:
     """What the rows of each group add up to, the merges that gain most, and what the rules decided."""
     # One query for all that is counted: Java takes longer to prepare a small one than to answer it.
-    counts = [*counts_of_rules(policy), F.count("*"), *(F.sum(name) for name in Totals._fields[1:])]
+    counts = [*counts_of_rules(policy), F.count("*"), *(F.sum(name) for name in RowTotals._fields[1:])]
     counted = rows.groupBy("state", "action", "gate", "rule").agg(*counts).collect()
-    totals: dict[Group, Totals] = {}
+    totals: dict[RowGroup, RowTotals] = {}
     for row in counted:
-        group, numbers = row[:3], row[-len(Totals._fields) :]
-        totals[group] = totals.get(group, Totals()) + numbers
+        group, numbers = row[:3], row[-len(RowTotals._fields) :]
+        totals[group] = totals.get(group, RowTotals()) + numbers
     needs_merge = any(gate == ONE_PART for _state, _action, gate in totals)
     merges = (
         rows.where(F.col("statement").isNotNull())
@@ -81,10 +81,10 @@ def findings_of(rows: DataFrame, policy: Policy) -> Findings:
     )
     is_whole = all(action != UNREAD for _state, action, _gate in totals)
     unread = rows.where(F.col("action") == UNREAD).select("shard_path", "partition")
-    return Findings(
+    return PlanFindings(
         totals,
         [row.asDict() for row in merges.collect()] if needs_merge else [],
-        uses_of((row[3 : -len(Totals._fields)] for row in counted), policy),
+        uses_of((row[3 : -len(RowTotals._fields)] for row in counted), policy),
         [] if is_whole else _first(unread, _UNREAD_LISTED),
     )
 
@@ -95,12 +95,16 @@ def _first(places: DataFrame, most: int) -> list[dict[str, str]]:
 
 
 def summary_of(
-    plan: Path, header: PlanHeader, before: PlanHeader | None, findings: Findings, report: str | None = None
+    plan: Path,
+    header: PlanHeader,
+    before: PlanHeader | None,
+    findings: PlanFindings,
+    report: str | None = None,
 ) -> dict[str, Any]:
     """The line of JSON on stdout; ``before`` is the header of the plan to compare with."""
 
-    def total(holds: Callable[[Group], bool]) -> Totals:
-        return sum((each for group, each in findings.totals.items() if holds(group)), Totals())
+    def total(holds: Callable[[RowGroup], bool]) -> RowTotals:
+        return sum((each for group, each in findings.totals.items() if holds(group)), RowTotals())
 
     def total_of(action: str) -> dict[str, int]:
         return total(lambda group: group[1] == action)._asdict()
@@ -132,9 +136,9 @@ def rules_listed(rules: Sequence[RuleUse]) -> list[dict[str, Any]]:
 
 def is_change(before: PlanHeader | None, after: PlanHeader | None) -> bool:
     """Whether a plan says anything else than the one before it."""
-    return _content(before) != _content(after)
+    return _fingerprint(before) != _fingerprint(after)
 
 
-def _content(header: PlanHeader | None) -> tuple[object, ...] | None:
+def _fingerprint(header: PlanHeader | None) -> tuple[object, ...] | None:
     """What makes two plans the same: policy, cluster and rows, whatever moment they were made for."""
     return (header.policy_digest, header.origin, header.rows_digest) if header else None

@@ -22,14 +22,14 @@ from . import packages
 
 _MOST_TASKS = 64
 # What `missing` does, for a Python that does not have this package on its path.
-_LOOK = """
+_LIST_MISSING = """
 import sys
 from importlib.util import find_spec
 print(*[each for each in sys.argv[1:] if find_spec(each) is None])
 """
 
 
-def check_python(names: Sequence[str] = packages.WORKER) -> None:
+def check_python(names: Sequence[str] = packages.WORKER_PACKAGES) -> None:
     """Raise PartMoveError unless the Python that workers of this host have can be run and has the packages.
 
     Spark need not run: it is that of the environment, which spark-submit sets, or else this one. The host of
@@ -40,7 +40,9 @@ def check_python(names: Sequence[str] = packages.WORKER) -> None:
         # Who started this program has looked for the packages.
         return
     try:
-        done = subprocess.run([python, "-c", _LOOK, *names], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [python, "-c", _LIST_MISSING, *names], capture_output=True, text=True, check=True
+        )
     except (OSError, subprocess.CalledProcessError) as error:
         raise PartMoveError(
             f"{python}, the Python of the workers of Spark, cannot be run: {error}",
@@ -50,20 +52,22 @@ def check_python(names: Sequence[str] = packages.WORKER) -> None:
     _refuse(python, done.stdout.split())
 
 
-def check_executors(spark: SparkSession, names: Sequence[str] = packages.WORKER) -> None:
+def check_executors(spark: SparkSession, names: Sequence[str] = packages.WORKER_PACKAGES) -> None:
     """Raise PartMoveError where an executor that is there by now has not all of the packages."""
     context = spark.sparkContext
     tasks = min(context.defaultParallelism, _MOST_TASKS)
-    found = context.parallelize(range(tasks), tasks).mapPartitions(partial(_look, names)).collect()
+    found = (
+        context.parallelize(range(tasks), tasks).mapPartitions(partial(_missing_on_executor, names)).collect()
+    )
     for python, lacks in sorted(found):
         _refuse(python, lacks)
 
 
-def _look(names: Sequence[str], _numbers: Iterable[int]) -> Iterator[tuple[str, list[str]]]:
+def _missing_on_executor(names: Sequence[str], _numbers: Iterable[int]) -> Iterator[tuple[str, list[str]]]:
     """Runs on an executor: which Python that is, where, and which packages it does not have."""
-    yield f"{sys.executable} on the executor {socket.gethostname()}", packages.missing(names)
+    yield f"{sys.executable} on the executor {socket.gethostname()}", packages.missing_packages(names)
 
 
 def _refuse(python: str, lacks: Sequence[str]) -> None:
     if lacks:
-        raise packages.lacking(python, lacks)
+        raise packages.missing_packages_error(python, lacks)

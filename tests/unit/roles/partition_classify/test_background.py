@@ -141,7 +141,7 @@ def test_end_is_told_although_nobody_was_left_to_write_it_down(
     os.kill(int((folder / "pid").read_text()), signal.SIGKILL)
     news = ended(call)
     assert news["status"] == 128 + signal.SIGKILL
-    assert news["reason"] == f"{background._KILLED_SENTENCE} (exit status 137)"
+    assert news["reason"] == f"{background._KILLED_TEXT} (exit status 137)"
 
 
 def test_a_driver_that_was_killed_is_told_with_the_usual_cause(call: Callable[..., str]) -> None:
@@ -151,13 +151,13 @@ def test_a_driver_that_was_killed_is_told_with_the_usual_cause(call: Callable[..
         "sys.stderr.flush()\nos.kill(os.getpid(), 9)\n"
     )
     call("start", sys.executable, "-c", program)
-    assert ended(call)["reason"] == f"{background._KILLED_SENTENCE} (exit status -9)"
+    assert ended(call)["reason"] == f"{background._KILLED_TEXT} (exit status -9)"
 
 
 def test_states_of_a_driver_elsewhere_are_told_once() -> None:
     report = "INFO Client: Application report for application_1 (state: {})"
     states = ["ACCEPTED", "ACCEPTED", "RUNNING"]
     content = "\n".join(report.format(each) for each in states)
-    assert background.said(content.encode()) == ["Spark says ACCEPTED", "Spark says RUNNING"]
+    assert background.message_lines(content.encode()) == ["Spark says ACCEPTED", "Spark says RUNNING"]
     pod = "INFO LoggingPodStatusWatcherImpl: Application status for spark-1 (phase: Succeeded)"
-    assert background.said(pod.encode()) == ["Spark says Succeeded"]
+    assert background.message_lines(pod.encode()) == ["Spark says Succeeded"]

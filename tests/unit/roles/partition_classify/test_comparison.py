@@ -13,22 +13,22 @@ from pyspark.sql import SparkSession, functions as F  # noqa: N812 - what everyo
 
 from partition_classify.comparison import (
     TABLES_LISTED,
-    Change,
-    Changes,
-    Comparison,
+    ActionDifference,
+    PolicyComparison,
+    PolicyDifference,
     comparison_of,
     comparison_section,
     comparison_text,
-    kept_rows,
+    persisted_rows,
 )
-from partition_classify.policy.rule_use import RuleUse, complaints
-from partition_classify.policy.transforms import decided_by, known_partitions
-from partition_classify.summary import Totals
+from partition_classify.policy.rule_use import RuleUse, misfits_of
+from partition_classify.policy.transforms import apply_policy, known_partitions
+from partition_classify.summary import RowTotals
 from support.classify.policy_model import NOW, Shard, decide, frames, made, policy_of, shards
 
 PATHS = 300
 TABLES = TABLES_LISTED + 10
-NONE = Changes(Change(Totals(), Totals()), Change(Totals(), Totals()))
+NONE = PolicyDifference(ActionDifference(RowTotals(), RowTotals()), ActionDifference(RowTotals(), RowTotals()))
 
 ALONE = {
     "version": 1,
@@ -42,31 +42,31 @@ OTHER = {
 }
 
 
-def add(one: Changes, two: Changes) -> Changes:
-    return Changes(
+def add(one: PolicyDifference, two: PolicyDifference) -> PolicyDifference:
+    return PolicyDifference(
         *(
-            Change(*(mine + theirs for mine, theirs in zip(*changes, strict=True)))
+            ActionDifference(*(mine + theirs for mine, theirs in zip(*changes, strict=True)))
             for changes in zip(one, two, strict=True)
         )
     )
 
 
-def changes_of(rows: Iterable[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> Changes:
+def changes_of(rows: Iterable[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> PolicyDifference:
     """How pairs of what the model decides of a partition differ."""
     found = NONE
     for one, two in rows:
         # State and action come first, parts, znodes and bytes after the replicas.
-        totals = Totals(1, one[6], one[8], one[9])
+        totals = RowTotals(1, one[6], one[8], one[9])
         changes = []
         for action in ("move", "reheat"):
             before, after = one[1] == action, two[1] == action
             more, less = after and not before, before and not after
-            changes.append(Change(totals if more else Totals(), totals if less else Totals()))
-        found = add(found, Changes(*changes))
+            changes.append(ActionDifference(totals if more else RowTotals(), totals if less else RowTotals()))
+        found = add(found, PolicyDifference(*changes))
     return found
 
 
-def znodes(changes: Changes) -> int:
+def znodes(changes: PolicyDifference) -> int:
     return sum(totals.znodes for change in changes for totals in change)
 
 
@@ -76,7 +76,7 @@ def test_comparison_is_that_of_the_model(spark: SparkSession) -> None:
         f"/{index}/t{index % TABLES:02}/{shard.name}": shard
         for index, shard in enumerate(made(shards, PATHS))
     }
-    wanted: dict[str, Changes] = {}
+    wanted: dict[str, PolicyDifference] = {}
     for path, shard in cases.items():
         table = "/*/" + path.split("/", 2)[2]
         before, after = decide(ALONE, path, shard), decide(OTHER, path, shard)
@@ -90,7 +90,7 @@ def test_comparison_is_that_of_the_model(spark: SparkSession) -> None:
     inventory, signal = frames(spark, cases)
     policy, compared = policy_of(ALONE), policy_of(OTHER)
     known = known_partitions(inventory, NOW, policy.read_windows | compared.read_windows, signal).persist()
-    found = comparison_of(decided_by(policy, known), known, compared)
+    found = comparison_of(apply_policy(policy, known), known, compared)
     known.unpersist()
 
     ordered = sorted(wanted.items(), key=lambda item: (-znodes(item[1]), item[0]))
@@ -115,7 +115,7 @@ def test_ensembles_are_read_once_for_both_policies(spark: SparkSession) -> None:
     counted = inventory.withColumn("shard_path", reading("shard_path"))
     policy, other = policy_of(ALONE), policy_of(OTHER)
     known = known_partitions(counted, NOW, policy.read_windows, signal)
-    rows = kept_rows(known, policy, other)
+    rows = persisted_rows(known, policy, other)
     assert rows.count() == sum(len(each.partitions) for each in cases.values())
     comparison_of(rows, known, other)
     assert parts_read.value == inventory.count()
@@ -123,22 +123,22 @@ def test_ensembles_are_read_once_for_both_policies(spark: SparkSession) -> None:
     known.unpersist()
 
 
-def changes_of_all(tables: dict[str, Changes]) -> Changes:
+def changes_of_all(tables: dict[str, PolicyDifference]) -> PolicyDifference:
     found = NONE
     for changes in tables.values():
         found = add(found, changes)
     return found
 
 
-DIFFERENT = Changes(
-    Change(Totals(12, 34, 1_000_000, 5), Totals(3, 4, 5, 6)), Change(Totals(), Totals(2, 2, 2, 2))
+DIFFERENT = PolicyDifference(
+    ActionDifference(RowTotals(12, 34, 1_000_000, 5), RowTotals(3, 4, 5, 6)), ActionDifference(RowTotals(), RowTotals(2, 2, 2, 2))
 )
 RULES = [RuleUse("rules[0]", "/none/**", 0, ()), RuleUse("defaults", None, 9, ())]
 
 
 def test_text_is_a_table_with_what_decides_nothing_below() -> None:
-    comparison = Comparison("0" * 64, DIFFERENT, [("/ch/*/hits", DIFFERENT), ("/a", NONE)], 3, RULES)
-    (misfit,) = complaints(RULES)
+    comparison = PolicyComparison("0" * 64, DIFFERENT, [("/ch/*/hits", DIFFERENT), ("/a", NONE)], 3, RULES)
+    (misfit,) = misfits_of(RULES)
     assert comparison_text(comparison) == [
         "with the other policy, there is more (+) and less (-) to do:",
         "table       partitions to move   parts       znodes  partitions to reheat",
@@ -151,12 +151,12 @@ def test_text_is_a_table_with_what_decides_nothing_below() -> None:
 
 
 def test_policies_that_decide_the_same() -> None:
-    comparison = Comparison("0" * 64, NONE, [], 0, RULES[1:])
+    comparison = PolicyComparison("0" * 64, NONE, [], 0, RULES[1:])
     assert comparison_text(comparison) == ["with the other policy, the same is moved and reheated"]
 
 
 def test_section_of_the_summary() -> None:
-    comparison = Comparison("0" * 64, DIFFERENT, [("/a", DIFFERENT)], 0, RULES[1:])
+    comparison = PolicyComparison("0" * 64, DIFFERENT, [("/a", DIFFERENT)], 0, RULES[1:])
     nothing = {"partitions": 0, "parts": 0, "znodes": 0, "bytes": 0}
     different = {
         "to_move": {
@@ -177,5 +177,5 @@ def test_section_of_the_summary() -> None:
         "text": comparison_text(comparison),
     }
     misfits = comparison_section(comparison._replace(rules=RULES))["misfits"]
-    assert misfits == complaints(RULES)
+    assert misfits == misfits_of(RULES)
     assert len(misfits) == 1

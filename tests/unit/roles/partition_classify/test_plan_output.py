@@ -28,7 +28,7 @@ from partition_classify.plan_output import (
     staged_plan_file,
     write_parquet,
 )
-from partition_classify.spark_errors import sentence_of
+from partition_classify.spark_errors import message_of
 
 SCHEMA = (
     "shard_path string, partition string, state string, reason string, last_modified bigint, "
@@ -75,7 +75,7 @@ def test_plan_is_sorted_whatever_the_order_of_the_rows(spark: SparkSession, tmp_
 def test_plan_is_that_of_one_process(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
-    monkeypatch.setattr(plan_output, "_ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(plan_output, "_ROWS_PER_CHUNK", rows_at_once)
     found = write(frame(spark, ROWS[::-1]).repartition(3), tmp_path / "tasks.jsonl")
     write_plan(
         tmp_path / "one.jsonl", sorted(ROWS), policy_digest="0" * 64, source="test", origin=origin, as_of=0
@@ -96,7 +96,7 @@ def test_row_that_no_plan_may_have_is_refused_by_the_task_that_has_it(
     path = tmp_path / "plan.jsonl"
     with pytest.raises(PySparkException) as error:
         write(frame(spark, [*ROWS[: 1 if row is ROWS[0] else 0], row]), path)
-    assert message in sentence_of(error.value)
+    assert message in message_of(error.value)
     assert not path.exists()
 
 
@@ -104,7 +104,7 @@ def test_what_was_handed_over_is_kept_nowhere(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else the heap of the driver would have to be as large as the plan."""
-    monkeypatch.setattr(plan_output, "_ROWS_AT_ONCE", 300)
+    monkeypatch.setattr(plan_output, "_ROWS_PER_CHUNK", 300)
     numbers = spark.range(2000).select(F.format_string("/ch/%05d", "id").alias("shard_path"))
     rows = numbers.join(frame(spark, [ROWS[0]._replace(reason="x" * 20_000)]).drop("shard_path"))
     # The first plan has whatever is loaded once.

@@ -12,15 +12,15 @@ import pytest
 
 from olap_partmove._partmove.errors import EnsembleError, PartMoveError, PlanError
 from partition_classify.preflight import (
-    Memory,
+    HostMemory,
     bytes_of,
     bytes_of_snapshots,
     check_memory,
-    check_room_for_plan,
+    check_space_for_plan,
     free_bytes,
     local_folders,
     memory_of,
-    tell_room_for_rows,
+    warn_of_low_space,
 )
 from partition_classify.zookeeper_files.folders import DataFolder
 from support.files.snapshot_files import GeneratedTree, write_generated
@@ -34,7 +34,7 @@ SwapTotal:      1048576 kB
 
 
 def test_more_memory_for_java_than_the_host_has_is_refused() -> None:
-    host = Memory(total=4 * GIB, available=3 * GIB)
+    host = HostMemory(total=4 * GIB, available=3 * GIB)
     check_memory({"spark.driver.memory": "2g", "spark.master": "local[1]"}, host)
     for given in ("4g", "4096", "5g"):
         with pytest.raises(PartMoveError) as error:
@@ -50,7 +50,7 @@ def test_more_memory_for_java_than_the_host_has_is_refused() -> None:
     [("local[2]", False), ("local[40]", True), ("spark://spark1:7077", False), ("local", False)],
 )
 def test_little_that_is_free_is_told(master: str, is_told: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    check_memory({"spark.master": master}, Memory(total=64 * GIB, available=3 * GIB))
+    check_memory({"spark.master": master}, HostMemory(total=64 * GIB, available=3 * GIB))
     said = capsys.readouterr().err
     assert (
         "memory may run out: with spark.driver.memory of 1g the job takes up to 8.5 GB" in said
@@ -60,8 +60,8 @@ def test_little_that_is_free_is_told(master: str, is_told: bool, capsys: pytest.
 
 def test_a_default_of_spark_counts_and_what_is_not_understood_does_not() -> None:
     with pytest.raises(PartMoveError, match=r"^spark\.driver\.memory is 1g, "):
-        check_memory({}, Memory(total=GIB, available=GIB))
-    check_memory({"spark.driver.memory": "much"}, Memory(total=GIB, available=GIB))
+        check_memory({}, HostMemory(total=GIB, available=GIB))
+    check_memory({"spark.driver.memory": "much"}, HostMemory(total=GIB, available=GIB))
     check_memory({"spark.driver.memory": "2g"}, None)
     assert [bytes_of(text) for text in ("3", "3m", "3MB", "3k", "3.5g", "")] == [
         3 << 20,
@@ -77,13 +77,13 @@ def test_memory_is_that_of_the_host_or_of_its_container(tmp_path: Path) -> None:
     assert memory_of(tmp_path) is None
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "meminfo").write_text(MEMINFO)
-    assert memory_of(tmp_path) == Memory(total=5 * GIB, available=2 * GIB)
+    assert memory_of(tmp_path) == HostMemory(total=5 * GIB, available=2 * GIB)
     limit = tmp_path / "sys/fs/cgroup/memory.max"
     limit.parent.mkdir(parents=True)
     limit.write_text("max\n")
-    assert memory_of(tmp_path) == Memory(total=5 * GIB, available=2 * GIB)
+    assert memory_of(tmp_path) == HostMemory(total=5 * GIB, available=2 * GIB)
     limit.write_text(f"{GIB}\n")
-    assert memory_of(tmp_path) == Memory(total=GIB, available=GIB)
+    assert memory_of(tmp_path) == HostMemory(total=GIB, available=GIB)
     (tmp_path / "proc" / "meminfo").write_text("MemTotal: much\n")
     assert memory_of(tmp_path) is None
 
@@ -98,9 +98,9 @@ def test_room_for_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     free = free_bytes([tmp_path])
     assert free is not None
     assert free_bytes([tmp_path, tmp_path / "not" / "made"]) in range(free // 2, 2 * free)
-    tell_room_for_rows([tmp_path], free)
+    warn_of_low_space([tmp_path], free)
     assert capsys.readouterr().err == ""
-    tell_room_for_rows([tmp_path, tmp_path], 64 * free)
+    warn_of_low_space([tmp_path, tmp_path], 64 * free)
     told = capsys.readouterr().err
     assert f"room may run out: Spark keeps rows in {tmp_path}, {tmp_path} while it sorts them, where " in told
     assert "make room, or name larger folders as spark.local.dir" in told
@@ -128,14 +128,14 @@ def test_newest_snapshots_count(tmp_path: Path) -> None:
 
 def test_room_for_a_plan_beside_the_one_that_is_there(tmp_path: Path) -> None:
     plan = tmp_path / "plan.jsonl"
-    check_room_for_plan(plan)
+    check_space_for_plan(plan)
     plan.write_bytes(b"small")
-    check_room_for_plan(plan)
+    check_space_for_plan(plan)
     with plan.open("r+b") as file:
         # No disk holds that: nothing of it is written.
         file.truncate(1 << 43)
     with pytest.raises(PlanError) as error:
-        check_room_for_plan(plan)
+        check_space_for_plan(plan)
     assert str(error.value).startswith(
         f"{plan}: the new plan is written beside the old one, which has 8.8 TB"
     )

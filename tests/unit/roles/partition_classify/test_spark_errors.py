@@ -13,7 +13,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from partition_classify.spark_errors import lost_sentence, sentence_of
+from partition_classify.spark_errors import lost_java_message, message_of
 
 FAILED = "Spark could not finish the job"
 SEE = "(see the log of Spark for all of it)"
@@ -38,7 +38,7 @@ olap_partmove._partmove.errors.FormatError: /ch/parts/x: no part. Look at it.
     ],
 )
 def test_failure_is_one_sentence(text: str, sentence: str) -> None:
-    assert sentence_of(PySparkException(text)) == sentence
+    assert message_of(PySparkException(text)) == sentence
 
 
 NO_MODULE = "ModuleNotFoundError: No module named 'kazoo'"
@@ -54,7 +54,7 @@ NO_PYTHON = 'java.io.IOException: Cannot run program "/opt/python": error=2'
 
 
 @pytest.mark.parametrize(
-    ("text", "what", "way_out"),
+    ("text", "what", "remedy"),
     [
         (f"Traceback:\n{NO_MODULE}\n\tat Foo", f"cannot be loaded: {NO_MODULE}. ", "on all executors."),
         (
@@ -84,19 +84,19 @@ NO_PYTHON = 'java.io.IOException: Cannot run program "/opt/python": error=2'
         (NO_PYTHON, f"that the driver runs: {NO_PYTHON}. ", "the same on the driver and all executors."),
     ],
 )
-def test_what_people_meet_has_a_way_out(text: str, what: str, way_out: str) -> None:
-    sentence = sentence_of(PySparkException(text))
+def test_what_people_meet_has_a_way_out(text: str, what: str, remedy: str) -> None:
+    sentence = message_of(PySparkException(text))
     assert what in sentence
-    assert sentence.endswith(way_out)
+    assert sentence.endswith(remedy)
     assert "\n" not in sentence
 
 
 def test_java_that_does_not_answer_any_more_is_told() -> None:
-    assert sentence_of(Py4JNetworkError("Answer from Java side is empty")) == lost_sentence()
-    assert lost_sentence().startswith("The Java process of Spark has ended while the job ran")
+    assert message_of(Py4JNetworkError("Answer from Java side is empty")) == lost_java_message()
+    assert lost_java_message().startswith("The Java process of Spark has ended while the job ran")
 
 
 def test_failure_of_sql_is_one_sentence(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as error:
         spark.sql("SELECT 1 FROM nowhere").collect()
-    assert re.fullmatch(r"Spark could not finish the job: [^\n]*nowhere[^\n]*", sentence_of(error.value))
+    assert re.fullmatch(r"Spark could not finish the job: [^\n]*nowhere[^\n]*", message_of(error.value))

@@ -14,7 +14,7 @@ from olap_partmove._partmove.plan.file import PlanHeader
 from olap_partmove._partmove.plan.origin import OriginZnode
 from partition_classify.policy.file import parse_policy
 from partition_classify.policy.transforms import DEFAULTS
-from partition_classify.summary import Totals, findings_of, is_change, summary_of
+from partition_classify.summary import RowTotals, findings_of, is_change, summary_of
 
 HEADER = PlanHeader("0" * 64, "test", (), 0, 7, "1" * 64)
 POLICY = parse_policy(b"{version: 1, rules: [{table: /a, pin_hot: ['1', '7']}]}", "policy.yml")
@@ -96,7 +96,7 @@ def test_statements_are_those_that_gain_most(spark: SparkSession) -> None:
     assert [(each["shard_path"], each["partition"]) for each in findings.merges] == [
         (row[3], row[4]) for row in expected
     ]
-    assert findings.totals == {("COLD", "move", "one_part"): Totals(30, 60, 15 * 5 + 15 * 6, 30)}
+    assert findings.totals == {("COLD", "move", "one_part"): RowTotals(30, 60, 15 * 5 + 15 * 6, 30)}
 
 
 def test_plan_changes_with_its_policy_its_cluster_and_its_rows_and_not_with_time() -> None:

@@ -13,14 +13,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from olap_partmove._partmove.errors import PartMoveError
-from partition_classify.packages import DRIVER, missing
+from partition_classify.packages import DRIVER_PACKAGES, missing_packages
 from partition_classify.workers import check_executors, check_python
 from support.classify.hidden import python_without
 
 
 def test_this_python_has_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert missing(DRIVER) == []
-    assert missing(["json", "no_such_package", "no_such.package"]) == ["no_such_package", "no_such.package"]
+    assert missing_packages(DRIVER_PACKAGES) == []
+    assert missing_packages(["json", "no_such_package", "no_such.package"]) == ["no_such_package", "no_such.package"]
     for python in (None, sys.executable):
         monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
         if python:

@@ -58,7 +58,7 @@ class Decision(NamedTuple):
     gate: str | None = None
 
 
-def decided(partitions: DataFrame, separation: Separation = Separation.PATCHED) -> DataFrame:
+def with_decisions(partitions: DataFrame, separation: Separation = Separation.PATCHED) -> DataFrame:
     """The columns that plan and analysis have.
 
     ``action`` is what the row asks for: ``move``, ``reheat``, ``stay``; ``busy`` for a partition that would
@@ -69,9 +69,11 @@ def decided(partitions: DataFrame, separation: Separation = Separation.PATCHED) 
     """
     decisions = _decisions()
     return (
-        partitions.withColumn("state", _first((each.condition, F.lit(each.state)) for each in decisions))
-        .withColumn("reason", _first((each.condition, each.reason) for each in decisions))
-        .withColumn("busy_gate", _first((each.condition, F.lit(each.gate)) for each in decisions))
+        partitions.withColumn(
+            "state", _first_match((each.condition, F.lit(each.state)) for each in decisions)
+        )
+        .withColumn("reason", _first_match((each.condition, each.reason) for each in decisions))
+        .withColumn("busy_gate", _first_match((each.condition, F.lit(each.gate)) for each in decisions))
         .withColumn("action", _action())
         .withColumn("gate", _gate(separation))
         .select(
@@ -131,7 +133,7 @@ def _decisions() -> list[Decision]:
                 "its State is COLD, but parts of it are in hot only: %d", F.col("parts_in_hot_only")
             ),
         ),
-        *_if_not_busy(is_pinned_cold, F.lit("pinned cold")),
+        *_cold_unless_busy(is_pinned_cold, F.lit("pinned cold")),
         *_by_age(),
     ]
 
@@ -168,7 +170,7 @@ def _by_reads(reason: Column) -> list[Decision]:
     return [
         Decision(is_limited & reads.isNull(), HOT, unknown),
         Decision(is_limited & (reads > F.col("max_reads")), HOT, known),
-        *_if_not_busy(
+        *_cold_unless_busy(
             F.lit(True), F.when(is_limited, F.concat(reason, F.lit("; "), known)).otherwise(reason)
         ),
     ]
@@ -186,7 +188,7 @@ def _why_reads_are_unknown() -> Column:
     )
 
 
-def _if_not_busy(condition: Column, reason: Column) -> list[Decision]:
+def _cold_unless_busy(condition: Column, reason: Column) -> list[Decision]:
     """The decisions for what is cold unless the servers still have to write to it.
 
     Where the servers said nothing of it, it counts as cold: the gates of the move look at them again.
@@ -239,7 +241,7 @@ def _statement() -> Column:
     )
 
 
-def _first(cases: Iterable[tuple[Column, Column]]) -> Column:
+def _first_match(cases: Iterable[tuple[Column, Column]]) -> Column:
     """The value of the first case that holds, also where that is null."""
     (condition, value), *others = cases
     chain = F.when(condition, value)

@@ -58,7 +58,7 @@ _WILDCARD_PATTERNS = {"**": "(?s:.*)", "*": "[^/]*", "?": "[^/]"}
 
 
 @dataclass(frozen=True)
-class Settings:
+class PolicySettings:
     """What the policy says of the partitions of a table: when they are cold."""
 
     cold_after_ms: int
@@ -82,7 +82,7 @@ class Rule:
     """Settings for the shard paths that match a pattern."""
 
     table: str
-    settings: Settings
+    settings: PolicySettings
 
     @property
     def regex(self) -> str:
@@ -95,7 +95,7 @@ class Policy:
     """Rules in the order of the file, and the settings of everything else."""
 
     rules: tuple[Rule, ...]
-    defaults: Settings
+    defaults: PolicySettings
     digest: str
     """SHA-256 of the file, in hex."""
 
@@ -108,7 +108,7 @@ class Policy:
         )
 
 
-BUILT_IN = Settings(cold_after_ms=DAY_MS, keep_newest=0)
+BUILT_IN = PolicySettings(cold_after_ms=DAY_MS, keep_newest=0)
 """What the defaults of a policy start from."""
 
 
@@ -150,7 +150,7 @@ def duration_text(milliseconds: int) -> str:
     return f"{count} {name}{'' if count == 1 else 's'}"
 
 
-def _rule(given: Mapping[str, Any], defaults: Settings, place: str) -> Rule:
+def _rule(given: Mapping[str, Any], defaults: PolicySettings, place: str) -> Rule:
     """``place`` is what messages put before a key of the rule."""
     settings = _settings(given, defaults, place)
     idle = [key for key in given if key not in {"table", "never"}]
@@ -167,7 +167,7 @@ def _rule(given: Mapping[str, Any], defaults: Settings, place: str) -> Rule:
     return Rule(given["table"], settings)
 
 
-def _settings(given: Mapping[str, Any], base: Settings, place: str) -> Settings:
+def _settings(given: Mapping[str, Any], base: PolicySettings, place: str) -> PolicySettings:
     """The settings of a rule or of the defaults; ``base`` has those that are left out."""
     named = {_FIELDS.get(key, key): given[key] for key in given if key != "table"}
     settings = replace(base, **named)
@@ -237,7 +237,7 @@ _PATTERN = satisfying(
 )
 _VERSION = WHOLE_NUMBER._replace(expected=f"the number {VERSION}")
 # It is looked at first, because another version may have other keys.
-_VERSIONED = Record({"version": _VERSION}, error=PolicyError, others=True)
+_VERSIONED = Record({"version": _VERSION}, error=PolicyError, extra_keys=True)
 _POLICY = Record(
     {"version": _VERSION},
     {

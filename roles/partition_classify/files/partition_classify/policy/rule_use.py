@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame, functions as F  # noqa: N812 - what everyone calls it
 
-from .file import Policy, Settings
+from .file import Policy, PolicySettings
 from .strict_yaml import PolicyError
 from .transforms import DEFAULTS
 
@@ -29,7 +29,7 @@ class RuleUse(NamedTuple):
     """Of how many of these partitions it is known how often they were read; None where it does not matter."""
 
 
-class _Decided(NamedTuple):
+class _RuleCounts(NamedTuple):
     """What there is of partitions that a rule decided: how many, of how many reads are known, pinned ones."""
 
     partitions: int
@@ -37,7 +37,7 @@ class _Decided(NamedTuple):
     pins: AbstractSet[str]
 
 
-_NOTHING = _Decided(0, 0, frozenset())
+_NO_PARTITIONS = _RuleCounts(0, 0, frozenset())
 
 
 def rule_uses(rows: DataFrame, policy: Policy) -> list[RuleUse]:
@@ -54,10 +54,10 @@ def counts_of_rules(policy: Policy) -> list[Column]:
 
 def uses_of(counted: Iterable[tuple[Any, ...]], policy: Policy) -> list[RuleUse]:
     """What `rule_uses` gives, of rule numbers followed by `counts_of_rules`; those of one rule add up."""
-    found: dict[int, _Decided] = {}
+    found: dict[int, _RuleCounts] = {}
     for rule, partitions, reads, pinned in counted:
-        before = found.get(rule, _NOTHING)
-        found[rule] = _Decided(
+        before = found.get(rule, _NO_PARTITIONS)
+        found[rule] = _RuleCounts(
             before.partitions + partitions, before.reads_known + reads, before.pins | set(pinned)
         )
     # Pins of the defaults are for whatever table has such a partition, so one use anywhere is enough.
@@ -65,14 +65,14 @@ def uses_of(counted: Iterable[tuple[Any, ...]], policy: Policy) -> list[RuleUse]
     of_defaults = _pins(policy.defaults)
     uses = []
     for number, rule in enumerate(policy.rules):
-        decided = found.get(number, _NOTHING)
+        decided = found.get(number, _NO_PARTITIONS)
         unused = _pins(rule.settings) - of_defaults - decided.pins
         uses.append(_use(f"rules[{number}]", rule.table, rule.settings, decided, unused))
-    decided = found.get(DEFAULTS, _NOTHING)
+    decided = found.get(DEFAULTS, _NO_PARTITIONS)
     return [*uses, _use("defaults", None, policy.defaults, decided, of_defaults - used_anywhere)]
 
 
-def complaints(uses: Sequence[RuleUse]) -> list[str]:
+def misfits_of(uses: Sequence[RuleUse]) -> list[str]:
     """A sentence for each rule that decides nothing, or knows no reads, and for pins of no partition."""
     found = []
     for use in uses:
@@ -90,7 +90,7 @@ def complaints(uses: Sequence[RuleUse]) -> list[str]:
     return found
 
 
-def refuse_complaints(found: Sequence[str]) -> None:
+def refuse_misfits(found: Sequence[str]) -> None:
     """Raise PolicyError where there is any."""
     if found:
         raise PolicyError(
@@ -100,12 +100,12 @@ def refuse_complaints(found: Sequence[str]) -> None:
 
 
 def _use(
-    rule: str, table: str | None, settings: Settings, decided: _Decided, unused: AbstractSet[str]
+    rule: str, table: str | None, settings: PolicySettings, decided: _RuleCounts, unused: AbstractSet[str]
 ) -> RuleUse:
     is_limited = settings.max_reads is not None and not settings.never
     reads_known = decided.reads_known if is_limited else None
     return RuleUse(rule, table, decided.partitions, tuple(sorted(unused)), reads_known)
 
 
-def _pins(settings: Settings) -> set[str]:
+def _pins(settings: PolicySettings) -> set[str]:
     return {*settings.pin_hot, *settings.pin_cold}

@@ -18,8 +18,8 @@ from pyspark.sql.types import BooleanType, IntegerType, LongType, MapType, Strin
 from olap_partmove._partmove.formats.names import PATCH_PREFIX
 
 from ..zookeeper_files.nodes import RECORD_BYTES
-from .decisions import Separation, decided
-from .file import Policy, Settings, duration_text
+from .decisions import Separation, with_decisions
+from .file import Policy, PolicySettings, duration_text
 
 PARTITION = ("shard_path", "partition_id")
 REPLICA = (*PARTITION, "replica")
@@ -37,7 +37,7 @@ _CHILD_NAME_BYTES = 9
 _SHARD = "/(?:shard[-_]?)?[0-9]+(?:[-_][0-9]+)*(?=/|$)"
 
 # Types as objects here and below: of the first one that is a text Java has to load its parser of SQL.
-_SIGNS = {
+_SIGNAL_TYPES = {
     "sql_table": StringType(),
     "active_parts": LongType(),
     "rows": LongType(),
@@ -52,12 +52,12 @@ _UNIT_TEXTS = (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000))
 
 
 def plan_rows(inventory: DataFrame, policy: Policy, as_of: int, signal: DataFrame | None = None) -> DataFrame:
-    """One row a partition, with the columns that `decided` gives.
+    """One row a partition, with the columns that `with_decisions` gives.
 
     ``inventory`` has the columns of PartGroup, ``signal`` those of SIGNAL_SCHEMA: what the servers said
     of the partitions, where they were asked. ``as_of`` is the moment to decide for.
     """
-    return decided_by(policy, known_partitions(inventory, as_of, policy.read_windows, signal))
+    return apply_policy(policy, known_partitions(inventory, as_of, policy.read_windows, signal))
 
 
 def known_partitions(
@@ -76,9 +76,9 @@ def known_partitions(
     )
 
 
-def decided_by(policy: Policy, known: DataFrame, separation: Separation = Separation.PATCHED) -> DataFrame:
+def apply_policy(policy: Policy, known: DataFrame, separation: Separation = Separation.PATCHED) -> DataFrame:
     """What the policy decides of partitions, of which all is known that `known_partitions` gives."""
-    return known.transform(with_settings, policy).transform(with_reads).transform(decided, separation)
+    return known.transform(with_settings, policy).transform(with_reads).transform(with_decisions, separation)
 
 
 def parts(inventory: DataFrame) -> DataFrame:
@@ -170,7 +170,9 @@ def with_signal(partitions: DataFrame, signal: DataFrame | None, windows: Collec
     read, by window; null where one of them does not know.
     """
     if signal is None:
-        return partitions.select("*", *(F.lit(None).cast(kind).alias(name) for name, kind in _SIGNS.items()))
+        return partitions.select(
+            "*", *(F.lit(None).cast(kind).alias(name) for name, kind in _SIGNAL_TYPES.items())
+        )
     is_mutated = F.max("mutation") > F.min("data_version")
     signs = signal.groupBy(*PARTITION).agg(
         *(F.max(name).alias(name) for name in ("sql_table", "active_parts", "rows", "bytes_on_disk")),
@@ -180,7 +182,7 @@ def with_signal(partitions: DataFrame, signal: DataFrame | None, windows: Collec
         is_mutated.alias("is_mutated"),
         # A server that has two names is asked twice, and is one replica all the same.
         F.count_distinct(F.when(F.col("active_parts").isNotNull(), F.col("replica"))).alias("asked"),
-        _reads_by_window(windows).cast(_SIGNS["reads_within"]).alias("reads_within"),
+        _reads_by_window(windows).cast(_SIGNAL_TYPES["reads_within"]).alias("reads_within"),
     )
     return partitions.join(signs, list(PARTITION), "left")
 
@@ -260,7 +262,7 @@ def _reads_by_window(windows: Collection[int]) -> Column:
     return F.create_map(*columns)
 
 
-def _settings(settings: Settings, rule: int) -> Column:
+def _settings(settings: PolicySettings, rule: int) -> Column:
     return F.struct(
         F.lit(rule).alias("rule"),
         F.lit(settings.cold_after_ms).cast(LongType()).alias("cold_after"),

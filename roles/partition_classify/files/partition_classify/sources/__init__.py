@@ -2,4 +2,4 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the rows come from: ensembles that run, copies of their files, and ClickHouse servers."""
+"""Data sources of the job: running ensembles, copies of their files, and ClickHouse servers."""

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which source the arguments of the job ask for, and what that source is asked for.
+"""Selects the inventory source from the job's arguments.
 
-A source is checked before Spark is started, so that a wrong setting costs no time.
+Checks all settings before Spark starts, so that invalid settings fail at once.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ from olap_partmove._zookeeper.store import connect
 
 from ..zookeeper_files.folders import DataFolder, folders_of
 from ..zookeeper_files.origin import origin_of_files
-from .ensemble_size import EnsembleSize, size_of_files, size_of_running
+from .ensemble_size import EnsembleSize, size_of_files, size_of_live
 from .live import FORMAT as LIVE, InventoryReader
 from .snapshot import FORMAT as SNAPSHOT, SnapshotReader
 
 SOURCES = (LIVE, SNAPSHOT)
 _ENSEMBLES = ("hot", "cold")
 _SERVERS = "clickhouse"
-# Znodes that a task reads in a second for sure, and by far.
+# Conservative lower bound of the znodes that one session reads per second.
 _RATE_OF_A_SESSION = 5_000
 
 
-class Source(Protocol):
-    """Where the inventory comes from."""
+class InventorySource(Protocol):
+    """Source of the inventory."""
 
     @property
     def description(self) -> str:
-        """What the header of the plan says was read; no credentials."""
+        """Source named in the plan header, without credentials."""
 
     def reader(self, tasks_at_once: int) -> DataSourceReader:
-        """What reads the inventory, with the columns of GROUP_SCHEMA.
+        """Return the inventory reader, with the columns of GROUP_SCHEMA.
 
-        ``tasks_at_once`` is how many tasks run at the same time, 0 where nobody knows.
+        tasks_at_once: number of concurrent tasks, 0 if unknown.
         """
 
     def size_of_hot(self) -> EnsembleSize | None:
-        """What hot has in all, parts or not; None where that is not told."""
+        """Return the size of the whole hot ensemble, other znodes included; None if unknown."""
 
     def origin(self, paths: Sequence[str]) -> Sequence[OriginZnode]:
-        """The topmost znodes of hot at these paths; raises PartMoveError where one is not there any more."""
+        """Return the topmost znodes of hot at ``paths``. Raises PartMoveError for a missing znode."""
 
 
 @dataclass(frozen=True)
 class LiveSource:
-    """The inventory of ensembles that run."""
+    """Inventory of running ensembles."""
 
     connections: Mapping[str, Mapping[str, Any]]
     root: str
@@ -69,13 +69,13 @@ class LiveSource:
 
     @property
     def description(self) -> str:
-        """Hosts and chroot of the ensembles, and the root."""
+        """Hosts and chroots of the ensembles, and the root."""
         ensembles = [options_of(name, settings) for name, settings in self.connections.items()]
         where = " ".join(f"{each.name}={','.join(each.hosts)}{each.chroot}" for each in ensembles)
         return f"{LIVE} {where} root={self.root}"
 
     def reader(self, tasks_at_once: int) -> InventoryReader:
-        """What reads the inventory; where there is a limit to the rate, by so many sessions at once."""
+        """Return the inventory reader; a rate limit also limits the number of sessions."""
         ensembles = {name: options_of(name, settings) for name, settings in self.connections.items()}
         return InventoryReader(
             self.root,
@@ -87,20 +87,20 @@ class LiveSource:
         )
 
     def size_of_hot(self) -> EnsembleSize | None:
-        """The size of hot as one of its members tells it; None where they are told not to."""
-        return size_of_running(options_of("hot", self.connections["hot"]).hosts)
+        """Return the size of hot as reported by a member; None if members do not report it."""
+        return size_of_live(options_of("hot", self.connections["hot"]).hosts)
 
     def origin(self, paths: Sequence[str]) -> Sequence[OriginZnode]:
-        """The topmost znodes of hot at these paths, read through a session of its own."""
+        """Read the topmost znodes of hot at ``paths`` through a separate session."""
         with connect(options_of("hot", self.connections["hot"])) as hot:
             return read_origin(hot, paths)
 
     def _sessions(self, tasks_at_once: int) -> int:
-        """How many sessions the job may have with each ensemble.
+        """Return the maximum number of sessions with each ensemble.
 
-        With a limit to the rate there are no more than it takes to reach that rate: a task that waits for its
-        turn would keep its share of the rate from the others. How many run at once is known of one machine,
-        and not of a cluster, where executors register for as long as the job runs.
+        With a rate limit, only as many sessions as needed to reach the rate: a task waiting for an executor
+        would reserve its part of the rate without using it. The number of concurrent tasks is known on one
+        machine only; cluster executors may register at any time.
         """
         if not self.znodes_per_second:
             return self.sessions
@@ -109,8 +109,8 @@ class LiveSource:
 
 
 @dataclass(frozen=True)
-class SnapshotFiles:
-    """The inventory of ensembles as copies of their files tell it; the ensembles need not run."""
+class SnapshotSourceFiles:
+    """Inventory from copied files of ensembles; the ensembles need not run."""
 
     folders: Mapping[str, Any]
     root: str
@@ -125,7 +125,7 @@ class SnapshotFiles:
         return f"{SNAPSHOT} {' '.join(labels)} root={self.root}"
 
     def reader(self, tasks_at_once: int) -> SnapshotReader:
-        """What reads the inventory; how many tasks there are does not depend on how many run at once."""
+        """Return the inventory reader. The number of tasks does not depend on ``tasks_at_once``."""
         folders = {name: folders_of(name, settings) for name, settings in self.folders.items()}
         return SnapshotReader(
             self.root,
@@ -136,31 +136,31 @@ class SnapshotFiles:
         )
 
     def size_of_hot(self) -> EnsembleSize | None:
-        """The size of hot as its snapshots have it, without the log; they are read once more for that."""
+        """Return the size of the hot snapshots, without log changes. Reads the snapshots once more."""
         folders = folders_of("hot", self.folders["hot"])
         return size_of_files(folders, older_snapshot=self.older_snapshot)
 
     def origin(self, paths: Sequence[str]) -> Sequence[OriginZnode]:
-        """The topmost znodes at these paths of every ensemble that has them."""
+        """Return the topmost znodes at ``paths`` of each ensemble that has them."""
         folders = folders_of("hot", self.folders["hot"])
         return origin_of_files(folders, paths, older_snapshot=self.older_snapshot)
 
 
-def source_of(arguments: argparse.Namespace) -> Source:
-    """The source that the arguments ask for; raises EnsembleError for settings that are not understood."""
+def source_of(arguments: argparse.Namespace) -> InventorySource:
+    """Return the source selected by the arguments. Raises EnsembleError for invalid settings."""
     connections = _connections(arguments.connections)
     given = {name: settings for name, settings in connections.items() if name in _ENSEMBLES}
     if arguments.source == SNAPSHOT:
         for name, settings in given.items():
             folders_of(name, settings)
-        return SnapshotFiles(given, arguments.root, arguments.older_snapshot)
+        return SnapshotSourceFiles(given, arguments.root, arguments.older_snapshot)
     for name, settings in given.items():
         options_of(name, settings)
     return LiveSource(given, arguments.root, arguments.sessions, arguments.znodes_per_second)
 
 
 def files_of(arguments: argparse.Namespace) -> tuple[DataFolder, ...]:
-    """The folders that the source reads; none where it reads ensembles that run. Raises EnsembleError."""
+    """Return the data folders of the source; none for running ensembles. Raises EnsembleError."""
     if arguments.source != SNAPSHOT:
         return ()
     connections = _connections(arguments.connections)
@@ -170,9 +170,9 @@ def files_of(arguments: argparse.Namespace) -> tuple[DataFolder, ...]:
 
 
 def servers_of(arguments: argparse.Namespace) -> object:
-    """How to ask the servers, as `read_signal` takes it; None where they are not to be asked.
+    """Return the ClickHouse connection settings for `read_signal`; None without servers.
 
-    Raises PartMoveError for settings that are not understood.
+    Raises PartMoveError for invalid settings.
     """
     settings = _connections(arguments.connections).get(_SERVERS)
     if settings is not None:
@@ -181,7 +181,7 @@ def servers_of(arguments: argparse.Namespace) -> object:
 
 
 def _connections(path: Path) -> dict[str, Any]:
-    """The settings of hot, and of cold and the servers if the file has them; raises EnsembleError."""
+    """Read the connection settings of hot, and optionally of cold and ClickHouse. Raises EnsembleError."""
     try:
         connections = json.loads(path.read_bytes())
     except ValueError as error:
@@ -194,7 +194,7 @@ def _connections(path: Path) -> dict[str, Any]:
         or set(connections) - {*_ENSEMBLES, _SERVERS}
     ):
         raise EnsembleError(
-            f"{path}: the connections are not those of hot, cold and clickhouse",
-            remedy="Give hot, and cold and clickhouse where there are any",
+            f"{path}: the connections need the key hot, and allow the keys cold and clickhouse only",
+            remedy="Give hot, and, if used, cold and clickhouse",
         )
     return {name: settings for name, settings in connections.items() if settings is not None}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How large a whole ensemble is, with all of its znodes. People are told so; nothing is decided by it."""
+"""Total size of an ensemble, for the report only; no decision depends on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..zookeeper_files.folders import DataFolder
 from ..zookeeper_files.member import choose_member
 from ..zookeeper_files.nodes import RECORD_BYTES
-from ..zookeeper_files.replay import Replay
+from ..zookeeper_files.replay import LogReplay
 from ..zookeeper_files.snapshot import SnapshotScan
 
 _SECONDS = 5.0
@@ -22,56 +22,56 @@ _PORT = 2181
 
 
 class EnsembleSize(NamedTuple):
-    """How many znodes an ensemble has, and the bytes they take up in a snapshot, None if not known."""
+    """Number of znodes of an ensemble, and their bytes in a snapshot; None if unknown."""
 
     znodes: int
     snapshot_bytes: int | None
 
 
-def size_of_running(hosts: Iterable[str]) -> EnsembleSize | None:
-    """The size that the first member to answer tells to ``mntr``, or else to ``srvr``; None if none answers.
+def size_of_live(hosts: Iterable[str]) -> EnsembleSize | None:
+    """Return the size reported by the first answering member (``mntr``, else ``srvr``); None if none answers.
 
-    Many members are told not to answer to ``mntr``, and those that only speak TLS answer to neither.
+    Many members disallow ``mntr``; TLS-only members answer neither command.
     """
     for host in hosts:
-        answer = _asked(host, b"mntr")
+        answer = _four_letter_answer(host, b"mntr")
         znodes = _number(r"^zk_znode_count\t(\d+)$", answer)
         data = _number(r"^zk_approximate_data_size\t(\d+)$", answer)
         if znodes is not None and data is not None:
             return EnsembleSize(znodes, data + RECORD_BYTES * znodes)
-        znodes = _number(r"^Node count: (\d+)$", _asked(host, b"srvr"))
+        znodes = _number(r"^Node count: (\d+)$", _four_letter_answer(host, b"srvr"))
         if znodes is not None:
             return EnsembleSize(znodes, None)
     return None
 
 
 def size_of_files(folders: Iterable[DataFolder], *, older_snapshot: bool = False) -> EnsembleSize:
-    """The size that the snapshots of all folders have together; the log after them is not counted.
+    """Return the total size of the folders' snapshots, without log changes.
 
-    ``older_snapshot`` is as for `choose_member`; which snapshot is read the inventory tells. Raises
+    ``older_snapshot``: see `choose_member`; skipped snapshots are not logged, the inventory logs them. Raises
     EnsembleError.
     """
     znodes, size = 0, 0
     for folder in folders:
         _member, found = choose_member(
-            folder, _nothing, _counted, passed_over=lambda _error: None, older_snapshot=older_snapshot
+            folder, _no_path, _count_records, on_skipped=lambda _error: None, older_snapshot=older_snapshot
         )
         znodes += found.znodes
         size += found.snapshot_bytes or 0
     return EnsembleSize(znodes, size)
 
 
-def _nothing(_path: bytes) -> bool:
+def _no_path(_path: bytes) -> bool:
     return False
 
 
-def _counted(scan: SnapshotScan, _replay: Replay) -> EnsembleSize:
+def _count_records(scan: SnapshotScan, _replay: LogReplay) -> EnsembleSize:
     znodes = sum(1 for _record in scan.records())
     return EnsembleSize(znodes, scan.end_of_records)
 
 
-def _asked(host: str, word: bytes) -> str:
-    """The answer to a four-letter word; empty when there is none, because it is only told to people."""
+def _four_letter_answer(host: str, word: bytes) -> str:
+    """Return the answer to a four-letter command, ``""`` on any error: the size is informational only."""
     name, _colon, port = host.rpartition(":")
     try:
         with socket.create_connection((name.strip("[]"), int(port or _PORT)), _SECONDS) as connection:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Rows as Spark takes them, the same from every source."""
+"""Conversion of inventory rows to Arrow batches, common to all sources."""
 
 from __future__ import annotations
 
@@ -31,18 +31,17 @@ INVENTORY_SCHEMA = StructType(
         StructField("state", StringType()),
     ]
 )
-"""The columns of InventoryRow, in its order."""
+"""Columns of InventoryRow, in the order of its fields."""
 
 
 def record_batches(
     rows: Iterator[tuple[Any, ...]], columns: StructType = INVENTORY_SCHEMA
 ) -> Iterator[pa.RecordBatch]:
-    """The rows in batches, with the columns of a schema; only those of one batch are in memory."""
-    import pyarrow as pa  # noqa: PLC0415 - half a second that only the tasks need
+    """Convert rows to Arrow batches with the given columns; holds one batch in memory."""
+    import pyarrow as pa  # noqa: PLC0415 - takes half a second, needed in tasks only
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - imports pyarrow
 
-    # Rows come and go by the million, and none refers to another: what the worker has loaded so far is not
-    # worth looking through again each time that garbage is collected.
+    # Millions of short-lived rows trigger many garbage collections: exclude the loaded modules from them.
     gc.freeze()
     schema = to_arrow_schema(columns)
     while batch := list(islice(rows, _BATCH_ROWS)):

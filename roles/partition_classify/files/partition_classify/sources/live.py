@@ -2,26 +2,25 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The inventory of live ensembles as a Spark data source, ``zookeeper``.
+"""Spark data source ``zookeeper``: the inventory of running ensembles.
 
 Options:
 
-- ``root``: where shard paths are looked for, in the hot ensemble;
-- ``hot_secret``, and optionally ``cold_secret``: how to connect, as JSON with the keys that `options_of`
-  knows. They may carry credentials; Spark does not show the options of a Python data source, and would hide
-  the value of an option with such a name;
-- ``sessions``: how many sessions the job may have with each ensemble at one moment;
-- ``znodes_per_second``: how many znodes the job may read of each ensemble in a second, 0 for any number;
-- ``groups``: ``true`` for rows of PartGroup; without it there is one for each part.
+- ``root``: path in the hot ensemble; shard paths are searched at and below it;
+- ``hot_secret``, and optionally ``cold_secret``: connection settings, as JSON with the keys of `options_of`.
+  They may contain credentials. Spark does not display the options of a Python data source, and redacts
+  options with such a name;
+- ``sessions``: maximum number of concurrent sessions of the job with each ensemble;
+- ``znodes_per_second``: maximum number of znodes the job reads per second and ensemble, 0 for no limit;
+- ``groups``: ``true`` for rows of PartGroup; by default, one row for each part.
 
-There is one input partition for each shard path, and one for each of its replicas where these have very many
-parts. Where that would make more than ``sessions``, each gets several. A task has one session with each
-ensemble, so however many tasks run at once, there are never more sessions than input partitions; each reads
-at its share of ``znodes_per_second``.
+A shard path is one slice of work, or one slice for each replica with very many parts. Each slice is an input
+partition; with more slices than ``sessions``, an input partition gets several. A task has one session with
+each ensemble, so the number of sessions never exceeds the number of input partitions. Each task reads at an
+equal fraction of ``znodes_per_second``.
 
-A znode that may not be read does not end the job. Rows without a state, or without ``is_marked_cold`` where
-they are groups, tell of what is not known for that reason: a partition, or, with an empty partition id, all
-that is at and below a path.
+An unreadable znode does not end the job. A row without a state (in groups: without ``is_marked_cold``) marks
+an unreadable partition, or, with an empty partition id, everything at and below a path.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from pyspark.sql.types import StructType
 
 from olap_partmove._partmove.errors import AccessDenied, EnsembleError, EnsembleUnreachable, NoSuchTable
 from olap_partmove._partmove.formats.layout import ShardLayout
-from olap_partmove._partmove.lease.two_ensembles import check_distinct, check_unlike
+from olap_partmove._partmove.lease.two_ensembles import check_different_history, check_distinct_addresses
 from olap_partmove._partmove.shard.inventory import (
     HOT,
     InventoryRow,
@@ -55,8 +54,8 @@ from olap_partmove._zookeeper.options import EnsembleOptions
 from olap_partmove._zookeeper.settings import options_of
 from olap_partmove._zookeeper.store import ZooKeeperStore, connect
 
-from ..progress import tell
-from .dealing import deal, tasks_told
+from ..progress import log_line
+from .distribution import distribute, tasks_text
 from .inventory_rows import INVENTORY_SCHEMA, record_batches
 from .part_groups import GROUP_SCHEMA, part_groups
 
@@ -65,43 +64,41 @@ if TYPE_CHECKING:
 
 FORMAT = "zookeeper"
 DEFAULT_SESSIONS = 32
-"""It is below 60, which is how many connections of one host ZooKeeper accepts by default."""
+"""Below 60, ZooKeeper's default limit of connections from one host."""
 
 RETRIES = 3
 _FIRST_DELAY = 1.0
-# A shard path costs a few requests even if it has no parts.
+# Cost of a shard path without parts, a few requests, in parts.
 _PATH_COST = 100
-# What a session reads in ten seconds or so: to list the replicas once more for fewer would not pay.
-_PARTS_OF_A_SHARE = 200_000
+# About ten seconds of reading for a session; smaller slices would not repay listing the replicas again.
+_PARTS_PER_SLICE = 200_000
 
 
 @dataclass(frozen=True)
-class ShardPaths(InputPartition):
-    """The shard paths that one task reads, or which portions of them it does.
+class LiveWorkerShare(InputPartition):
+    """The slices of shard paths that one task reads, and its rate limit for each ensemble."""
 
-    It may read so many znodes of each ensemble in a second.
-    """
-
-    shares: tuple[tuple[str, RowSplit], ...]
+    slices: tuple[tuple[str, RowSplit], ...]
+    """Shard path and slice of its rows."""
     znodes_per_second: float
     unread: tuple[str, ...] = ()
-    """Paths of tables that may not be read, and of what nobody knows the tables of; one task tells them."""
+    """Unreadable tables, and paths below which tables cannot be listed; reported by one task."""
 
 
 class ZooKeeperSource(DataSource):
-    """The data source ``zookeeper``; the module says what its options are."""
+    """Data source ``zookeeper``; the module docstring has the options."""
 
     @classmethod
     def name(cls) -> str:
-        """The name that ``spark.read.format`` takes."""
+        """Return the name for ``spark.read.format``."""
         return FORMAT
 
     def schema(self) -> StructType:
-        """The schema of the rows, which is INVENTORY_SCHEMA, or GROUP_SCHEMA."""
+        """Return INVENTORY_SCHEMA or GROUP_SCHEMA."""
         return GROUP_SCHEMA if self._is_grouped else INVENTORY_SCHEMA
 
     def reader(self, schema: StructType) -> InventoryReader:
-        """The reader; raises EnsembleError for connection settings that are not understood."""
+        """Return the reader. Raises EnsembleError for invalid connection settings."""
         cold = self.options.get("cold_secret")
         return InventoryReader(
             root=self.options["root"],
@@ -119,7 +116,7 @@ class ZooKeeperSource(DataSource):
 
 @dataclass(frozen=True)
 class InventoryReader(DataSourceReader):
-    """Finds the shard paths on the driver; reads them in the tasks, each with sessions of its own."""
+    """Lists the shard paths on the driver, and reads them in tasks with separate sessions."""
 
     root: str
     hot: EnsembleOptions
@@ -127,53 +124,53 @@ class InventoryReader(DataSourceReader):
     sessions: int = DEFAULT_SESSIONS
     znodes_per_second: float = 0.0
     is_grouped: bool = False
-    parts_of_a_share: int = _PARTS_OF_A_SHARE
+    parts_per_slice: int = _PARTS_PER_SLICE
     first_delay: float = _FIRST_DELAY
-    """Seconds before a task that lost an ensemble tries again; doubled each time."""
+    """Seconds before the first retry of a task that lost an ensemble; doubled at each retry."""
 
-    def partitions(self) -> Sequence[ShardPaths]:
-        """The shard paths, divided where they are large, and dealt out: each task has about as many parts.
+    def partitions(self) -> Sequence[LiveWorkerShare]:
+        """Distribute the shard paths, large ones in slices, over worker shares of about equal size.
 
-        Raises EnsembleError when an ensemble cannot be used, or no table is there that may be read.
+        Raises EnsembleError when an ensemble is unusable, or the root has no readable table.
         """
         with ExitStack() as stack:
             hot, cold = self._connect(stack, self.znodes_per_second)
-            found = _tables(hot, cold, self.root)
+            found = _readable_tables(hot, cold, self.root)
             if cold is not None:
-                check_unlike(hot, cold, next(iter(found.parts)))
+                check_different_history(hot, cold, next(iter(found.parts)))
         paths = sorted(found.parts)
-        shares = [
-            (path, *each) for path in paths for each in portions_of(found.parts[path], self.parts_of_a_share)
+        slices = [
+            (path, *each) for path in paths for each in portions_of(found.parts[path], self.parts_per_slice)
         ]
-        parts = sum(size for _path, _portion, size in shares)
-        hands = deal([size + _PATH_COST for _path, _portion, size in shares], self.sessions)
-        tell(
+        parts = sum(size for _path, _rows, size in slices)
+        shares = distribute([size + _PATH_COST for _path, _rows, size in slices], self.sessions)
+        log_line(
             f"shard paths at or below {self.root}: {len(paths)}, with {parts:,} parts, to be read by"
-            f" {tasks_told(len(hands))}"
+            f" {tasks_text(len(shares))}"
         )
-        share = self.znodes_per_second / len(hands)
-        unread = [tuple(sorted(found.unread)), *((),) * (len(hands) - 1)]
+        rate = self.znodes_per_second / len(shares)
+        unread = [tuple(sorted(found.unread)), *((),) * (len(shares) - 1)]
         return [
-            ShardPaths(tuple(shares[number][:2] for number in hand), share, its_unread)
-            for hand, its_unread in zip(hands, unread, strict=True)
+            LiveWorkerShare(tuple(slices[index][:2] for index in share), rate, its_unread)
+            for share, its_unread in zip(shares, unread, strict=True)
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of the shard paths of one input partition."""
-        if not isinstance(partition, ShardPaths):
-            raise TypeError(f"{partition!r} is no partition of this source")
-        rows = chain(map(_unread, partition.unread), self._rows(partition))
+        """Yield the rows of one input partition, a LiveWorkerShare."""
+        if not isinstance(partition, LiveWorkerShare):
+            raise TypeError(f"{partition!r} is not an input partition of this source")
+        rows = chain(map(_unreadable_row, partition.unread), self._rows(partition))
         if self.is_grouped:
             yield from record_batches(part_groups(rows), GROUP_SCHEMA)
         else:
             yield from record_batches(rows)
 
-    def _rows(self, partition: ShardPaths) -> Iterator[InventoryRow]:
-        """Yield each row once, even where an ensemble is lost for longer than a session can bridge.
+    def _rows(self, partition: LiveWorkerShare) -> Iterator[InventoryRow]:
+        """Yield each row once, even after the loss of an ensemble for longer than a session lasts.
 
-        Rows come sorted within a shard path, so a new try passes over those that came before the loss.
+        Rows are sorted within a shard path: a retry skips the rows that were yielded before the loss.
         """
-        left = list(reversed(partition.shares))
+        left = list(reversed(partition.slices))
         last: tuple[str, ...] = ()
         failures = 0
         while left:
@@ -192,7 +189,7 @@ class InventoryReader(DataSourceReader):
                 failures += 1
                 if failures > RETRIES:
                     raise
-                tell(f"{error.message}; try {failures} of {RETRIES} follows")
+                log_line(f"{error.message}; try {failures} of {RETRIES} follows")
                 time.sleep(self.first_delay * 2 ** (failures - 1))
 
     def _connect(
@@ -202,31 +199,33 @@ class InventoryReader(DataSourceReader):
         if self.cold is None:
             return hot, None
         cold = stack.enter_context(connect(replace(self.cold, reads_per_second=znodes_per_second)))
-        check_distinct(hot, cold)
+        check_distinct_addresses(hot, cold)
         return hot, cold
 
 
-class _Tables(NamedTuple):
-    """What was found on the driver."""
+class _ReadableTables(NamedTuple):
+    """Tables found on the driver."""
 
     parts: Mapping[str, Mapping[str, int]]
-    """Shard path → about how many parts each replica has in both ensembles."""
+    """Shard path → replica → approximate number of parts in both ensembles."""
     unread: Mapping[str, AccessDenied]
-    """Shard paths, and paths that nobody knows the tables below of, and what of them may not be read."""
+    """Unreadable shard paths, and paths below which tables cannot be listed, with the error."""
 
 
-def _tables(hot: ZooKeeperStore, cold: ZooKeeperStore | None, root: str) -> _Tables:
-    """The tables at and below the root. Raises EnsembleError where there is none that may be read."""
+def _readable_tables(hot: ZooKeeperStore, cold: ZooKeeperStore | None, root: str) -> _ReadableTables:
+    """List the tables at and below the root. Raises EnsembleError if none is readable."""
     denied: dict[str, AccessDenied] = {}
     readers = [SkipDeniedReader(each, denied.setdefault) for each in (hot, cold) if each is not None]
     paths = sorted(find_shard_paths(hot, root, denied=denied.setdefault))
     counts = [count_parts(each, paths) for each in readers]
     layouts = map(ShardLayout, paths)
-    # The move needs the block numbers, of whatever partition.
+    # Moving any partition requires the block numbers of its table.
     readers[0].read([path for each in layouts for path in (each.metadata, each.block_numbers)])
     tables = frozenset(paths)
     unread = {_table_of(path, tables): error for path, error in denied.items()}
-    found = {path: _added(in_each) for path, in_each in zip(paths, zip(*counts, strict=True), strict=True)}
+    found = {
+        path: _sum_by_replica(in_each) for path, in_each in zip(paths, zip(*counts, strict=True), strict=True)
+    }
     readable = {path: parts for path, parts in found.items() if path not in unread}
     if not readable and unread:
         raise unread[min(unread)]
@@ -235,26 +234,26 @@ def _tables(hot: ZooKeeperStore, cold: ZooKeeperStore | None, root: str) -> _Tab
             f"There is no replicated table at or below {root} in the hot ensemble",
             remedy="Give a root that the shard paths of the tables begin with",
         )
-    return _Tables(readable, unread)
+    return _ReadableTables(readable, unread)
 
 
 def _table_of(path: str, tables: AbstractSet[str]) -> str:
-    """The table that the path is in; the path itself where it is in none."""
+    """Return the table that contains the path; the path itself if no table does."""
     return next((each for each in map(str, PurePosixPath(path).parents) if each in tables), path)
 
 
-def _unread(path: str) -> InventoryRow:
-    """The row that says that nothing is known of what is at and below the path."""
+def _unreadable_row(path: str) -> InventoryRow:
+    """Return the row that marks everything at and below ``path`` as unreadable."""
     return InventoryRow(path, "", "", "", 0, 0, 0, HOT, None)
 
 
 def _position(row: InventoryRow) -> tuple[str, ...]:
-    """The place of a row among those of its shard path, which `read_inventory` sorts, hot before cold."""
+    """Return the sort key of a row in its shard path: `read_inventory` sorts, hot before cold."""
     return ("0" if row.ensemble == HOT else "1", row.replica, row.part)
 
 
-def _added(in_each: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
-    """What each replica has in all ensembles."""
+def _sum_by_replica(in_each: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
+    """Return the number of parts of each replica in all ensembles."""
     total: Counter[str] = Counter()
     for parts in in_each:
         total.update(parts)
@@ -262,10 +261,10 @@ def _added(in_each: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
 
 
 def _rows(
-    hot: ZooKeeperStore, path: str, portion: RowSplit, cold: ZooKeeperStore | None
+    hot: ZooKeeperStore, path: str, rows: RowSplit, cold: ZooKeeperStore | None
 ) -> Iterator[InventoryRow]:
     try:
-        yield from read_inventory(hot, path, cold=cold, portion=portion, past_denied=True)
+        yield from read_inventory(hot, path, cold=cold, portion=rows, past_denied=True)
     except NoSuchTable:
-        # It was there when the shard paths were looked for: dropping a table is no error.
-        tell(f"{path} was dropped in the meantime and is left out")
+        # The driver listed the table: a later DROP TABLE is not an error.
+        log_line(f"{path} was dropped in the meantime and is left out")

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Parts of one replica and partition as one row: what a plan is made of is added up where it is read.
+"""Sums up the parts of one replica and partition into one row, where the parts are read.
 
-Names of parts are only needed to tell which parts of a partition are in hot and not in cold. That is asked of
-partitions whose State is COLD, so these keep a row for each part. Not where no part of the partition is in
-hot: most partitions that are cold are in cold only.
+Part names are needed only to find parts that are in hot and not in cold, and only for partitions whose State
+is COLD: those keep one row for each part. Exception: COLD partitions without a part in hot, which is the
+usual case, are summed up, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyspark.sql.types import BooleanType, LongType, StringType, StructField, St
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.shard.inventory import HOT, InventoryRow
 
-# Some 20 MB of them. What is left of a group then comes as another row.
+# About 20 MB. Beyond this limit, the rest of a group becomes a second row.
 _MOST_GROUPS = 50_000
 _MARK = State.COLD.value
 
@@ -39,33 +39,33 @@ GROUP_SCHEMA = StructType(
         StructField("name_bytes", LongType()),
     ]
 )
-"""The columns of PartGroup, in its order."""
+"""Columns of PartGroup, in the order of its fields."""
 
 
 class PartGroup(NamedTuple):
-    """Some parts of one replica and one partition, as one ensemble has them registered."""
+    """Sums of parts of one replica and partition, as registered in one ensemble."""
 
     shard_path: str
     partition_id: str
     replica: str
     ensemble: str
-    """The ensemble that registers them, `hot` or `cold`."""
+    """Ensemble that registers the parts, `hot` or `cold`."""
     is_marked_cold: bool | None
-    """Whether the State of the partition is COLD; None where it or the parts may not be read."""
+    """Whether the State of the partition is COLD; None if State or parts are unreadable."""
     part: str | None
-    """The name of the part where it is one by itself; None for those that are added up."""
+    """Part name of a group of one named part; None for a sum."""
     parts: int
     mtime: int
-    """When the newest of the part znodes was written last, in milliseconds since 1970."""
+    """Time of the last write to a part znode of the group, in milliseconds since 1970."""
     bytes: int
     znodes: int
     name_bytes: int
-    """What the names of the parts take up in the paths of these znodes."""
+    """Bytes of the part names within the paths of all znodes of the group."""
 
 
 @dataclass(slots=True)
-class _Sums:
-    """What is added up of the parts in a group."""
+class _GroupSums:
+    """Sums over the parts of a group."""
 
     is_marked_cold: bool
     parts: int
@@ -76,17 +76,17 @@ class _Sums:
 
 
 def part_groups(rows: Iterable[InventoryRow], *, has_all: bool = True) -> Iterator[PartGroup]:
-    """The rows, with those added up that can be; in memory are the groups of one replica.
+    """Sum up the rows where possible; holds the groups of one replica in memory.
 
-    Of a shard path the rows of hot come first. ``has_all`` says that what hot and what cold have of one part
-    are both among the rows, if they are anywhere.
+    rows: of each shard path, rows of hot come first.
+    has_all: whether the rows contain both the hot and the cold znodes of every part.
     """
     path, replica, ensemble = "", "", ""
-    groups: dict[str, _Sums] = {}
-    # Shard paths and partitions that are marked as cold and have parts in hot.
-    back: set[tuple[str, str]] = set()
+    groups: dict[str, _GroupSums] = {}
+    # Shard paths and partitions with State COLD and parts in hot.
+    cold_with_hot_parts: set[tuple[str, str]] = set()
     for row in rows:
-        # A step for each part of an ensemble, written out where a call would take as long as the rest.
+        # Runs once for each part of an ensemble; inlined, as function calls would double its time.
         shard_path, its_replica, part, partition_id, mtime, size, znodes, its_ensemble, state = row
         if (
             its_replica != replica
@@ -97,39 +97,39 @@ def part_groups(rows: Iterable[InventoryRow], *, has_all: bool = True) -> Iterat
             yield from _as_rows(path, replica, ensemble, groups)
             path, replica, ensemble, groups = shard_path, its_replica, its_ensemble, {}
         if state is None:
-            # Nothing is decided of its partition, so that names do not matter.
+            # An unreadable partition gets no decision, so part names are not needed.
             yield PartGroup(
                 path, partition_id, replica, ensemble, None, None, 1, mtime, size, znodes, znodes * len(part)
             )
             continue
         is_marked_cold = state == _MARK
         if is_marked_cold and ensemble == HOT:
-            back.add((path, partition_id))
-        if is_marked_cold and (not has_all or (path, partition_id) in back):
-            yield from _as_rows(path, replica, ensemble, {partition_id: _of_one(row)}, part)
+            cold_with_hot_parts.add((path, partition_id))
+        if is_marked_cold and (not has_all or (path, partition_id) in cold_with_hot_parts):
+            yield from _as_rows(path, replica, ensemble, {partition_id: _sums_of_part(row)}, part)
             continue
         sums = groups.get(partition_id)
         if sums is None:
-            groups[partition_id] = _of_one(row)
+            groups[partition_id] = _sums_of_part(row)
         else:
-            # Another share of the shard path may have been read later, when the State was another one.
+            # The State may change between reads of different slices of the shard path.
             sums.is_marked_cold |= is_marked_cold
             sums.parts += 1
             sums.mtime = max(sums.mtime, mtime)
             sums.bytes += size
             sums.znodes += znodes
-            # Names of parts are ASCII, so these are bytes.
+            # Part names are ASCII: characters are bytes.
             sums.name_bytes += znodes * len(part)
     yield from _as_rows(path, replica, ensemble, groups)
 
 
-def _of_one(row: InventoryRow) -> _Sums:
+def _sums_of_part(row: InventoryRow) -> _GroupSums:
     names = row.znodes * len(row.part)
-    return _Sums(row.state == _MARK, 1, row.mtime, row.bytes, row.znodes, names)
+    return _GroupSums(row.state == _MARK, 1, row.mtime, row.bytes, row.znodes, names)
 
 
 def _as_rows(
-    path: str, replica: str, ensemble: str, groups: Mapping[str, _Sums], part: str | None = None
+    path: str, replica: str, ensemble: str, groups: Mapping[str, _GroupSums], part: str | None = None
 ) -> Iterator[PartGroup]:
     for partition_id, sums in groups.items():
         yield PartGroup(

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What ClickHouse servers know of partitions.
+"""Partition data from ClickHouse servers: sizes, reads, queues and mutations.
 
-Each server is asked by a task of its own, a handful of questions, whatever the number of tables.
+One task queries each server, with a handful of queries for any number of tables.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from olap_partmove._clickhouse.client import ClickHouseClient
 from olap_partmove._clickhouse.settings import clients_of
 from olap_partmove._clickhouse.usage import PartitionUsage, read_usage
 
-from .reading import Reading
+from .distributed_read import DistributedRead
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,35 +46,35 @@ SIGNAL_SCHEMA = StructType(
         StructField("reads_within", MapType(LongType(), LongType())),
     ]
 )
-"""The columns of PartitionUsage, in its order."""
+"""Columns of PartitionUsage, in the order of its fields."""
 
 
 @dataclass(frozen=True)
-class Server(InputPartition):
-    """The server that one task asks."""
+class ServerWorkerShare(InputPartition):
+    """The server that one task queries."""
 
     client: ClickHouseClient
 
 
 @dataclass(frozen=True)
 class SignalReader(DataSourceReader):
-    """Asks each server in a task of its own."""
+    """Queries each server in a separate task."""
 
     clients: tuple[ClickHouseClient, ...]
     windows: Mapping[int, int]
-    """Length of each window to count reads in, in milliseconds → when it begins; see `read_usage`."""
+    """Length of each read-counting window in milliseconds → its start; see `read_usage`."""
 
-    def partitions(self) -> Sequence[Server]:
-        """One input partition for each server."""
-        return [Server(client) for client in self.clients]
+    def partitions(self) -> Sequence[ServerWorkerShare]:
+        """Return one input partition for each server."""
+        return [ServerWorkerShare(client) for client in self.clients]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """What one server knows; raises PartMoveError when it cannot be asked."""
-        import pyarrow as pa  # noqa: PLC0415 - half a second that only the tasks need
+        """Yield the data of one server. Raises PartMoveError when the query fails."""
+        import pyarrow as pa  # noqa: PLC0415 - takes half a second, needed in tasks only
         from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - imports pyarrow
 
-        if not isinstance(partition, Server):
-            raise TypeError(f"{partition!r} is no partition of this source")
+        if not isinstance(partition, ServerWorkerShare):
+            raise TypeError(f"{partition!r} is not an input partition of this source")
         schema = to_arrow_schema(SIGNAL_SCHEMA)
         rows = read_usage(partition.client, self.windows)
         while batch := [_for_arrow(row) for row in islice(rows, _BATCH_ROWS)]:
@@ -82,7 +82,7 @@ class SignalReader(DataSourceReader):
 
 
 def _for_arrow(row: PartitionUsage) -> dict[str, Any]:
-    # A map is a list of pairs to Arrow.
+    # Arrow represents a map as a list of pairs.
     within = None if row.reads_within is None else list(row.reads_within.items())
     return row._asdict() | {"reads_within": within}
 
@@ -90,16 +90,18 @@ def _for_arrow(row: PartitionUsage) -> dict[str, Any]:
 def read_signal(
     spark: SparkSession, settings: object, windows: Iterable[int] = (), until: int = 0
 ) -> DataFrame:
-    """What all servers know, with the columns of SIGNAL_SCHEMA.
+    """Return the data of all servers, with the columns of SIGNAL_SCHEMA.
 
-    ``settings`` is how to connect, as `clients_of` takes it. ``windows`` are the lengths of those to count
-    reads in, in milliseconds, and ``until`` is the moment that they are before. What has read a partition
-    since that moment counts too. Raises PartMoveError for settings that are not understood.
+    settings: connection settings, as for `clients_of`.
+    windows: lengths of the read-counting windows, in milliseconds.
+    until: end of the windows, in milliseconds since 1970. Later reads count, too.
+
+    Raises PartMoveError for invalid settings.
     """
-    reader = SignalReader(tuple(clients_of(settings)), dict(begins(windows, until)))
-    return Reading(reader, SIGNAL_SCHEMA).rows(spark)
+    reader = SignalReader(tuple(clients_of(settings)), dict(window_starts(windows, until)))
+    return DistributedRead(reader, SIGNAL_SCHEMA).rows(spark)
 
 
-def begins(windows: Iterable[int], until: int) -> list[tuple[int, int]]:
-    """Each window with when it begins, in seconds; one that is longer than time itself begins in 1970."""
+def window_starts(windows: Iterable[int], until: int) -> list[tuple[int, int]]:
+    """Return each window with its start in seconds since 1970; windows longer than that start in 1970."""
     return [(window, max(until - window, 0) // 1000) for window in sorted(windows)]

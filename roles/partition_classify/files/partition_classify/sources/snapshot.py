@@ -2,35 +2,34 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The inventory of ensembles as their files tell it, as a Spark data source, ``zookeeper_snapshot``.
+"""Spark data source ``zookeeper_snapshot``: the inventory of ensembles from copied files.
 
-No ensemble is asked for anything. Of each, one member's newest snapshot and the transaction log after it
-are read: the rows are those that the source ``zookeeper`` would give at the last logged transaction.
+Never connects to an ensemble. Reads the newest snapshot and the following transaction log of one member of
+each ensemble: the rows equal the rows of source ``zookeeper`` at the last logged transaction.
 
 Options:
 
-- ``root``: where shard paths are looked for, in hot, below the chroot;
-- ``hot``, and optionally ``cold``: where the files are, as JSON: ``{"data_dir": "/copy/zk1",
-  "data_log_dir": "/copy/zk1-log", "chroot": "/a"}``, of which only ``data_dir`` has to be there; or a list of
-  such folders, one for each ensemble;
-- ``tasks``: how many input partitions there are at most; without it, as many as there is work for;
-- ``older_snapshot``: ``true`` to read the newest snapshot that is not damaged, where the newest one is;
-  ``false``, as without the option, to refuse unless it is only cut off;
-- ``groups``: ``true`` for rows of PartGroup; without it there is one for each part.
+- ``root``: path in hot below the chroot; shard paths are searched at and below it;
+- ``hot``, and optionally ``cold``: data folders, as JSON: ``{"data_dir": "/copy/zk1", "data_log_dir":
+  "/copy/zk1-log", "chroot": "/a"}``; only ``data_dir`` is required. Or a list of such folders, one for each
+  ensemble;
+- ``tasks``: maximum number of input partitions; by default, as many as the amount of work requires;
+- ``older_snapshot``: ``true`` to skip damaged snapshots and read the newest undamaged one; ``false``
+  (default) to fail unless the newest snapshot is only cut off;
+- ``groups``: ``true`` for rows of PartGroup; by default, one row for each part.
 
-The files have to be at these paths on the driver and on every executor, and stay as they are until the job
-has ended, but that a running server may go on with its log.
+The files must exist at the same paths on the driver and every executor, and stay unchanged until the job
+ends; a running server may append to its log.
 
-The driver goes over each file once, which shows whether it is complete, and where in it each shard path is.
-An input partition has some of the shard paths, or a piece of one that is large: it reads their ranges of the
-snapshot, and the log. There is one for every 32 MiB, and fewer where each would have to read as much besides:
-the log, and a compressed snapshot up to where its ranges are. A task has in memory what the log did to the
-parts of its shard paths, and the states of one shard path; of a compressed snapshot it has its ranges in a
-temporary file.
+The driver reads each file once, to verify it and to locate the shard paths. An input partition consists of
+slices: shard paths, or ranges of a large shard path. Its task reads their ranges of the snapshot, and the
+log. There is one input partition for every 32 MiB, or fewer if the overhead of each task (the log, and a
+compressed snapshot up to the ranges) would be as large. A task holds in memory: log changes to the parts of
+its shard paths, and the States of one shard path. Ranges of a compressed snapshot go to a temporary file.
 
-Several hot folders are several ensembles, of different clusters: their rows come together. A shard path may
-be in one of them only, because a plan could not tell two tables of that path apart. Several cold folders are
-ensembles that have taken parts of different shard paths.
+Several hot folders are different ensembles of different clusters; their rows are combined. A shard path may
+be in only one of them, because a plan could not distinguish two tables with the same path. Several cold
+folders are ensembles with the moved parts of different shard paths.
 """
 
 from __future__ import annotations
@@ -51,15 +50,15 @@ from olap_partmove._partmove.errors import SameEnsemble
 from olap_partmove._partmove.formats.layout import ShardLayout
 from olap_partmove._partmove.shard.inventory import COLD, HOT, InventoryRow
 
-from ..progress import tell
+from ..progress import log_line
 from ..zookeeper_files.content import COMPRESSED
 from ..zookeeper_files.damage import DamagedFile
 from ..zookeeper_files.folders import DataFolder, folders_of
-from ..zookeeper_files.member import NOT_THERE, Member, Tree
+from ..zookeeper_files.member import NOT_IN_SNAPSHOT, MemberFiles, TreeReader
 from ..zookeeper_files.rows import group_of, table_rows
-from ..zookeeper_files.shares import Share, shares_of
-from ..zookeeper_files.survey import Table, survey
-from .dealing import deal, tasks_told
+from ..zookeeper_files.survey import SurveyedTable, survey
+from ..zookeeper_files.table_slices import TableSlice, table_slices
+from .distribution import distribute, tasks_text
 from .inventory_rows import INVENTORY_SCHEMA, record_batches
 from .part_groups import GROUP_SCHEMA, PartGroup, part_groups
 
@@ -67,37 +66,37 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = "zookeeper_snapshot"
-BYTES_OF_A_TASK = 32 << 20
-"""A task for fewer would take longer to begin than to read them."""
+BYTES_PER_TASK = 32 << 20
+"""Below this size, starting a task takes longer than reading."""
 
 MOST_TASKS = 10_000
-# To pass over so many bytes of a compressed file takes about as long as to make rows of one byte.
+# Skipping so many bytes of a compressed file takes as long as converting one byte to rows.
 _DECOMPRESSION_GAIN = 8
-# What st_blocks counts: the zeros that a server puts after its log take up none.
+# Unit of st_blocks. Preallocated zeros at the end of a log occupy no blocks.
 _BLOCK = 512
 
 
 @dataclass(frozen=True)
-class Shares(InputPartition):
-    """What one task reads."""
+class SnapshotWorkerShare(InputPartition):
+    """The table slices that one task reads."""
 
-    shares: tuple[Share, ...]
+    slices: tuple[TableSlice, ...]
 
 
 class SnapshotSource(DataSource):
-    """The data source ``zookeeper_snapshot``; the module names its options."""
+    """Data source ``zookeeper_snapshot``; the module docstring has the options."""
 
     @classmethod
     def name(cls) -> str:
-        """The name that ``spark.read.format`` takes."""
+        """Return the name for ``spark.read.format``."""
         return FORMAT
 
     def schema(self) -> StructType:
-        """The schema of the rows, which is INVENTORY_SCHEMA, or GROUP_SCHEMA."""
+        """Return INVENTORY_SCHEMA or GROUP_SCHEMA."""
         return GROUP_SCHEMA if self._is_grouped else INVENTORY_SCHEMA
 
     def reader(self, schema: StructType) -> SnapshotReader:
-        """The reader; raises EnsembleError for settings that are not understood."""
+        """Return the reader. Raises EnsembleError for invalid settings."""
         cold = self.options.get("cold")
         return SnapshotReader(
             root=self.options["root"],
@@ -115,7 +114,7 @@ class SnapshotSource(DataSource):
 
 @dataclass(frozen=True)
 class SnapshotReader(DataSourceReader):
-    """Goes over the files on the driver; reads the parts in the tasks."""
+    """Verifies the files and locates tables on the driver; reads the parts in tasks."""
 
     root: str
     hot: tuple[DataFolder, ...]
@@ -123,92 +122,95 @@ class SnapshotReader(DataSourceReader):
     tasks: int = MOST_TASKS
     older_snapshot: bool = False
     is_grouped: bool = False
-    bytes_of_a_task: int = BYTES_OF_A_TASK
+    bytes_per_task: int = BYTES_PER_TASK
 
     def partitions(self) -> Sequence[InputPartition]:
-        """The shard paths, divided where they are large, and dealt out so that each task has about as much.
+        """Distribute the shard paths, large ones in slices, over worker shares of about equal size.
 
-        Raises EnsembleError when files cannot be used, or no table is there.
+        Raises EnsembleError when files are unusable, or no table is found.
         """
         self._check_distinct()
         tables = survey(
-            self.hot, self.cold, self.root, passed_over=_passed_over, older_snapshot=self.older_snapshot
+            self.hot, self.cold, self.root, on_skipped=_log_skipped, older_snapshot=self.older_snapshot
         )
         members = _members(tables)
         for member in members:
-            tell(f"{member.folder.label}: {member.snapshot.name} and the log up to 0x{member.until:x}")
-        size = max(self.bytes_of_a_task, sum(map(_read_by_each_task, members)))
-        shares = [share for table in tables for share in shares_of(table, size)]
-        sizes = [share.size for share in shares]
-        hands = deal(sizes, min(self.tasks, 1 + sum(sizes) // size))
-        tell(f"shard paths at or below {self.root}: {len(tables)}, to be read by {tasks_told(len(hands))}")
-        return [Shares(tuple(shares[number] for number in hand)) for hand in hands]
+            log_line(f"{member.folder.label}: {member.snapshot.name} and the log up to 0x{member.until:x}")
+        size = max(self.bytes_per_task, sum(map(_overhead_per_task, members)))
+        slices = [each for table in tables for each in table_slices(table, size)]
+        sizes = [each.size for each in slices]
+        shares = distribute(sizes, min(self.tasks, 1 + sum(sizes) // size))
+        log_line(
+            f"shard paths at or below {self.root}: {len(tables)}, to be read by {tasks_text(len(shares))}"
+        )
+        return [SnapshotWorkerShare(tuple(slices[index] for index in share)) for share in shares]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of the shard paths of one input partition."""
-        if not isinstance(partition, Shares):
-            raise TypeError(f"{partition!r} is no partition of this source")
+        """Yield the rows of one input partition, a SnapshotWorkerShare."""
+        if not isinstance(partition, SnapshotWorkerShare):
+            raise TypeError(f"{partition!r} is not an input partition of this source")
         if self.is_grouped:
-            yield from record_batches(_groups(partition.shares), GROUP_SCHEMA)
+            yield from record_batches(_groups(partition.slices), GROUP_SCHEMA)
         else:
-            yield from record_batches(chain.from_iterable(rows for _share, rows in _rows(partition.shares)))
+            yield from record_batches(chain.from_iterable(rows for _slice, rows in _rows(partition.slices)))
 
     def _check_distinct(self) -> None:
         folders = [Path(each.data_dir).resolve() for each in (*self.hot, *self.cold)]
         for each in folders:
             if folders.count(each) > 1:
                 raise SameEnsemble(
-                    f"The folder {each} was given twice", remedy="Give a folder of each ensemble"
+                    f"The folder {each} was given twice", remedy="Give one folder of each ensemble"
                 )
 
 
-def _groups(shares: Sequence[Share]) -> Iterator[PartGroup]:
-    for share, rows in _rows(shares):
-        # A piece of cold alone is of a large shard path: other pieces have what hot has of its parts.
-        yield from part_groups(rows, has_all=share.hot is not None)
+def _groups(slices: Sequence[TableSlice]) -> Iterator[PartGroup]:
+    for table_slice, rows in _rows(slices):
+        # A slice of cold only belongs to a large shard path: other slices have the hot znodes of its parts.
+        yield from part_groups(rows, has_all=table_slice.hot is not None)
 
 
-def _rows(shares: Sequence[Share]) -> Iterator[tuple[Share, Iterator[InventoryRow]]]:
-    """Each share with its rows, which are to be taken before the next one."""
+def _rows(slices: Sequence[TableSlice]) -> Iterator[tuple[TableSlice, Iterator[InventoryRow]]]:
+    """Yield each slice with its rows; consume the rows before the next slice."""
     with ExitStack() as stack:
-        trees = _open_trees(shares, stack)
-        for share in shares:
-            table, hot, cold = share
+        trees = _open_trees(slices, stack)
+        for table_slice in slices:
+            table, hot, cold = table_slice
             tree = trees[table.hot.member]
-            pieces = [] if hot is None else [(HOT, tree, hot)]
+            part_ranges = [] if hot is None else [(HOT, tree, hot)]
             if table.cold is not None and cold is not None:
-                pieces.append((COLD, trees[table.cold.member], cold))
-            yield share, table_rows(ShardLayout(table.shard_path), tree, table.hot.place, pieces)
+                part_ranges.append((COLD, trees[table.cold.member], cold))
+            rows = table_rows(ShardLayout(table.shard_path), tree, table.hot.records, part_ranges)
+            yield table_slice, rows
 
 
-def _open_trees(shares: Sequence[Share], stack: ExitStack) -> Mapping[Member, Tree]:
-    """A tree of each member that can read the ranges of the shares, open for as long as the stack."""
-    ranges: dict[Member, set[tuple[int, int]]] = {}
-    for share in shares:
-        for member, each in share.ranges():
+def _open_trees(slices: Sequence[TableSlice], stack: ExitStack) -> Mapping[MemberFiles, TreeReader]:
+    """Open a reader of each member's tree for the ranges of the slices; the stack closes them."""
+    ranges: dict[MemberFiles, set[tuple[int, int]]] = {}
+    for table_slice in slices:
+        for member, each in table_slice.ranges():
             ranges.setdefault(member, set()).add(each)
     trees = {}
     for member, its_ranges in ranges.items():
         chroot = member.folder.chroot
-        paths = frozenset(f"{chroot}{share.table.shard_path}".encode() for share in shares)
+        paths = frozenset(f"{chroot}{each.table.shard_path}".encode() for each in slices)
         group = partial(group_of, shard_paths=paths)
-        there = sorted(each for each in its_ranges if each[0] != NOT_THERE)
-        trees[member] = stack.enter_context(Tree(member, there, group))
+        there = sorted(each for each in its_ranges if each[0] != NOT_IN_SNAPSHOT)
+        trees[member] = stack.enter_context(TreeReader(member, there, group))
     return trees
 
 
-def _read_by_each_task(member: Member) -> int:
-    """About how many bytes a task reads of the member's files, whatever it makes rows of."""
-    log = sum(each.path.stat().st_blocks * _BLOCK for each in member.logs)
+def _overhead_per_task(member: MemberFiles) -> int:
+    """Return about how many bytes of the member's files a task reads beside its own ranges."""
+    log_bytes = sum(each.path.stat().st_blocks * _BLOCK for each in member.logs)
     if member.snapshot.suffix not in COMPRESSED:
-        return log
-    return log + member.snapshot.stat().st_size // _DECOMPRESSION_GAIN
+        return log_bytes
+    return log_bytes + member.snapshot.stat().st_size // _DECOMPRESSION_GAIN
 
 
-def _members(tables: Sequence[Table]) -> Sequence[Member]:
+def _members(tables: Sequence[SurveyedTable]) -> Sequence[MemberFiles]:
     files = [each for table in tables for each in (table.hot, table.cold) if each is not None]
     return list(dict.fromkeys(each.member for each in files))
 
 
-def _passed_over(error: DamagedFile) -> None:
-    tell(f"{error.message}; an older snapshot is read instead")
+def _log_skipped(error: DamagedFile) -> None:
+    log_line(f"{error.message}; an older snapshot is read instead")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The content of a snapshot file, whether it is plain, gzip (``.gz``) or snappy (``.snappy``)."""
+"""Decompressed content of snapshot files: plain, gzip (``.gz``) or snappy (``.snappy``)."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from .damage import DamagedFile, unreadable
 from .empty_tree import EMPTY_SNAPSHOT, EMPTY_TREE
 
 COMPRESSED = (".gz", ".snappy")
-"""How the names end of files that cannot be read from the middle."""
+"""Suffixes of compressed snapshots. Reading from an offset requires decompression from the start."""
 
-_PIECE = 1 << 20
-# What snappy-java's SnappyOutputStream begins with, followed by its version and the oldest compatible one.
+_CHUNK_BYTES = 1 << 20
+# Header of snappy-java's SnappyOutputStream: magic, stream version, oldest compatible version.
 _SNAPPY_HEADER = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 _LENGTH = struct.Struct(">i")
-# It cuts its input into blocks of 32 KiB unless told otherwise.
+# SnappyOutputStream writes blocks of 32 KiB by default; a configured block size may be larger.
 _LARGEST_BLOCK = 1 << 26
 
 
-class Content(Protocol):
-    """Bytes that are read from front to back."""
+class ByteStream(Protocol):
+    """Bytes, read sequentially from the start."""
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; none at the end. Raises OSError, EOFError or zlib.error."""
+        """Return at most ``size`` bytes, ``b""`` at the end. Raises OSError, EOFError or zlib.error."""
 
 
 @contextmanager
-def open_content(path: Path) -> Iterator[Content]:
-    """The content of the snapshot file from its beginning, decompressed as its name asks for.
+def open_content(path: Path) -> Iterator[ByteStream]:
+    """Open a snapshot at its start; the file suffix selects the decompression.
 
     Raises EnsembleError when the file cannot be opened.
     """
@@ -48,15 +48,17 @@ def open_content(path: Path) -> Iterator[Content]:
             with gzip.GzipFile(fileobj=file) as content:
                 yield content
         elif path.suffix == ".snappy":
-            yield _Snappy(file, path)
+            yield _SnappyStream(file, path)
         else:
             yield file
 
 
-def read_piece(content: Content, size: int, path: Path, at: int) -> bytes:
-    """At most ``size`` bytes of the content of ``path`` from ``at`` on, none at the end.
+def read_chunk(content: ByteStream, size: int, path: Path, at: int) -> bytes:
+    """Read at most ``size`` bytes of ``content``; ``b""`` at the end.
 
-    Raises DamagedFile where it cannot be decompressed, EnsembleError where it cannot be read.
+    path, at: file and content offset, for error messages.
+
+    Raises DamagedFile on a decompression error, EnsembleError on a read error.
     """
     try:
         return content.read(size)
@@ -68,17 +70,17 @@ def read_piece(content: Content, size: int, path: Path, at: int) -> bytes:
         raise unreadable(path, error) from error
 
 
-class RangedContent:
-    """Reads from any of some ranges of the content of a file, until it is closed.
+class RangeReader:
+    """Random access to byte ranges of a snapshot's content, until `close`.
 
-    A compressed file cannot be read from the middle: what the ranges have is decompressed into a
-    temporary file first.
+    Copies the ranges of a compressed file, decompressed, into a temporary file. Plain files are read in
+    place.
     """
 
     def __init__(self, path: Path, ranges: Sequence[tuple[int, int]]) -> None:
         self._path = path
         self._file: IO[bytes]
-        self._copied: list[tuple[int, int, int]] = []
+        self._copied_ranges: list[tuple[int, int, int]] = []
         if path.suffix in COMPRESSED:
             with ExitStack() as stack:
                 self._file = stack.enter_context(tempfile.TemporaryFile(prefix="partition_classify."))
@@ -88,40 +90,45 @@ class RangedContent:
             self._file = _opened(path)
 
     def close(self) -> None:
-        """Close the file; a temporary one is gone then."""
+        """Close the file. The operating system deletes a temporary file on close."""
         self._file.close()
 
     def at(self, start: int) -> IO[bytes]:
-        """The content from ``start`` on, which has to be in a range; every call sets the same stream anew."""
-        self._file.seek(self._place(start))
+        """Return the stream, positioned at content offset ``start``, inside a given range.
+
+        Every call repositions the same stream.
+        """
+        self._file.seek(self._position_in_copy(start))
         return self._file
 
-    def _place(self, start: int) -> int:
-        if not self._copied:
+    def _position_in_copy(self, start: int) -> int:
+        if not self._copied_ranges:
             return start
-        return next(place + start - first for first, end, place in self._copied if first <= start < end)
+        return next(
+            place + start - first for first, end, place in self._copied_ranges if first <= start < end
+        )
 
     def _copy(self, ranges: Sequence[tuple[int, int]]) -> None:
         with open_content(self._path) as content:
             at = 0
             for first, end in ranges:
-                self._pass_on(content, at, first, None)
-                self._copied.append((first, end, self._file.tell()))
-                self._pass_on(content, first, end, self._file)
+                self._advance(content, at, first, None)
+                self._copied_ranges.append((first, end, self._file.tell()))
+                self._advance(content, first, end, self._file)
                 at = end
 
-    def _pass_on(self, content: Content, at: int, end: int, target: IO[bytes] | None) -> None:
+    def _advance(self, content: ByteStream, at: int, end: int, target: IO[bytes] | None) -> None:
         while at < end:
-            piece = read_piece(content, min(end - at, _PIECE), self._path, at)
-            if not piece:
+            chunk = read_chunk(content, min(end - at, _CHUNK_BYTES), self._path, at)
+            if not chunk:
                 raise DamagedFile(self._path, at, "the content ends")
-            at += len(piece)
+            at += len(chunk)
             if target is not None:
-                target.write(piece)
+                target.write(chunk)
 
 
-class _Snappy:
-    """What SnappyOutputStream of snappy-java writes: a header, then blocks with their length in front."""
+class _SnappyStream:
+    """Decompresses the format of snappy-java's SnappyOutputStream: a header, then length-prefixed blocks."""
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
         import pyarrow as pa  # noqa: PLC0415 - only a snappy file needs it
@@ -136,18 +143,18 @@ class _Snappy:
             raise DamagedFile(path, 0, "there is no header of a snappy stream", is_cut_off=is_cut_off)
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes, none at the end."""
-        pieces = []
+        """Return at most ``size`` bytes, ``b""`` at the end."""
+        chunks = []
         while size > 0:
-            piece = self._block.read(size)
-            if not piece:
+            chunk = self._block.read(size)
+            if not chunk:
                 block = self._next_block()
                 if block is None:
                     break
                 self._block = io.BytesIO(block)
-            pieces.append(piece)
-            size -= len(piece)
-        return b"".join(pieces)
+            chunks.append(chunk)
+            size -= len(chunk)
+        return b"".join(chunks)
 
     def _next_block(self) -> bytes | None:
         head = self._file.read(_LENGTH.size)
@@ -155,16 +162,16 @@ class _Snappy:
             return None
         length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else -1
         if len(head) == _LENGTH.size and not 0 < length <= _LARGEST_BLOCK:
-            raise self._broken(len(head))
+            raise self._damaged_block(len(head))
         block = self._file.read(max(length, 0))
         if len(block) < length or length < 0:
-            raise self._broken(len(head) + len(block), is_cut_off=True)
+            raise self._damaged_block(len(head) + len(block), is_cut_off=True)
         try:
             return bytes(self._codec.decompress(block, _uncompressed_size(block), asbytes=True))
         except (OSError, ValueError) as error:
-            raise self._broken(len(head) + len(block)) from error
+            raise self._damaged_block(len(head) + len(block)) from error
 
-    def _broken(self, taken: int, *, is_cut_off: bool = False) -> DamagedFile:
+    def _damaged_block(self, taken: int, *, is_cut_off: bool = False) -> DamagedFile:
         return DamagedFile(
             self._path,
             self._file.tell() - taken,
@@ -174,7 +181,7 @@ class _Snappy:
 
 
 def _uncompressed_size(block: bytes) -> int:
-    """The number that a snappy block begins with, 7 bits a byte, the lowest first."""
+    """Decode the uncompressed size at the start of a snappy block: a varint, 7 bits a byte, lowest first."""
     size = 0
     for place, byte in enumerate(block[:5]):
         size |= (byte & 0x7F) << (7 * place)

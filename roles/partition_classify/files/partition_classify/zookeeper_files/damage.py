@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is wrong with a file, and where in it."""
+"""Errors for files that cannot be used, with the byte offset of the damage."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from olap_partmove._partmove.errors import EnsembleError
 
 
 class DamagedFile(EnsembleError):
-    """A file of ZooKeeper that is torn, corrupt, or written in a way that is not known here.
+    """A ZooKeeper file that is torn, corrupt, or in an unknown format.
 
-    ``offset`` counts the bytes from the beginning of the file, of a compressed one those of its content.
-    ``is_cut_off``: what there is of the file is right, as of one that is being written.
+    offset: byte offset in the file; for compressed files, offset in the decompressed content.
+    is_cut_off: the bytes up to the offset are valid, as in a file still being written.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class DamagedFile(EnsembleError):
 
 
 def unreadable(path: Path, error: OSError) -> EnsembleError:
-    """The error for a file or folder that the operating system does not hand out."""
+    """Return the error for a file or folder that the operating system refuses to read."""
     return EnsembleError(
         f"{path} cannot be read: {error.strerror or error}",
         remedy="Give this user the right to read it, at the same path on every host that runs the job",

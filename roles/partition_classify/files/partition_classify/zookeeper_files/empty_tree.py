@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The tree that every server begins with, as the snapshot that it would write of it."""
+"""The initial tree of every ZooKeeper server, in the snapshot format."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import zlib
 from pathlib import Path
 
 EMPTY_TREE = Path("(the empty tree)")
-"""Stands for the snapshot of a server that has not written one yet; such a server begins with this tree."""
+"""Placeholder path for the snapshot of a server without snapshots: its log starts from the initial tree."""
 
-# The header, no sessions, no ACLs; the root and what is reserved below it, without ACL; the end.
+# Header; no sessions; no ACLs; the root and the reserved znodes, without ACL; end marker.
 _STORED = struct.pack(">qqqqqiiiqq", -1, *[0] * 9)
 _RECORDS = b"".join(
     struct.pack(">i", len(path)) + path + struct.pack(">i", 0) + _STORED
@@ -22,4 +22,4 @@ _RECORDS = b"".join(
 _END = struct.pack(">i", 1) + b"/"
 _CONTENT = b"ZKSN" + struct.pack(">iqii", 2, -1, 0, 0) + _RECORDS + _END
 EMPTY_SNAPSHOT = _CONTENT + struct.pack(">q", zlib.adler32(_CONTENT)) + _END
-"""The bytes of that snapshot."""
+"""Bytes of a snapshot of the initial tree."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the files of a member are: its settings, and what lies in its folders."""
+"""Data folders of an ensemble member: settings, and listing of snapshots and transaction logs."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _VERSION = "version-2"
 _FOLDER = Settings(dict.fromkeys(("data_dir", "data_log_dir", "chroot"), TEXT), error=EnsembleError)
 _SNAPSHOT = re.compile(r"snapshot\.([0-9a-f]{1,16})(?:\.gz|\.snappy)?")
 _LOG = re.compile(r"log\.([0-9a-f]{1,16})")
-# How a file is called while it is being written.
+# Suffix of files still being written.
 _UNFINISHED = ".tmp"
-# The first transaction of an ensemble without epochs; a quorum never writes one without a snapshot.
+# First zxid of a standalone server (epoch 0). Quorum members always write a snapshot first.
 _FIRST = 1
 
 
 @dataclass(frozen=True)
 class DataFolder:
-    """Where one member of an ensemble keeps its files, or where they were copied to.
+    """Folders of one ensemble member, original or copied.
 
-    name: what messages call the ensemble, ``hot`` or ``cold``.
-    data_dir: the dataDir of the member, which has ``version-2`` in it.
-    data_log_dir: its dataLogDir, ``""`` where that is not a folder of its own.
-    chroot: the znode that every path is below, ``""`` for none.
+    name: the ensemble in messages, ``hot`` or ``cold``.
+    data_dir: the member's dataDir, parent of ``version-2``.
+    data_log_dir: the member's dataLogDir; ``""`` where the logs are in ``data_dir``.
+    chroot: prefix of every znode path, ``""`` for none.
     """
 
     name: str
@@ -43,47 +43,47 @@ class DataFolder:
     chroot: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be a folder or a chroot."""
+        """Reject an empty data_dir and an invalid chroot."""
         if not self.data_dir:
             raise EnsembleError(
                 f"The files of ensemble {self.name} have no data_dir",
-                remedy="Give the dataDir of one of its members, or where it was copied to",
+                remedy="Give the dataDir of a member, or the path of its copy",
             )
         names = self.chroot.split("/")[1:]
         if self.chroot and (self.chroot[0] != "/" or not all(names) or {".", ".."} & set(names)):
             raise EnsembleError(
                 f"The chroot {self.chroot!r} of ensemble {self.name} is not a path of a znode",
-                remedy='Write it as /a/b, without a slash at its end, or "" for none',
+                remedy='Write the chroot as /a/b, without a slash at the end, or "" for none',
             )
 
     @property
     def label(self) -> str:
-        """The ensemble and its folder, for messages and for the header of a plan."""
+        """Ensemble, folder and chroot, for messages and plan headers: ``hot=/data:/chroot``."""
         return f"{self.name}={self.data_dir}{':' if self.chroot else ''}{self.chroot}"
 
 
-class NamedFile(NamedTuple):
-    """A snapshot or a log and the transaction id in its name.
+class ZxidFile(NamedTuple):
+    """A snapshot or transaction log with the zxid in its name.
 
-    A snapshot has everything up to that transaction, and maybe some of what came later; a log begins
-    with it.
+    - Snapshot: contains every transaction up to the zxid, perhaps also parts of later transactions.
+    - Log: starts with the zxid.
     """
 
     zxid: int
     path: Path
 
 
-class Listing(NamedTuple):
-    """What a member has: snapshots, the newest first, and logs, the oldest first."""
+class FileListing(NamedTuple):
+    """Files of a member: snapshots, newest first; logs, oldest first."""
 
-    snapshots: tuple[NamedFile, ...]
-    logs: tuple[NamedFile, ...]
+    snapshots: tuple[ZxidFile, ...]
+    logs: tuple[ZxidFile, ...]
 
 
 def folders_of(name: str, settings: object) -> tuple[DataFolder, ...]:
-    """The folders of ``settings``, which is one mapping or a list of them, all of the ensemble ``name``.
+    """Parse ``settings`` of the ensemble ``name``: one mapping or a list of mappings.
 
-    Raises EnsembleError for settings that are not understood; looks into no folder.
+    Reads no files. Raises EnsembleError for invalid settings.
     """
     several = settings if isinstance(settings, list) else [settings]
     if not several:
@@ -91,30 +91,31 @@ def folders_of(name: str, settings: object) -> tuple[DataFolder, ...]:
     return tuple(_folder(name, each) for each in several)
 
 
-def list_files(folder: DataFolder) -> Listing:
-    """The snapshots and logs in the folder.
+def list_files(folder: DataFolder) -> FileListing:
+    """List the snapshots and logs of a folder.
 
-    A server that has not written a snapshot yet has all it did in its logs: then EMPTY_TREE is the snapshot.
-    Raises EnsembleError where something is missing that a member has.
+    Returns EMPTY_TREE as the snapshot of a server that has logs since its first transaction, but no snapshot
+    yet.
+    Raises EnsembleError when the snapshots or the logs are missing.
     """
     data = Path(folder.data_dir, _VERSION)
     log_folder = Path(folder.data_log_dir, _VERSION) if folder.data_log_dir else data
     snapshots = sorted(_named(data, "snapshot", _SNAPSHOT), reverse=True)
     logs = sorted(_named(log_folder, "log", _LOG))
     if not snapshots and logs and logs[0].zxid == _FIRST:
-        snapshots = [NamedFile(0, EMPTY_TREE)]
+        snapshots = [ZxidFile(0, EMPTY_TREE)]
     if not snapshots:
         raise EnsembleError(
             f"There is no snapshot in {data}",
-            remedy="Give the dataDir of a member, the folder that has version-2 in it",
+            remedy="Give the dataDir of a member, the folder with the subfolder version-2",
         )
     if not logs and snapshots[0].zxid:
         raise EnsembleError(
-            f"There is no transaction log in {log_folder}, and what was written after the snapshot"
-            f" {snapshots[0].path.name} is missing",
-            remedy="Give data_log_dir, which is the dataLogDir of the member's zoo.cfg, and copy it, too",
+            f"There is no transaction log in {log_folder}: transactions after the snapshot"
+            f" {snapshots[0].path.name} are missing",
+            remedy="Give data_log_dir, the dataLogDir of the member's zoo.cfg, and copy that folder, too",
         )
-    return Listing(tuple(snapshots), tuple(logs))
+    return FileListing(tuple(snapshots), tuple(logs))
 
 
 def _folder(name: str, settings: object) -> DataFolder:
@@ -122,7 +123,7 @@ def _folder(name: str, settings: object) -> DataFolder:
     return DataFolder(name, **({"data_dir": ""} | given))
 
 
-def _named(folder: Path, kind: str, pattern: re.Pattern[str]) -> list[NamedFile]:
+def _named(folder: Path, kind: str, pattern: re.Pattern[str]) -> list[ZxidFile]:
     try:
         paths = [path for path in folder.iterdir() if path.name.startswith(f"{kind}.")]
     except OSError as error:
@@ -131,9 +132,10 @@ def _named(folder: Path, kind: str, pattern: re.Pattern[str]) -> list[NamedFile]
     for path in paths:
         match = pattern.fullmatch(path.name)
         if match is not None:
-            found.append(NamedFile(int(match[1], 16), path))
+            found.append(ZxidFile(int(match[1], 16), path))
         elif path.suffix != _UNFINISHED:
             raise EnsembleError(
-                f"{path} is not named as ZooKeeper names a {kind}", remedy="Move it to another folder"
+                f"{path} does not have a file name of a ZooKeeper {kind}",
+                remedy="Move the file to another folder",
             )
     return found

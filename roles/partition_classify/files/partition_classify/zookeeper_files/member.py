@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One member's tree at its last logged transaction: a snapshot, with what the log changed since."""
+"""State of one member's tree: a snapshot plus the transactions logged after the snapshot."""
 
 from __future__ import annotations
 
@@ -11,47 +11,51 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from .content import RangedContent
+from .content import RangeReader
 from .damage import DamagedFile
-from .folders import DataFolder, NamedFile, list_files
-from .nodes import NodeReader, Record
-from .replay import Change, NodeData, Replay
+from .folders import DataFolder, ZxidFile, list_files
+from .nodes import RecordReader, ZnodeRecord
+from .replay import LogReplay, ZnodeChange, ZnodeData
 from .snapshot import SnapshotScan, open_snapshot
 from .txn_log import log_files, read_logs
 
 if TYPE_CHECKING:
-    # Python 3.10 has none.
+    # Not available in Python 3.10.
     from typing import Self
 
-NOT_THERE = -1
-"""Where a znode begins that the snapshot does not have."""
+NOT_IN_SNAPSHOT = -1
+"""Start offset of znodes without a record in the snapshot."""
 
-_Found = TypeVar("_Found")
-_NO_CHANGES: Mapping[bytes, Change] = {}
+_ScanResult = TypeVar("_ScanResult")
+_NO_CHANGES: Mapping[bytes, ZnodeChange] = {}
 _MZXID = slice(16, 24)
 _OWNER = slice(52, 60)
 
 
-Znode: TypeAlias = tuple[bytes, bytes, bytes]
-"""Path, data and what is stored besides of a znode, see `nodes.Stored`.
+RawZnode: TypeAlias = tuple[bytes, bytes, bytes]
+"""Path, data, and ACL id and stat (`nodes.StoredStat`) of a znode.
 
-Of what the log did to it, cversion, pzxid and the ACL are not followed.
-"""
+Log changes of cversion, pzxid and ACL ids are not applied."""
 
 
 @dataclass(frozen=True)
-class Member:
-    """The files that make one tree: a snapshot, the logs that go on from it, and the last transaction."""
+class MemberFiles:
+    """Files with the state of one tree.
+
+    snapshot, zxid: the snapshot and the zxid of its name.
+    logs: transaction logs that continue the snapshot.
+    until: the last transaction.
+    """
 
     folder: DataFolder
     snapshot: Path
     zxid: int
-    logs: tuple[NamedFile, ...]
+    logs: tuple[ZxidFile, ...]
     until: int
 
-    def replay(self, wanted: Callable[[bytes], bool]) -> Replay:
-        """What the log did to the znodes that are wanted."""
-        replay = Replay(wanted)
+    def replay(self, is_relevant: Callable[[bytes], bool]) -> LogReplay:
+        """Replay the log, limited to znodes for which ``is_relevant(path)`` is true."""
+        replay = LogReplay(is_relevant)
         for path, txn in read_logs(self.logs, self.zxid, self.until):
             replay.apply(path, txn)
         return replay
@@ -59,73 +63,77 @@ class Member:
 
 def choose_member(
     folder: DataFolder,
-    wanted: Callable[[bytes], bool],
-    look: Callable[[SnapshotScan, Replay], _Found],
+    is_relevant: Callable[[bytes], bool],
+    scan_records: Callable[[SnapshotScan, LogReplay], _ScanResult],
     *,
-    passed_over: Callable[[DamagedFile], None],
+    on_skipped: Callable[[DamagedFile], None],
     older_snapshot: bool = False,
-) -> tuple[Member, _Found]:
-    """The newest snapshot in the folder and its logs, read once from end to end, and what ``look`` found.
+) -> tuple[MemberFiles, _ScanResult]:
+    """Read the newest usable snapshot once, completely, with its logs; return both and the scan result.
 
-    ``look`` is given the snapshot, whose records it has to go over, and what the log did to the znodes that
-    are wanted. Instead of a snapshot that is cut off, as one is that a server is writing now, the next older
-    one is read, with more of the log; with ``older_snapshot`` also instead of one that is damaged otherwise.
-    ``passed_over`` is told so. Raises DamagedFile where there is none left, and EnsembleError when the logs
-    do not go on where the snapshot ends.
+    scan_records: receives the snapshot and the replayed log, and has to consume all records of the snapshot.
+    is_relevant: selects the paths to replay.
+    on_skipped: receives the error of every skipped snapshot.
+    older_snapshot: also skip snapshots with other damage than a cut-off end.
+
+    A cut-off snapshot, such as a snapshot being written, is skipped: the next older snapshot is read, with
+    more of the log. Raises DamagedFile when no usable snapshot is left, EnsembleError when the logs do not
+    continue the snapshot.
     """
     listing = list_files(folder)
     for snapshot in listing.snapshots:
         logs = log_files(listing.logs, snapshot.zxid)
         try:
-            return _read(folder, snapshot, logs, wanted, look)
+            return _read_snapshot(folder, snapshot, logs, is_relevant, scan_records)
         except DamagedFile as error:
-            may_be_passed_over = error.path == snapshot.path and (error.is_cut_off or older_snapshot)
-            if not may_be_passed_over or snapshot == listing.snapshots[-1]:
+            may_skip = error.path == snapshot.path and (error.is_cut_off or older_snapshot)
+            if not may_skip or snapshot == listing.snapshots[-1]:
                 raise
-            passed_over(error)
-    raise AssertionError("a listing has a snapshot")
+            on_skipped(error)
+    raise AssertionError("list_files returns at least one snapshot")
 
 
-def _read(
+def _read_snapshot(
     folder: DataFolder,
-    snapshot: NamedFile,
-    logs: tuple[NamedFile, ...],
-    wanted: Callable[[bytes], bool],
-    look: Callable[[SnapshotScan, Replay], _Found],
-) -> tuple[Member, _Found]:
-    replay, until = Replay(wanted), snapshot.zxid
+    snapshot: ZxidFile,
+    logs: tuple[ZxidFile, ...],
+    is_relevant: Callable[[bytes], bool],
+    scan_records: Callable[[SnapshotScan, LogReplay], _ScanResult],
+) -> tuple[MemberFiles, _ScanResult]:
+    replay, until = LogReplay(is_relevant), snapshot.zxid
     for path, txn in read_logs(logs, snapshot.zxid):
         replay.apply(path, txn)
         until = txn.zxid
     with open_snapshot(snapshot.path) as scan:
-        found = look(scan, replay)
+        found = scan_records(scan, replay)
     if scan.newest_zxid > until:
         raise _log_too_short(snapshot.path, scan.end_of_records, scan.newest_zxid, until)
-    return Member(folder, snapshot.path, snapshot.zxid, logs, until), found
+    return MemberFiles(folder, snapshot.path, snapshot.zxid, logs, until), found
 
 
-class Tree:
-    """Reads parts of the tree of a member; a context manager.
+class TreeReader:
+    """Reads subtrees of a member's tree. Context manager.
 
-    ``ranges`` are those parts of the snapshot's records that will be read. ``group`` tells of a path which
-    group of znodes it is in, None for one that is not of interest. In memory are what the log did to the
-    znodes of interest, and a piece of the snapshot.
+    ranges: content ranges of the snapshot to be read, as (start, end) in bytes.
+    group: maps a path to its group of znodes, None for irrelevant paths.
+
+    Memory: log changes of relevant znodes, and one chunk of the snapshot.
     """
 
     def __init__(
-        self, member: Member, ranges: Sequence[tuple[int, int]], group: Callable[[bytes], bytes | None]
+        self, member: MemberFiles, ranges: Sequence[tuple[int, int]], group: Callable[[bytes], bytes | None]
     ) -> None:
         self._member = member
         replay = member.replay(lambda path: group(path) is not None)
-        self._closed = {session.to_bytes(8, "big", signed=True) for session in replay.closed}
-        self._changes: dict[bytes | None, dict[bytes, Change]] = {}
+        self._closed = {session.to_bytes(8, "big", signed=True) for session in replay.closed_sessions}
+        self._changes: dict[bytes | None, dict[bytes, ZnodeChange]] = {}
         for path, change in replay.changes.items():
             self._changes.setdefault(group(path), {})[path] = change
         self._newest = member.until.to_bytes(8, "big")
-        self._content = RangedContent(member.snapshot, ranges)
+        self._content = RangeReader(member.snapshot, ranges)
 
     def __enter__(self) -> Self:
-        """Give the tree, which can be read at once."""
+        """Return self, ready for reading."""
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -133,47 +141,50 @@ class Tree:
         self._content.close()
 
     def path(self, below_chroot: str) -> bytes:
-        """The path of a znode as the files have it, with the chroot in front."""
+        """Return the path in the files: the chroot plus ``below_chroot``."""
         return f"{self._member.folder.chroot}{below_chroot}".encode()
 
-    def changes(self, group: bytes) -> Mapping[bytes, Change]:
-        """What the log did to the znodes of a group, by path."""
+    def changes(self, group: bytes) -> Mapping[bytes, ZnodeChange]:
+        """Return log changes of a group, by path."""
         return self._changes.get(group, _NO_CHANGES)
 
-    def subtree(self, top: bytes, start: int, end: int, group: bytes) -> Iterator[Znode]:
-        """The znode ``top`` and all below it; first those that the snapshot has, then those it has not.
+    def subtree(self, top: bytes, start: int, end: int, group: bytes) -> Iterator[RawZnode]:
+        """Yield ``top`` and its descendants: znodes of the snapshot first, then created znodes.
 
-        Its record begins at ``start``, which may be NOT_THERE, and its znodes end at ``end`` or before. All
-        are in ``group``. From a later ``start`` or up to an earlier ``end``, what the log has created also
-        comes, but of what the snapshot has outside of that, and the log has changed, nothing else does.
+        start: offset of the record of ``top``, or NOT_IN_SNAPSHOT.
+        end: offset at or after the end of the subtree.
+        group: the group of all these znodes.
+
+        A narrower range (later ``start``, earlier ``end``) still yields every znode created by the log, but
+        no znode of the snapshot outside of the range, even if the log changed the znode.
         """
         below, closed, newest = top + b"/", self._closed, self._newest
         changes = self.changes(group)
-        left = {path: change for path, change in changes.items() if path == top or path.startswith(below)}
+        unread = {path: change for path, change in changes.items() if path == top or path.startswith(below)}
         for offset, path, data, stored in self._records(start, end):
             if not path.startswith(below) and path != top:
                 break
             if stored[_MZXID] > newest:
                 raise self._log_too_short(offset, stored)
-            change = left.pop(path, None) if left else None
+            change = unread.pop(path, None) if unread else None
             if stored[_OWNER] in closed:
-                # The session has ended, and with it the znode; one made later is nobody's or another's.
+                # The end of the session deleted the znode; a later znode of this path is in change.created.
                 node = None if change is None else change.created
             elif change is None:
                 yield path, data, stored
                 continue
             else:
-                node = change.applied_to(NodeData(data, stored))
+                node = change.applied_to(ZnodeData(data, stored))
             if node is not None:
                 yield path, *node
-        for path, change in left.items():
+        for path, change in unread.items():
             if change.created is not None:
                 yield path, *change.created
 
-    def _records(self, start: int, end: int) -> Iterator[Record]:
-        if start == NOT_THERE:
+    def _records(self, start: int, end: int) -> Iterator[ZnodeRecord]:
+        if start == NOT_IN_SNAPSHOT:
             return iter(())
-        return NodeReader(self._content.at(start), self._member.snapshot, start, end).records()
+        return RecordReader(self._content.at(start), self._member.snapshot, start, end).records()
 
     def _log_too_short(self, offset: int, stored: bytes) -> DamagedFile:
         zxid = int.from_bytes(stored[_MZXID], "big")
@@ -181,11 +192,14 @@ class Tree:
 
 
 def _log_too_short(snapshot: Path, offset: int, zxid: int, until: int) -> DamagedFile:
-    """A snapshot that is taken while the server goes on can only be used with the log of that time."""
+    """Return the error for a log that ends before the newest transaction of a fuzzy snapshot.
+
+    Servers continue to write while taking a snapshot: the log must cover that time.
+    """
     return DamagedFile(
         snapshot,
         offset,
         f"the snapshot has transaction 0x{zxid:x}, but the log ends with 0x{until:x}:"
-        " it has a znode that the log does not account for",
-        remedy="Copy the log again, after the snapshot, also that of dataLogDir",
+        " a znode of the snapshot is not covered by the log",
+        remedy="Copy the log again, after the snapshot; include dataLogDir",
     )

@@ -2,11 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A whole snapshot, with everything that tells whether it is complete.
+"""A complete snapshot, with verification of its integrity.
 
-In front of the records are a header, the sessions, and the ACLs. After them come an Adler-32 seal and two
-trailers that a server may leave out, each sealed again: a digest of the tree (3.6 and later) and the last
-transaction that the tree has (3.9 and later). All begin with the transaction they were made at.
+Layout:
+
+1. Header, sessions and ACLs.
+2. Znode records.
+3. A seal: Adler-32 checksum and end marker.
+4. Two optional trailers, each with a seal: digest of the tree (3.6 and later); last zxid (3.9 and later).
+
+Each trailer starts with the zxid at which it was written.
 """
 
 from __future__ import annotations
@@ -17,39 +22,39 @@ from pathlib import Path
 
 from .content import open_content
 from .damage import DamagedFile
-from .nodes import END, NodeReader, Record
+from .nodes import END, RecordReader, ZnodeRecord
 
 _MAGIC = b"ZKSN"
 _VERSION = 2
 _SEAL = 8 + 4 + len(END)
-# Sizes with their seals: transaction, version and digest; transaction.
+# Sizes of the trailers with seals: zxid, version and digest; zxid.
 _DIGEST = 8 + 4 + 8 + _SEAL
 _LAST_ZXID = 8 + _SEAL
-# ZooKeeper's own word for a list that is not there.
+# Length of a null list in ZooKeeper's format.
 _NO_LIST = -1
 
 
 @contextmanager
 def open_snapshot(path: Path) -> Iterator[SnapshotScan]:
-    """The snapshot, to be read once from front to back. Raises EnsembleError when it cannot be opened."""
+    """Open a snapshot for one sequential scan. Raises EnsembleError when the file cannot be opened."""
     with ExitStack() as stack:
         content = stack.enter_context(open_content(path))
-        yield SnapshotScan(NodeReader(content, path), path)
+        yield SnapshotScan(RecordReader(content, path), path)
 
 
 class SnapshotScan:
-    """Goes over a snapshot once; a snapshot that is damaged raises DamagedFile at the latest at its end."""
+    """One sequential scan of a snapshot. Damage raises DamagedFile, at the end at the latest."""
 
-    def __init__(self, reader: NodeReader, path: Path) -> None:
+    def __init__(self, reader: RecordReader, path: Path) -> None:
         self._reader = reader
         self._path = path
         self.end_of_records = 0
-        """The byte of the content at which the records end; known once all of them were read."""
+        """Content offset of the end of the records; valid after reading all records."""
         self.newest_zxid = 0
-        """The newest transaction that the trailers tell of; known once all records were read."""
+        """Newest zxid of the trailers; valid after reading all records."""
 
-    def records(self) -> Iterator[Record]:
-        """Every znode, parents first, what is below a znode directly after it, in no order else."""
+    def records(self) -> Iterator[ZnodeRecord]:
+        """Yield every record: parents first, descendants directly after an ancestor; else unordered."""
         self._header()
         self._sessions()
         self._acls()
@@ -60,10 +65,10 @@ class SnapshotScan:
 
     def _header(self) -> None:
         if self._reader.take(len(_MAGIC)) != _MAGIC:
-            raise DamagedFile(self._path, 0, "this is no snapshot of ZooKeeper")
+            raise DamagedFile(self._path, 0, "this is not a ZooKeeper snapshot")
         version = self._reader.number()
         if version != _VERSION:
-            raise DamagedFile(self._path, 4, f"the format version is {version}, known is {_VERSION}")
+            raise DamagedFile(self._path, 4, f"the format version is {version}, expected {_VERSION}")
         self._reader.number(8)
 
     def _sessions(self) -> None:
@@ -90,10 +95,10 @@ class SnapshotScan:
             raise DamagedFile(self._path, offset, "the content is corrupt: it does not match its checksum")
 
     def _trailers(self) -> None:
-        """Read the trailers. Which of the two there are shows only in how much is left."""
+        """Read the trailers, identified by the number of remaining bytes only."""
         offset, left = self._reader.offset, self._reader.left(_DIGEST + _LAST_ZXID + 1)
         if left not in {0, _DIGEST, _LAST_ZXID, _DIGEST + _LAST_ZXID}:
-            raise DamagedFile(self._path, offset, "something follows the checksum that is not known")
+            raise DamagedFile(self._path, offset, "unknown data follows the checksum")
         if left in {_DIGEST, _DIGEST + _LAST_ZXID}:
             self._newest()
             self._reader.take(4 + 8)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the files of all ensembles have between them: which shard paths, and where in which file."""
+"""Finds the shard paths in the files of all ensembles, with their location in each snapshot."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from olap_partmove._partmove.errors import EnsembleError
 
 from .damage import DamagedFile
 from .folders import DataFolder
-from .member import Member, choose_member
+from .member import MemberFiles, choose_member
 from .snapshot import open_snapshot
-from .tables import FoundTable, Place, find_in_cold, find_tables, marks_a_shard
+from .tables import FoundTable, TableRecords, find_in_cold, find_tables, marks_a_shard
 
 
-class Files(NamedTuple):
-    """The files of a member, and where in its snapshot a shard path is."""
+class TableFiles(NamedTuple):
+    """Files of a member, and the location of a shard path's records in its snapshot."""
 
-    member: Member
-    place: Place
+    member: MemberFiles
+    records: TableRecords
 
 
-class Table(NamedTuple):
-    """A shard path, below the chroot, and where it is in hot, and in cold if it is there."""
+class SurveyedTable(NamedTuple):
+    """A shard path below the chroot, with its files in hot, and in cold if present."""
 
     shard_path: str
-    hot: Files
-    cold: Files | None
+    hot: TableFiles
+    cold: TableFiles | None
 
 
 def survey(
@@ -39,22 +39,27 @@ def survey(
     cold: Sequence[DataFolder],
     root: str,
     *,
-    passed_over: Callable[[DamagedFile], None],
+    on_skipped: Callable[[DamagedFile], None],
     older_snapshot: bool = False,
-) -> list[Table]:
-    """The shard paths at and below ``root``; each snapshot and log is gone over once.
+) -> list[SurveyedTable]:
+    """Return the shard paths at and below ``root``. Reads each snapshot and log once.
 
-    ``passed_over`` and ``older_snapshot`` are as for `choose_member`. Raises EnsembleError for files that
-    cannot be used, for a shard path that is in two folders of hot or of cold, or when there is none.
+    ``on_skipped``, ``older_snapshot``: see `choose_member`.
+
+    Raises EnsembleError:
+
+    - for unusable files;
+    - for a shard path in two hot folders, or in two cold folders;
+    - when a hot folder has no table.
     """
-    choose = partial(choose_member, passed_over=passed_over, older_snapshot=older_snapshot)
-    found: dict[str, tuple[Member, FoundTable]] = {}
+    choose = partial(choose_member, on_skipped=on_skipped, older_snapshot=older_snapshot)
+    found: dict[str, tuple[MemberFiles, FoundTable]] = {}
     for folder in hot:
-        look = partial(find_tables, folder=folder, root=root)
-        member, tables = choose(folder, marks_a_shard, look)
+        scan_hot = partial(find_tables, folder=folder, root=root)
+        member, tables = choose(folder, marks_a_shard, scan_hot)
         for table in tables:
             if table.shard_path in found:
-                raise _twice(table.shard_path, found[table.shard_path], (member, table))
+                raise _duplicate_path(table.shard_path, found[table.shard_path], (member, table))
             found[table.shard_path] = (member, table)
         if not tables:
             raise _no_tables(member, root)
@@ -62,33 +67,36 @@ def survey(
         f"{member.folder.chroot}{path}/metadata".encode(): table.origin
         for path, (member, table) in found.items()
     }
-    in_cold: dict[str, Files] = {}
+    in_cold: dict[str, TableFiles] = {}
     for folder in cold:
-        look_in_cold = partial(find_in_cold, folder=folder, shard_paths=found, definitions=definitions)
-        member, places = choose(folder, marks_a_shard, look_in_cold)
-        for path, place in places.items():
+        scan_cold = partial(find_in_cold, folder=folder, shard_paths=found, definitions=definitions)
+        member, records_by_path = choose(folder, marks_a_shard, scan_cold)
+        for path, records in records_by_path.items():
             if path in in_cold:
-                raise _twice_in_cold(path, in_cold[path].member, member)
-            in_cold[path] = Files(member, place)
+                raise _duplicate_in_cold(path, in_cold[path].member, member)
+            in_cold[path] = TableFiles(member, records)
     return [
-        Table(path, Files(member, table.place), in_cold.get(path)) for path, (member, table) in found.items()
+        SurveyedTable(path, TableFiles(member, table.records), in_cold.get(path))
+        for path, (member, table) in found.items()
     ]
 
 
-def _twice(path: str, first: tuple[Member, FoundTable], second: tuple[Member, FoundTable]) -> EnsembleError:
+def _duplicate_path(
+    path: str, first: tuple[MemberFiles, FoundTable], second: tuple[MemberFiles, FoundTable]
+) -> EnsembleError:
     folders = " and ".join(member.folder.data_dir for member, _table in (first, second))
     if first[1].origin == second[1].origin:
         return EnsembleError(
-            f"{folders} are of members of one ensemble: {path} is in both, created by the same transaction",
+            f"{folders} belong to members of one ensemble: the same transaction created {path} in both",
             remedy="Give one member of each ensemble",
         )
     return EnsembleError(
-        f"The shard path {path} is in two ensembles, {folders}, and a plan could not tell its tables apart",
-        remedy="Classify them one after the other, each to a plan of its own",
+        f"The shard path {path} is in two ensembles, {folders}: a plan could not distinguish the two tables",
+        remedy="Classify the ensembles one after the other, each with its own plan",
     )
 
 
-def _twice_in_cold(path: str, first: Member, second: Member) -> EnsembleError:
+def _duplicate_in_cold(path: str, first: MemberFiles, second: MemberFiles) -> EnsembleError:
     return EnsembleError(
         f"The shard path {path} is in two folders of cold, {first.folder.data_dir} and"
         f" {second.folder.data_dir}",
@@ -96,8 +104,8 @@ def _twice_in_cold(path: str, first: Member, second: Member) -> EnsembleError:
     )
 
 
-def _no_tables(member: Member, root: str) -> EnsembleError:
-    if root != "/" and not _is_there(member, root):
+def _no_tables(member: MemberFiles, root: str) -> EnsembleError:
+    if root != "/" and not _exists(member, root):
         return EnsembleError(
             f"There is no znode {root} in the hot ensemble",
             remedy="Give the path that all tables lie below, without the chroot of the connection",
@@ -108,7 +116,7 @@ def _no_tables(member: Member, root: str) -> EnsembleError:
     )
 
 
-def _is_there(member: Member, path: str) -> bool:
+def _exists(member: MemberFiles, path: str) -> bool:
     znode = f"{member.folder.chroot}{path}".encode()
     change = member.replay(lambda each: each == znode).changes.get(znode)
     with open_snapshot(member.snapshot) as scan:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Finds the shard paths in a snapshot, and where in it their znodes are."""
+"""Finds the shard paths in a snapshot and the content ranges of their records."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from olap_partmove._partmove.formats.znode_text import decoded
 from olap_partmove._partmove.shard.inventory import NO_TABLES
 
 from .folders import DataFolder
-from .member import NOT_THERE
-from .nodes import Stored
-from .pieces import Piece, Splits
-from .replay import Change, Replay
+from .member import NOT_IN_SNAPSHOT
+from .nodes import StoredStat
+from .part_ranges import PartRange, SplitPoints
+from .replay import LogReplay, ZnodeChange
 from .snapshot import SnapshotScan
 
 _METADATA = b"/metadata"
@@ -27,120 +27,126 @@ _REPLICAS = b"/replicas"
 _MARKS = tuple(f"/{name}".encode() for name in sorted(MARKS_OF_A_SHARD))
 
 
-class Origin(NamedTuple):
-    """When a znode was created, by transaction and by clock; no two ensembles agree in both on one path."""
+class CreationStamp(NamedTuple):
+    """zxid and time of a znode's creation; for one path, never equal in two ensembles."""
 
     czxid: int
     ctime: int
 
     @classmethod
-    def of(cls, stored: bytes) -> Origin:
-        """The origin of a znode, from what is stored of it."""
-        znode = Stored.unpacked(stored)
+    def of(cls, stored: bytes) -> CreationStamp:
+        """Return the creation of a znode from its packed ACL id and stat."""
+        znode = StoredStat.unpacked(stored)
         return cls(znode.czxid, znode.ctime)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where in a snapshot the records of a shard path begin, or NOT_THERE, and where they end."""
+class TableRecords:
+    """Content offsets of a shard path's records: starts (or NOT_IN_SNAPSHOT), and the end."""
 
-    metadata: int = NOT_THERE
-    block_numbers: int = NOT_THERE
-    replicas: int = NOT_THERE
-    end: int = NOT_THERE
+    metadata: int = NOT_IN_SNAPSHOT
+    block_numbers: int = NOT_IN_SNAPSHOT
+    replicas: int = NOT_IN_SNAPSHOT
+    end: int = NOT_IN_SNAPSHOT
     splits: tuple[int, ...] = ()
-    """Where between its replicas and its end the records of some part begin, many MiB from each other."""
+    """Offsets of some part records between replicas and end, many MiB apart."""
 
     @property
     def range(self) -> tuple[int, int]:
-        """Where the first of the records begins, and where all end; the same twice when none is there."""
-        there = [each for each in (self.metadata, self.block_numbers, self.replicas) if each != NOT_THERE]
+        """Start of the first and end of the last record; equal when the snapshot has no record."""
+        there = [
+            each for each in (self.metadata, self.block_numbers, self.replicas) if each != NOT_IN_SNAPSHOT
+        ]
         return min(there, default=self.end), self.end
 
     @property
-    def parts(self) -> Piece:
-        """The records of the replicas, with all of their parts."""
-        return Piece(self.replicas, self.until(self.replicas))
+    def parts(self) -> PartRange:
+        """Range of the replicas' records, with all parts."""
+        return PartRange(self.replicas, self.until(self.replicas))
 
     def until(self, start: int) -> int:
-        """Where the records end that begin at one of the places."""
+        """Return the end of the records that begin at ``start``, a start of this object."""
         later = [each for each in (self.metadata, self.block_numbers, self.replicas) if each > start]
         return min(later, default=self.end)
 
 
 @dataclass(frozen=True)
 class FoundTable:
-    """A shard path of a hot ensemble, below the chroot, with the origin of its definition."""
+    """A shard path of a hot ensemble below the chroot, with the creation of its metadata znode."""
 
     shard_path: str
-    place: Place
-    origin: Origin
+    records: TableRecords
+    origin: CreationStamp
 
 
 @dataclass
 class _Candidate:
-    """A znode with at least one child that a shard path has."""
+    """A znode with at least one child name typical of a shard path."""
 
     path: bytes
     starts: dict[bytes, int] = field(default_factory=dict)
-    end: int = NOT_THERE
-    origin: Origin | None = None
+    end: int = NOT_IN_SNAPSHOT
+    origin: CreationStamp | None = None
 
-    def place(self, splits: Splits) -> Place:
+    def records(self, splits: SplitPoints) -> TableRecords:
         metadata, block_numbers, replicas = (
-            self.starts.get(mark, NOT_THERE) for mark in (_METADATA, b"/block_numbers", _REPLICAS)
+            self.starts.get(mark, NOT_IN_SNAPSHOT) for mark in (_METADATA, b"/block_numbers", _REPLICAS)
         )
-        within = splits.within(self.path + _REPLICAS, replicas, self.end) if replicas != NOT_THERE else ()
-        return Place(metadata, block_numbers, replicas, self.end, within)
+        within = (
+            splits.within(self.path + _REPLICAS, replicas, self.end) if replicas != NOT_IN_SNAPSHOT else ()
+        )
+        return TableRecords(metadata, block_numbers, replicas, self.end, within)
 
 
 def marks_a_shard(path: bytes) -> bool:
-    """Whether the last name of the path is one that the children of a shard path have."""
+    """Return whether the last name of the path is a typical child name of a shard path."""
     return path.endswith(_MARKS)
 
 
-def find_tables(scan: SnapshotScan, log: Replay, folder: DataFolder, root: str) -> tuple[FoundTable, ...]:
-    """The shard paths at and below ``root``, in the order of the snapshot; goes over all of ``scan``.
+def find_tables(scan: SnapshotScan, log: LogReplay, folder: DataFolder, root: str) -> tuple[FoundTable, ...]:
+    """Return the shard paths at and below ``root``, in snapshot order. Consumes all of ``scan``.
 
-    ``log`` is what happened to the znodes that `marks_a_shard` is true of. As for a live ensemble nothing
-    is looked for below a shard path, or in NO_TABLES. Memory is bounded by the number of shard paths.
+    log: changes of the znodes selected by `marks_a_shard`. As for live ensembles, skips NO_TABLES and
+        everything below a shard path. Memory grows with the number of shard paths.
     """
-    splits = Splits()
-    found = {each.path: each for each in _candidates(scan, splits) if _is_interesting(each, log.changes)}
+    splits = SplitPoints()
+    found = {each.path: each for each in _candidates(scan, splits) if _may_be_table(each, log.changes)}
     for path in {path.rpartition(b"/")[0] for path in log.changes} - found.keys():
         found[path] = _Candidate(path)
     tables = {}
     for candidate in found.values():
         origin = _origin(candidate, log.changes)
-        shard_path = _below(_text(candidate.path), folder.chroot, root)
+        shard_path = _shard_path_of(_text(candidate.path), folder.chroot, root)
         if origin is not None and shard_path and is_shard_path(_children(candidate, log.changes)):
-            tables[shard_path] = FoundTable(shard_path, candidate.place(splits), origin)
+            tables[shard_path] = FoundTable(shard_path, candidate.records(splits), origin)
     return tuple(table for path, table in tables.items() if not _ancestors(path) & tables.keys())
 
 
 def find_in_cold(
     scan: SnapshotScan,
-    log: Replay,
+    log: LogReplay,
     folder: DataFolder,
     shard_paths: Collection[str],
-    definitions: Mapping[bytes, Origin],
-) -> dict[str, Place]:
-    """Where in a cold ensemble those of the shard paths are that it has; goes over all of ``scan``.
+    definitions: Mapping[bytes, CreationStamp],
+) -> dict[str, TableRecords]:
+    """Return the record locations of the shard paths present in a cold ensemble. Consumes all of ``scan``.
 
-    ``log`` is what happened to the znodes that `marks_a_shard` is true of. ``definitions`` are the origins of
-    the definitions in hot, by their paths with the chroot: raises SameEnsemble when one of them is here too.
+    log: changes of the znodes selected by `marks_a_shard`.
+    definitions: creation of each metadata znode in hot, by path with chroot.
+
+    Raises SameEnsemble when the ensemble has a metadata znode of hot.
     """
-    wanted = {f"{folder.chroot}{path}".encode() + _REPLICAS: path for path in shard_paths}
+    replicas_paths = {f"{folder.chroot}{path}".encode() + _REPLICAS: path for path in shard_paths}
     starts: dict[str, int] = {}
     ends: dict[str, int] = {}
     latest = ""
-    splits = Splits()
+    splits = SplitPoints()
     for offset, path, _data, stored in scan.records():
         if offset >= splits.next:
             splits.note(offset, path)
-        if path in wanted:
+        if path in replicas_paths:
             ends[latest] = offset
-            latest = wanted[path]
+            latest = replicas_paths[path]
             starts[latest] = offset
         elif path in definitions:
             _check_unlike(path, stored, definitions[path])
@@ -148,54 +154,56 @@ def find_in_cold(
     created = {path: change.created for path, change in log.changes.items() if change.created}
     for path in created.keys() & definitions.keys():
         _check_unlike(path, created[path].stored, definitions[path])
-    places = {}
+    records_by_path = {}
     for shard_path, start in starts.items():
         end = ends[shard_path]
         within = splits.within(f"{folder.chroot}{shard_path}".encode() + _REPLICAS, start, end)
-        places[shard_path] = Place(replicas=start, end=end, splits=within)
-    return {wanted[path]: Place() for path in created.keys() & wanted.keys()} | places
+        records_by_path[shard_path] = TableRecords(replicas=start, end=end, splits=within)
+    return {
+        replicas_paths[path]: TableRecords() for path in created.keys() & replicas_paths.keys()
+    } | records_by_path
 
 
-def _check_unlike(path: bytes, stored: bytes, origin: Origin) -> None:
-    if Origin.of(stored) == origin:
+def _check_unlike(path: bytes, stored: bytes, origin: CreationStamp) -> None:
+    if CreationStamp.of(stored) == origin:
         raise SameEnsemble(
             f"Hot and cold are one ensemble: {path.decode()} was created by the same transaction in both",
             remedy="Give the files of a second ensemble as cold",
         )
 
 
-def _candidates(scan: SnapshotScan, splits: Splits) -> Iterator[_Candidate]:
-    # What is below a znode follows it directly, so those that are still open are each other's ancestors.
-    open_ones: list[_Candidate] = []
+def _candidates(scan: SnapshotScan, splits: SplitPoints) -> Iterator[_Candidate]:
+    # Descendants directly follow a znode: open candidates are ancestors of each other.
+    open_candidates: list[_Candidate] = []
     for offset, path, _data, stored in scan.records():
         if offset >= splits.next:
             splits.note(offset, path)
         if not path.endswith(_MARKS):
             continue
         parent, slash, name = path.rpartition(b"/")
-        while open_ones and not path.startswith(open_ones[-1].path + slash):
-            open_ones[-1].end = offset
-            yield open_ones.pop()
-        if not open_ones or open_ones[-1].path != parent:
-            open_ones.append(_Candidate(parent))
-        open_ones[-1].starts[slash + name] = offset
+        while open_candidates and not path.startswith(open_candidates[-1].path + slash):
+            open_candidates[-1].end = offset
+            yield open_candidates.pop()
+        if not open_candidates or open_candidates[-1].path != parent:
+            open_candidates.append(_Candidate(parent))
+        open_candidates[-1].starts[slash + name] = offset
         if slash + name == _METADATA:
-            open_ones[-1].origin = Origin.of(stored)
-    while open_ones:
-        open_ones[-1].end = scan.end_of_records
-        yield open_ones.pop()
+            open_candidates[-1].origin = CreationStamp.of(stored)
+    while open_candidates:
+        open_candidates[-1].end = scan.end_of_records
+        yield open_candidates.pop()
 
 
-def _is_interesting(candidate: _Candidate, changes: Mapping[bytes, Change]) -> bool:
-    """Whether a candidate may be a shard path once the log is applied.
+def _may_be_table(candidate: _Candidate, changes: Mapping[bytes, ZnodeChange]) -> bool:
+    """Return whether the candidate may be a shard path after the log is applied.
 
-    Most are none: replicas and parts have some of the children that a shard path has.
+    Most candidates are not: replicas and parts share some child names with shard paths.
     """
     return len(candidate.starts) == len(_MARKS) or any(candidate.path + mark in changes for mark in _MARKS)
 
 
-def _children(candidate: _Candidate, changes: Mapping[bytes, Change]) -> set[str]:
-    """Which marks of a shard path the candidate has once the log is applied."""
+def _children(candidate: _Candidate, changes: Mapping[bytes, ZnodeChange]) -> set[str]:
+    """Return the typical child names of a shard path present after the log is applied."""
     names = set()
     for mark in _MARKS:
         change = changes.get(candidate.path + mark)
@@ -209,25 +217,25 @@ def _text(path: bytes) -> str:
     return decoded(path, f"The path {path!r}")
 
 
-def _origin(candidate: _Candidate, changes: Mapping[bytes, Change]) -> Origin | None:
+def _origin(candidate: _Candidate, changes: Mapping[bytes, ZnodeChange]) -> CreationStamp | None:
     change = changes.get(candidate.path + _METADATA)
     if change and change.created and (change.replaced or candidate.origin is None):
-        return Origin.of(change.created.stored)
+        return CreationStamp.of(change.created.stored)
     return candidate.origin
 
 
-def _below(path: str, chroot: str, root: str) -> str:
-    """The path without the chroot; empty when it is not to be looked at."""
-    if not _is_in(path, chroot):
+def _shard_path_of(path: str, chroot: str, root: str) -> str:
+    """Return the path without the chroot; ``""`` if outside of chroot or root, or excluded."""
+    if not _is_at_or_below(path, chroot):
         return ""
     path = path.removeprefix(chroot) or "/"
-    if not _is_in(path, root):
+    if not _is_at_or_below(path, root):
         return ""
-    excluded = [each for each in NO_TABLES if each != root and _is_in(each, root)]
-    return "" if any(_is_in(path, each) for each in excluded) else path
+    excluded = [each for each in NO_TABLES if each != root and _is_at_or_below(each, root)]
+    return "" if any(_is_at_or_below(path, each) for each in excluded) else path
 
 
-def _is_in(path: str, top: str) -> bool:
+def _is_at_or_below(path: str, top: str) -> bool:
     top = top.rstrip("/")
     return path == top or path.startswith(f"{top}/")
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What transactions are called in a log: the numbers of their types."""
+"""Type numbers of transactions in a log."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ ERROR = -1
 CREATE_SESSION, CLOSE_SESSION = -10, -11
 
 CHANGES_NOTHING = frozenset({ERROR, CHECK, CREATE_SESSION})
-"""Those after which the tree is as it was before."""
+"""Types of transactions that leave the tree unchanged."""

@@ -2,16 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The transaction log of a member, read file by file as one sequence of transactions.
+"""The transaction logs of a member, read file by file as one sequence of transactions.
 
-A log file is a header, then records: an Adler-32 sum, a length, so many bytes, and the letter B. The bytes
-are the header of a transaction, what it did, and from 3.6 on maybe a digest of the tree. Servers allocate
-a file ahead and fill it with zeros.
+A log file is a header, then records: Adler-32 checksum, length, that many bytes, and the letter B. The bytes
+are a transaction header, the change, and from 3.6 on an optional digest of the tree. Servers preallocate
+files and fill them with zeros.
 
-A server that dies, or writes while its files are copied, leaves a record that is not finished, as the last
-one of a file: nobody was told that its transaction is committed. As in ZooKeeper the file then ends with
-the record before, but only if nothing but zeros follows. A record that is finished and does not match its
-sum is corrupt, and so is a file in whose middle there are zeros.
+- Unfinished record: a crash, or a copy during a write, may leave an unfinished last record. Its transaction
+  was never reported as committed. As in ZooKeeper, the file ends with the previous record, but only if
+  nothing except zeros follows.
+- Corrupt: a finished record with a wrong checksum, and zeros in the middle of a file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import IO, NamedTuple
 from olap_partmove._partmove.errors import EnsembleError
 
 from .damage import DamagedFile, unreadable
-from .folders import NamedFile
+from .folders import ZxidFile
 from .txn_kinds import CHANGES_NOTHING
 
 _MAGIC = b"ZKLG"
@@ -35,24 +35,24 @@ _FILE_HEADER = struct.Struct(">4siq")
 _RECORD_HEADER = struct.Struct(">qi")
 _FINISHED = b"B"
 _UNWRITTEN = b"\0"
-# The upper half of the field for the sum is never used.
+# The upper half of the checksum field is always zero.
 _UNUSED_OF_SUM = 4
 _ZEROS = re.compile(rb"\0{4,}")
 _TXN_HEADER = struct.Struct(">qiqqi")
-_PIECE = 1 << 20
-# jute.maxbuffer is 1 MiB unless set; a log with a larger record than this is not one of a server that works.
+_CHUNK_BYTES = 1 << 20
+# jute.maxbuffer is 1 MiB by default; no working server writes records above this limit.
 _LARGEST = 1 << 28
 _COUNTER = 0xFFFFFFFF
 DIGEST_SIZE = 4 + 8
-"""How many bytes the digest of the tree takes with its version, at the end of a transaction."""
+"""Bytes of the optional tree digest at the end of a transaction, version included."""
 _DIGEST_VERSION = struct.pack(">i", 2)
 
 
 class Txn(NamedTuple):
-    """One transaction; ``time`` is in milliseconds since 1970, ``body`` the bytes of what it did."""
+    """One transaction. ``time``: milliseconds since 1970; ``body``: bytes of the change."""
 
     offset: int
-    """Where its record begins in the file."""
+    """Offset of the record in the file."""
     session: int
     zxid: int
     time: int
@@ -61,21 +61,21 @@ class Txn(NamedTuple):
 
     @property
     def digest(self) -> bytes | None:
-        """What the body ends with where the server writes digests; of others it may be anything, too."""
+        """Tree digest at the end of the body; meaningless bytes if the server writes no digests."""
         digest = self.body[-DIGEST_SIZE:]
         return digest if len(digest) == DIGEST_SIZE and digest.startswith(_DIGEST_VERSION) else None
 
 
-def log_files(logs: Sequence[NamedFile], zxid: int) -> tuple[NamedFile, ...]:
-    """Those of the logs, sorted, that may have a transaction after ``zxid``."""
+def log_files(logs: Sequence[ZxidFile], zxid: int) -> tuple[ZxidFile, ...]:
+    """Return the logs, sorted, that may contain transactions after ``zxid``."""
     first = max((number for number, log in enumerate(logs) if log.zxid <= zxid + 1), default=0)
     return tuple(logs[first:])
 
 
-def read_logs(logs: Sequence[NamedFile], after: int, until: int | None = None) -> Iterator[tuple[Path, Txn]]:
-    """Every transaction after ``after``, each once and in order, up to ``until``; with the file it is in.
+def read_logs(logs: Sequence[ZxidFile], after: int, until: int | None = None) -> Iterator[tuple[Path, Txn]]:
+    """Yield each transaction after ``after`` up to ``until``, once and in order, with its file.
 
-    Raises DamagedFile, and EnsembleError where transactions are missing between two that are there.
+    Raises DamagedFile, and EnsembleError for a gap between transactions.
     """
     last = after
     latest: Txn | None = None
@@ -84,7 +84,7 @@ def read_logs(logs: Sequence[NamedFile], after: int, until: int | None = None) -
         for txn in _transactions(log.path):
             previous, before = before, txn
             if txn.zxid <= last:
-                # A member that has caught up with its leader may log what it has logged before.
+                # After catching up with its leader, a member may log transactions a second time.
                 latest = txn if txn.zxid == last else latest
                 continue
             if until is not None and txn.zxid > until:
@@ -97,38 +97,41 @@ def read_logs(logs: Sequence[NamedFile], after: int, until: int | None = None) -
 
 
 def _begins_epoch(txn: Txn) -> bool:
-    """Every write takes a number, also one that fails; a new leader begins with 1 again."""
+    """Return whether the zxid's counter is 1, as after a leader election.
+
+    Every write increments the counter, including failed writes.
+    """
     return txn.zxid & _COUNTER == 1
 
 
 def _check_gap(txn: Txn, last: int, latest: Txn | None, path: Path) -> None:
-    """Raise EnsembleError unless nothing is missing between ``last`` and a transaction of another number.
+    """Raise EnsembleError unless the log is complete between ``last`` and a transaction with another zxid.
 
-    ``latest`` is the transaction of the number ``last``, None where only the snapshot has it. So it is where
-    a new leader begins a file, if that file goes on where the one before it ends.
+    latest: the transaction with the zxid ``last``; None if only the snapshot contains it.
 
-    The numbers do not tell how many transactions the epoch before had. What does is the digest of the tree:
-    it is the same before and after a transaction that does not touch the tree, as the first of an epoch often
-    does not.
+    A jump is expected where a new leader starts a file, provided that the file continues the previous one.
+    The zxid does not show how many transactions the previous epoch had; the tree digest does: it is equal
+    before and after a transaction that leaves the tree unchanged, as the first transaction of an epoch often
+    does.
     """
     if not _begins_epoch(txn):
         raise EnsembleError(
-            f"{path}: transaction 0x{txn.zxid:x} follows 0x{last:x}, so those between them are missing",
-            remedy="Copy all log files that are as old as the snapshot or newer, also those of dataLogDir",
+            f"{path}: transaction 0x{txn.zxid:x} follows 0x{last:x}; transactions between them are missing",
+            remedy="Copy all log files that are as old as the snapshot or newer; include dataLogDir",
         )
     digest = None if latest is None else latest.digest
     if last and (digest is None or txn.kind not in CHANGES_NOTHING or txn.digest != digest):
         raise EnsembleError(
-            f"{path} begins with transaction 0x{txn.zxid:x} of a new leader, and nothing shows that"
-            f" 0x{last:x}, after which it is read, was the last of the one before: a log file may be missing",
-            remedy="Copy all log files again; if none is missing, take the files of a member that has a"
-            f" snapshot of the new leader's time, snapshot.{txn.zxid - 1:x} or newer",
+            f"{path} begins with transaction 0x{txn.zxid:x} of a new leader, and nothing proves that"
+            f" 0x{last:x} was the last transaction of the previous leader: a log file may be missing",
+            remedy="Copy all log files again; if none is missing, take the files of a member with a"
+            f" snapshot of the new leader's epoch, snapshot.{txn.zxid - 1:x} or newer",
         )
 
 
 def _transactions(path: Path) -> Iterator[Txn]:
     try:
-        file = path.open("rb", buffering=_PIECE)
+        file = path.open("rb", buffering=_CHUNK_BYTES)
     except OSError as error:
         raise unreadable(path, error) from error
     with file:
@@ -138,28 +141,28 @@ def _transactions(path: Path) -> Iterator[Txn]:
 
 
 def _read_file_header(file: IO[bytes], path: Path) -> bool:
-    """Whether there is one; a server that dies at the wrong moment leaves an empty file."""
+    """Return whether the file has a header; a crash can leave an empty file."""
     header = _read(file, _FILE_HEADER.size, path)
     if len(header) < _FILE_HEADER.size or not any(header):
         _check_unfinished(path, 0, len(header))
         return False
     magic, version, _dbid = _FILE_HEADER.unpack(header)
     if magic != _MAGIC:
-        raise DamagedFile(path, 0, "this is no transaction log of ZooKeeper")
+        raise DamagedFile(path, 0, "this is not a ZooKeeper transaction log")
     if version != _VERSION:
-        raise DamagedFile(path, 4, f"the format version is {version}, known is {_VERSION}")
+        raise DamagedFile(path, 4, f"the format version is {version}, expected {_VERSION}")
     return True
 
 
 def _next(file: IO[bytes], path: Path) -> Txn | None:
-    """The next transaction; None at the end. Raises DamagedFile."""
+    """Return the next transaction, None at the end. Raises DamagedFile."""
     offset = file.tell()
     head = _read(file, _RECORD_HEADER.size, path)
     if len(head) < _RECORD_HEADER.size:
         return None
     checksum, length = _RECORD_HEADER.unpack(head)
     if not 0 <= length <= _LARGEST:
-        raise DamagedFile(path, offset, f"{length} is no length of a transaction")
+        raise DamagedFile(path, offset, f"{length} is not a valid length of a transaction")
     record = _read(file, length + len(_FINISHED), path) if length else b""
     body = record[:length]
     if len(record) <= length or record[length:] == _UNWRITTEN:
@@ -172,10 +175,10 @@ def _next(file: IO[bytes], path: Path) -> Txn | None:
 
 
 def _check_unfinished(path: Path, offset: int, size: int) -> None:
-    """Raise DamagedFile unless the record at the offset is one that a server has not written to its end.
+    """Raise DamagedFile unless the record at ``offset`` is an unfinished last record.
 
-    After the ``size`` bytes that it seems to have there may be zeros only. Where its length is damaged these
-    bytes may be all of the file, and have other records in them.
+    Only zeros may follow its ``size`` apparent bytes. With a damaged length, these bytes may extend over
+    other records up to the end of the file.
     """
     rest = _without_zeros_at_end(path, offset)
     head = rest[: _RECORD_HEADER.size]
@@ -184,31 +187,31 @@ def _check_unfinished(path: Path, offset: int, size: int) -> None:
         if len(body) >= _TXN_HEADER.size and zlib.adler32(body) == _RECORD_HEADER.unpack(head)[0]:
             raise DamagedFile(path, offset, "the length of a transaction is corrupt")
     if len(rest) > size or any(_is_record(rest, start) for start in _possible_starts(rest)):
-        raise DamagedFile(path, offset, "a transaction is torn, although others follow it,")
+        raise DamagedFile(path, offset, "a transaction is torn, although other transactions follow,")
 
 
 def _without_zeros_at_end(path: Path, offset: int) -> bytes:
-    """The bytes of the file from the offset on. The zeros at its end are many, and never all in memory."""
+    """Return the bytes from ``offset`` without trailing zeros. Never holds all of the zeros in memory."""
     found, zeros = bytearray(), 0
     try:
         with path.open("rb") as file:
             file.seek(offset)
-            while piece := file.read(_PIECE):
-                written = piece.rstrip(b"\0")
+            while chunk := file.read(_CHUNK_BYTES):
+                written = chunk.rstrip(b"\0")
                 if written:
                     found += bytes(zeros) + written
                     zeros = 0
-                zeros += len(piece) - len(written)
+                zeros += len(chunk) - len(written)
     except OSError as error:
         raise unreadable(path, error) from error
     return bytes(found)
 
 
 def _possible_starts(rest: bytes) -> Iterator[int]:
-    """Where in the bytes, but at their beginning, a record may begin.
+    """Yield the positions after the first byte where a record may start.
 
-    It begins with a sum of 4 bytes in a field of 8, so the half that is zero ends a row of zeros, or the sum
-    begins with some zeros more.
+    A record starts with a 4-byte checksum in an 8-byte field: the zero half ends a run of zeros, perhaps
+    extended by leading zeros of the checksum.
     """
     for zeros in _ZEROS.finditer(rest, 1):
         start, end = zeros.span()
@@ -216,7 +219,7 @@ def _possible_starts(rest: bytes) -> Iterator[int]:
 
 
 def _is_record(rest: bytes, start: int) -> bool:
-    """Whether a whole record begins there that matches its sum."""
+    """Return whether a complete record with a matching checksum starts at ``start``."""
     body = start + _RECORD_HEADER.size
     if body > len(rest):
         return False

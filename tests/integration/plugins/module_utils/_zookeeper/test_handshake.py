@@ -17,16 +17,19 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     EnsembleUnreachable,
     PartMoveError,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.handshake import Member, check_members
+from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.handshake import (
+    MemberAddress,
+    check_members,
+)
 from support.servers.tls import TlsFiles
 from support.servers.zookeeper import Ensemble, EnsembleOptions
 
 
-def members_of(ensemble: Ensemble) -> list[Member]:
-    return [Member("127.0.0.1", member.files.ports.client) for member in ensemble.members]
+def members_of(ensemble: Ensemble) -> list[MemberAddress]:
+    return [MemberAddress("127.0.0.1", member.files.ports.client) for member in ensemble.members]
 
 
-def refusal(members: Sequence[Member], root: str = "", timeout: float = 60.0) -> str:
+def refusal(members: Sequence[MemberAddress], root: str = "", timeout: float = 60.0) -> str:
     with pytest.raises(EnsembleUnreachable) as caught:
         check_members(members, root, timeout)
     return caught.value.message
@@ -52,12 +55,12 @@ def test_follower_that_is_down_then_one_that_is_frozen_then_no_majority(cold: En
         f"1 of 3 nodes do not serve this host: {dead.address} cannot be reached (Connection refused)"
     )
     frozen.pause()
-    address = Member("127.0.0.1", frozen.files.ports.client)
+    address = MemberAddress("127.0.0.1", frozen.files.ports.client)
     assert refusal([address], timeout=0.5).endswith(f"{frozen.address} gives no answer within 0.5 s")
     frozen.kill()
     while "not currently serving" not in leader.four_letter("srvr"):
         time.sleep(0.05)
-    assert refusal([Member("127.0.0.1", leader.files.ports.client)]) == (
+    assert refusal([MemberAddress("127.0.0.1", leader.files.ports.client)]) == (
         f"1 of 1 nodes do not serve this host: {leader.address} ends the connection,"
         " as a member does that is in no majority"
     )
@@ -68,15 +71,15 @@ def test_member_that_speaks_tls(tmp_path: Path) -> None:
     tls = TlsFiles.create(tmp_path / "tls")
     with Ensemble(tmp_path / "zookeeper", EnsembleOptions(tls=tls)) as ensemble:
         files = ensemble.members[0].files
-        check_members([Member("127.0.0.1", files.ports.secure, secure=True)], "/none", 60.0)
-        plain = refusal([Member("127.0.0.1", files.ports.client, secure=True)], timeout=2.0)
+        check_members([MemberAddress("127.0.0.1", files.ports.secure, secure=True)], "/none", 60.0)
+        plain = refusal([MemberAddress("127.0.0.1", files.ports.client, secure=True)], timeout=2.0)
         assert re.search("does not speak TLS as expected|gives no answer|cannot be reached", plain)
 
 
 def test_something_else_that_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        assert refusal([Member("127.0.0.1", port)], timeout=0.2).endswith("gives no answer within 0.2 s")
-    assert "cannot be reached" in refusal([Member("nowhere.invalid", 2181)])
+        assert refusal([MemberAddress("127.0.0.1", port)], timeout=0.2).endswith("gives no answer within 0.2 s")
+    assert "cannot be reached" in refusal([MemberAddress("nowhere.invalid", 2181)])
     with pytest.raises(PartMoveError, match="member_timeout is 0"):
-        check_members([Member("127.0.0.1", port)], "", 0)
+        check_members([MemberAddress("127.0.0.1", port)], "", 0)

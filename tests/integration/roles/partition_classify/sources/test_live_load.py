@@ -106,7 +106,7 @@ def test_large_table_is_read_by_several_tasks(client: KazooClient, hot: Ensemble
     reader = replace(reader_of(hot.leader().address, base), parts_per_slice=20)
     partitions = reader.partitions()
     found = [part for partition in partitions for part in parts_of(reader, partition)]
-    assert [share.replica for each in partitions for _path, share in each.shares] == ["r1", "r2", ""]
+    assert [rows.replica for each in partitions for _path, rows in each.slices] == ["r1", "r2", ""]
     assert sorted(found) == sorted(
         (table.path, replica, part)
         for replica in REPLICAS
@@ -142,7 +142,7 @@ def test_rate_is_shared_among_the_tasks(client: KazooClient, hot: Ensemble, base
     partitions = reader.partitions()
 
     assert [each.znodes_per_second for each in partitions] == [500, 500]
-    slowest = max(partitions, key=lambda each: len(each.shares))
+    slowest = max(partitions, key=lambda each: len(each.slices))
     begin = time.monotonic()
     assert len(list(parts_of(reader, slowest))) == 800
     # 800 parts and as many states at 500 znodes a second; the last request does not wait for its own.
@@ -154,12 +154,12 @@ def test_no_more_sessions_than_asked_for(client: KazooClient, hot: Ensemble, bas
         SyntheticTable(client, f"{base}/{number}").create().add_part("r1", "202611_0_0_0")
     reader = reader_of(hot.connect_string, base, sessions=2)
     partitions = reader.partitions()
-    assert sorted(len(each.shares) for each in partitions) == [2, 3]
+    assert sorted(len(each.slices) for each in partitions) == [2, 3]
 
     before = int(hot.leader().monitor()["zk_num_alive_connections"])
     readers = [parts_of(reader, each) for each in partitions]
     for each in readers:
         next(each)
     during = int(hot.leader().monitor()["zk_num_alive_connections"])
-    assert [len(list(each)) for each in readers] == [len(each.shares) - 1 for each in partitions]
+    assert [len(list(each)) for each in readers] == [len(each.slices) - 1 for each in partitions]
     assert during - before <= 2

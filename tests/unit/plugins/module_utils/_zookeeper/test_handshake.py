@@ -14,14 +14,14 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 )
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.handshake import (
     NEW_SESSION,
-    Member,
+    MemberAddress,
     check_members,
 )
 
 
 def test_messages_call_a_member_by_its_address() -> None:
-    assert Member("zk1", 2181).label == "zk1:2181"
-    assert Member("[::1]", 2281, secure=True).label == "[::1]:2281"
+    assert MemberAddress("zk1", 2181).label == "zk1:2181"
+    assert MemberAddress("[::1]", 2281, secure=True).label == "[::1]:2281"
 
 
 @pytest.mark.parametrize("timeout", [0, -1.0, float("nan")])
@@ -37,7 +37,7 @@ def test_no_members_are_all_well() -> None:
 def test_every_member_that_does_not_serve_is_told() -> None:
     with pytest.raises(EnsembleUnreachable) as refusal:
         # Nothing listens on these ports.
-        check_members([Member("127.0.0.1", 9), Member("[::1]", 7, secure=True)], "", 30.0)
+        check_members([MemberAddress("127.0.0.1", 9), MemberAddress("[::1]", 7, secure=True)], "", 30.0)
     assert refusal.value.message.startswith(
         "2 of 2 nodes do not serve this host: 127.0.0.1:9 cannot be reached (Connection refused);"
         " [::1]:7 cannot be reached ("

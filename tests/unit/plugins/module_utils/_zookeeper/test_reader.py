@@ -15,13 +15,13 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.reader im
     ANSWER_BYTES,
     LONG_LIST,
     MAX_READS,
-    AnswerSize,
-    SharedNames,
+    BatchSizer,
+    NameInterner,
 )
 
 
 def test_small_znodes_are_read_in_full_batches() -> None:
-    size = AnswerSize(8_192)
+    size = BatchSizer(8_192)
     assert size.batch() == ANSWER_BYTES // 8_192
     for _each in range(8):
         size.learn(size.batch(), 200 * size.batch())
@@ -30,19 +30,19 @@ def test_small_znodes_are_read_in_full_batches() -> None:
 
 @pytest.mark.parametrize("znode", [10_000, 100_000, 900_000])
 def test_large_znodes_make_the_next_batch_small(znode: int) -> None:
-    size = AnswerSize(200)
+    size = BatchSizer(200)
     size.learn(500, 500 * znode)
     assert size.batch() * znode <= ANSWER_BYTES
 
 
 def test_a_znode_larger_than_an_answer_is_read_alone() -> None:
-    size = AnswerSize(8_192)
+    size = BatchSizer(8_192)
     size.learn(1, 5 * ANSWER_BYTES)
     assert size.batch() == 1
 
 
 def test_it_grows_again() -> None:
-    size = AnswerSize(100_000)
+    size = BatchSizer(100_000)
     batches = [size.batch()]
     for _each in range(12):
         size.learn(batches[-1], 100 * batches[-1])
@@ -52,7 +52,7 @@ def test_it_grows_again() -> None:
 
 
 def test_long_lists_have_their_names_in_common() -> None:
-    names = SharedNames()
+    names = NameInterner()
     first, second = (tuple(f"all_{number}_{number}_0" for number in range(LONG_LIST)) for _each in range(2))
     assert first[0] is not second[0]
     assert names.shared(first) == first

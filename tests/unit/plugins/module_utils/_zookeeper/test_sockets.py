@@ -17,9 +17,9 @@ from contextlib import closing
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.sockets import (
-    Bell,
     BufferedSocket,
-    Reply,
+    PendingReply,
+    WakeUpPipe,
     select_ready,
 )
 
@@ -39,9 +39,9 @@ def ends() -> Iterator[tuple[BufferedSocket, socket.socket]]:
 
 
 @pytest.fixture
-def bell() -> Iterator[Bell]:
+def bell() -> Iterator[WakeUpPipe]:
     """A bell that nobody has rung."""
-    with closing(Bell()) as bell:
+    with closing(WakeUpPipe()) as bell:
         yield bell
 
 
@@ -162,7 +162,7 @@ class TestWriting:
 
 
 class TestBell:
-    def test_each_byte_is_received_once(self, bell: Bell) -> None:
+    def test_each_byte_is_received_once(self, bell: WakeUpPipe) -> None:
         assert bell.send(b"\0") == 1
         assert bell.send(b"\0") == 1
         assert bell.is_ready()
@@ -171,7 +171,7 @@ class TestBell:
         with pytest.raises(BlockingIOError):
             bell.recv(1)
 
-    def test_it_wakes_who_waits(self, bell: Bell, ends: tuple[BufferedSocket, socket.socket]) -> None:
+    def test_it_wakes_who_waits(self, bell: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]) -> None:
         near, _far = ends
         later = threading.Timer(0.2, bell.send, [b"\0"])
         later.start()
@@ -179,7 +179,7 @@ class TestBell:
         later.join()
 
     def test_a_byte_that_is_received_already_wakes_nobody_for_good(
-        self, bell: Bell, ends: tuple[BufferedSocket, socket.socket]
+        self, bell: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
     ) -> None:
         """Sent while the thread was about to end its wait, and received before it waits again."""
         near, far = ends
@@ -197,7 +197,7 @@ class TestBell:
         assert select_ready([near, bell], [], [], LONG_SECONDS) == ([near], (), ())
         later.join()
 
-    def test_both_are_told_at_once(self, bell: Bell, ends: tuple[BufferedSocket, socket.socket]) -> None:
+    def test_both_are_told_at_once(self, bell: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]) -> None:
         near, far = ends
         far.sendall(b"xy")
         assert read_as_kazoo_does(near, 1) == b"x"
@@ -205,7 +205,7 @@ class TestBell:
         assert select_ready([near, bell], [], [], LONG_SECONDS) == ([near, bell], (), ())
 
     def test_no_byte_of_many_threads_is_lost(
-        self, bell: Bell, ends: tuple[BufferedSocket, socket.socket]
+        self, bell: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
     ) -> None:
         """A byte that is missed would keep the reader waiting until the far end is closed."""
         near, far = ends
@@ -225,7 +225,7 @@ class TestBell:
         assert not bell.is_ready()
 
     def test_nobody_is_kept_from_ringing_it(
-        self, bell: Bell, ends: tuple[BufferedSocket, socket.socket]
+        self, bell: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
     ) -> None:
         """Whose thread does not come to receive, as while it looks for a server."""
         bell._is_awaited = True
@@ -233,7 +233,7 @@ class TestBell:
             bell.send(b"\0")
         assert select_ready([ends[0], bell], [], [], 0)[0] == [bell]
 
-    def test_it_is_not_rung_once_it_is_closed(self, bell: Bell) -> None:
+    def test_it_is_not_rung_once_it_is_closed(self, bell: WakeUpPipe) -> None:
         """So that nobody waits for the answer to a request that is never sent."""
         bell.close()
         with pytest.raises(OSError, match="closed"):
@@ -241,14 +241,14 @@ class TestBell:
         bell.close()
 
     @staticmethod
-    def _send(bell: Bell, times: int) -> None:
+    def _send(bell: WakeUpPipe, times: int) -> None:
         for _byte in range(times):
             bell.send(b"\0")
 
 
 class TestReply:
     def test_an_answer(self) -> None:
-        reply = Reply()
+        reply = PendingReply()
         assert not reply.wait(0.0)
         reply.set("answer")
         assert reply.wait(0.0)
@@ -256,13 +256,13 @@ class TestReply:
         assert (reply.value, reply.exception) == ("answer", None)
 
     def test_an_error(self) -> None:
-        reply, error = Reply(), ValueError("lost")
+        reply, error = PendingReply(), ValueError("lost")
         reply.set_exception(error)
         assert reply.wait(0.0)
         assert (reply.value, reply.exception) == (None, error)
 
     def test_all_threads_that_wait_are_told(self) -> None:
-        reply = Reply()
+        reply = PendingReply()
         told: list[bool] = []
         waiting = [
             threading.Thread(target=lambda: told.append(reply.wait(LONG_SECONDS))) for _thread in range(8)

@@ -40,9 +40,9 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.wire impo
     MultiEncoder,
     MultiRead,
     MultiWrite,
+    ReadSection,
     Request,
-    Section,
-    SectionRead,
+    SectionResult,
     SingleRead,
     Sync,
     wire_path,
@@ -105,12 +105,12 @@ def test_single_requests_are_written_as_kazoo_writes_them(chroot: str, path: str
 
 
 sections = st.lists(
-    st.builds(Section, st.sampled_from([DATA, CHILDREN]), st.lists(paths, max_size=3)), max_size=4
+    st.builds(ReadSection, st.sampled_from([DATA, CHILDREN]), st.lists(paths, max_size=3)), max_size=4
 )
 
 
 @given(chroots, sections)
-def test_a_multi_read_holds_the_single_requests(chroot: str, asked: list[Section]) -> None:
+def test_a_multi_read_holds_the_single_requests(chroot: str, asked: list[ReadSection]) -> None:
     chunks = []
     for kind, many in asked:
         for path in many:
@@ -134,7 +134,7 @@ def test_data_is_read_from_the_answer(found: list[tuple[bytes | None, Stat] | No
             packet += struct.pack("!qqqqiiiqiiq", *stat)
     packet += struct.pack("!iBi", -1, 1, -1)
     asked = [f"/n{index}" for index in range(len(found))]
-    request = MultiRead("/chroot", [Section(DATA, asked)])
+    request = MultiRead("/chroot", [ReadSection(DATA, asked)])
     ((_kind, znodes, size),) = request.decode(Answer(bytes(packet), len(before)), refuse)
     assert size == len(packet) - len(before) - len(struct.pack("!iBi", -1, 1, -1))
     expected = [
@@ -153,7 +153,7 @@ def test_children_are_read_from_the_answer(found: list[list[str] | None]) -> Non
             packet += struct.pack("!iBii", CHILDREN.type, 0, 0, len(children))
             for child in children:
                 packet += theirs.write_string(child)
-    request = MultiRead("", [Section(CHILDREN, ["/"] * len(found))])
+    request = MultiRead("", [ReadSection(CHILDREN, ["/"] * len(found))])
     ((_kind, read, _size),) = request.decode(Answer(bytes(packet), 0), refuse)
     assert read == [None if children is None else tuple(sorted(children)) for children in found]
 
@@ -164,21 +164,21 @@ def test_what_is_read_in_turns_is_told_in_turns() -> None:
     data += struct.pack("!qqqqiiiqiiq", *stat)
     names = struct.pack("!iBii", CHILDREN.type, 0, 0, 1) + theirs.write_string("n")
     missing = struct.pack("!iBii", -1, 0, NO_NODE, NO_NODE)
-    asked = [Section(DATA, ["/a", "/b"]), Section(CHILDREN, ["/c"]), Section(DATA, ["/d"])]
+    asked = [ReadSection(DATA, ["/a", "/b"]), ReadSection(CHILDREN, ["/c"]), ReadSection(DATA, ["/d"])]
 
     found = MultiRead("", asked).decode(Answer(data + missing + names + data, 0), refuse)
 
     assert found == [
-        SectionRead(DATA, [Znode("/a", b"d", stat), None], len(data + missing)),
-        SectionRead(CHILDREN, [("n",)], len(names)),
-        SectionRead(DATA, [Znode("/d", b"d", stat)], len(data)),
+        SectionResult(DATA, [Znode("/a", b"d", stat), None], len(data + missing)),
+        SectionResult(CHILDREN, [("n",)], len(names)),
+        SectionResult(DATA, [Znode("/d", b"d", stat)], len(data)),
     ]
 
 
 def test_an_error_other_than_no_node_names_its_path() -> None:
     packet = struct.pack("!iBii", -1, 0, NO_NODE, NO_NODE) + struct.pack("!iBii", -1, 0, NO_AUTH, NO_AUTH)
     with pytest.raises(PermissionError) as refused:
-        MultiRead("", [Section(DATA, ["/a", "/b"])]).decode(Answer(packet, 0), refuse)
+        MultiRead("", [ReadSection(DATA, ["/a", "/b"])]).decode(Answer(packet, 0), refuse)
     assert refused.value.args == ("/b", NO_AUTH)
 
 

@@ -19,12 +19,12 @@ from pyspark.sql import SparkSession
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.usage import PartitionUsage
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
 from partition_classify.policy.decisions import Separation
-from partition_classify.policy.file import Policy, Rule, Settings
-from partition_classify.policy.transforms import decided_by, known_partitions, plan_rows
+from partition_classify.policy.file import Policy, PolicySettings, Rule
+from partition_classify.policy.transforms import apply_policy, known_partitions, plan_rows
 from partition_classify.sources.signals import SIGNAL_SCHEMA
 from support.classify.inventory import DAY, HOUR, NOW, inventory_of, part, sign
 
-A_DAY = Settings(cold_after_ms=DAY, keep_newest=0)
+A_DAY = PolicySettings(cold_after_ms=DAY, keep_newest=0)
 
 
 class Expected(NamedTuple):
@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
     parts: list[InventoryRow]
     expected: list[Expected]
-    settings: Settings = A_DAY
+    settings: PolicySettings = A_DAY
     signs: Sequence[PartitionUsage] = ()
 
 
@@ -92,7 +92,7 @@ CASES = {
             Expected("4", "COLD", "unchanged for 2 hours, cold_after is 1 second", "move"),
             Expected("5", "COLD", "unchanged for 2 days, cold_after is 1 second", "move"),
         ],
-        Settings(cold_after_ms=1000, keep_newest=0),
+        PolicySettings(cold_after_ms=1000, keep_newest=0),
     ),
     "the newest part of all replicas counts": Case(
         [part("1", 9 * DAY), part("1", HOUR, name="1_1_0", replica="r2"), part("1", 8 * DAY, replica="r2")],
@@ -106,13 +106,13 @@ CASES = {
             Expected("3", "HOT", "among the 2 newest partitions", "stay"),
             Expected("4", "HOT", "among the 2 newest partitions", "stay"),
         ],
-        Settings(cold_after_ms=DAY, keep_newest=2),
+        PolicySettings(cold_after_ms=DAY, keep_newest=2),
     ),
     # The time of a partition in cold is that of its move, later than that of what is really newer.
     "partitions in cold do not count among the newest": Case(
         [part("1", HOUR, ensemble="cold", state="COLD"), part("2", 5 * DAY)],
         [Expected("1", "COLD", "cold already", "stay"), Expected("2", "HOT", "the newest partition", "stay")],
-        Settings(cold_after_ms=DAY, keep_newest=1),
+        PolicySettings(cold_after_ms=DAY, keep_newest=1),
     ),
     "new hot parts of a cold partition ask for a reheat": Case(
         [
@@ -166,7 +166,7 @@ CASES = {
             Expected("2", "HOT", "the newest partition", "stay"),
             Expected("3", None, "something of it may not be read", "unread"),
         ],
-        Settings(cold_after_ms=DAY, keep_newest=1),
+        PolicySettings(cold_after_ms=DAY, keep_newest=1),
     ),
     "tables that are left alone are not told as unread": Case(
         [unread("1"), unread("")],
@@ -403,7 +403,7 @@ def test_several_parts_are_an_obstacle_for_patched_servers_alone(spark: SparkSes
     known = known_partitions(inventory_of(spark, rows), NOW, (), signs)
     seen = ["partition", "state", "gate", "statement"]
     for separation, gate in ((Separation.PATCHED, "one_part"), (Separation.TWIN, None)):
-        planned = decided_by(Policy((), A_DAY, "0" * 64), known, separation)
+        planned = apply_policy(Policy((), A_DAY, "0" * 64), known, separation)
         merge = "OPTIMIZE TABLE … PARTITION ID '1' FINAL" if gate else None
         assert {tuple(row) for row in planned.select(*seen).collect()} == {
             ("1", "COLD", gate, merge),

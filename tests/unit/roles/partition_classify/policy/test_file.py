@@ -14,8 +14,8 @@ import pytest
 
 from partition_classify.policy.file import (
     BUILT_IN,
+    PolicySettings,
     Rule,
-    Settings,
     duration_text,
     parse_policy,
     read_policy,
@@ -36,10 +36,10 @@ rules:
   - {table: /ch/**, keep_newest: 0}
 """
     policy = parse_policy(text, "policy.yml")
-    assert policy.defaults == Settings(2 * DAY, 3)
+    assert policy.defaults == PolicySettings(2 * DAY, 3)
     assert policy.rules == (
-        Rule("/ch/*/events", Settings(36 * HOUR, 3)),
-        Rule("/ch/**", Settings(2 * DAY, 0)),
+        Rule("/ch/*/events", PolicySettings(36 * HOUR, 3)),
+        Rule("/ch/**", PolicySettings(2 * DAY, 0)),
     )
     assert policy.digest == hashlib.sha256(text).hexdigest()
 
@@ -47,7 +47,7 @@ rules:
 def test_without_anything_a_partition_is_cold_after_a_day() -> None:
     policy = parse_policy(b"version: 1\n", "policy.yml")
     assert policy.rules == ()
-    assert policy.defaults == BUILT_IN == Settings(cold_after_ms=DAY, keep_newest=0)
+    assert policy.defaults == BUILT_IN == PolicySettings(cold_after_ms=DAY, keep_newest=0)
 
 
 def test_pins_and_never_are_taken_from_the_defaults_like_the_rest() -> None:
@@ -61,9 +61,9 @@ rules:
 """
     policy = parse_policy(text, "policy.yml")
     assert [rule.settings for rule in policy.rules] == [
-        Settings(2 * DAY, 0, pin_hot=("all",), pin_cold=("201912", "2019-12")),
-        Settings(2 * DAY, 0),
-        Settings(2 * DAY, 0, pin_hot=("all",), never=True),
+        PolicySettings(2 * DAY, 0, pin_hot=("all",), pin_cold=("201912", "2019-12")),
+        PolicySettings(2 * DAY, 0),
+        PolicySettings(2 * DAY, 0, pin_hot=("all",), never=True),
     ]
     assert policy.defaults == policy.rules[2].settings
 

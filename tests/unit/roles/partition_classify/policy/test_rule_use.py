@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from partition_classify.policy.file import parse_policy
-from partition_classify.policy.rule_use import RuleUse, complaints, refuse_complaints, rule_uses
+from partition_classify.policy.rule_use import RuleUse, misfits_of, refuse_misfits, rule_uses
 from partition_classify.policy.strict_yaml import PolicyError
 from partition_classify.policy.transforms import plan_rows
 from partition_classify.sources.signals import SIGNAL_SCHEMA
@@ -49,7 +49,7 @@ def test_each_rule_with_what_it_decided(uses: list[RuleUse]) -> None:
 
 def test_what_is_told(uses: list[RuleUse]) -> None:
     nothing = "decides nothing: no shard path with parts matches it that an earlier rule leaves"
-    assert complaints(uses) == [
+    assert misfits_of(uses) == [
         "rules[0], /tables/a, pins what no partition of its tables is: 9",
         f"rules[2], /tables/b, {nothing}",
         f"rules[3], /tabels/**, {nothing}",
@@ -86,16 +86,16 @@ rules:
         (2, None),
         (0, 0),
     ]
-    assert complaints(uses) == [
+    assert misfits_of(uses) == [
         "rules[1], /tables/b, has max_reads, and of none of its partitions is known how often they were read"
     ]
 
 
 def test_policy_that_fits() -> None:
-    assert complaints([RuleUse("rules[0]", "/a", 1, ()), RuleUse("defaults", None, 0, ())]) == []
-    refuse_complaints([])
+    assert misfits_of([RuleUse("rules[0]", "/a", 1, ()), RuleUse("defaults", None, 0, ())]) == []
+    refuse_misfits([])
 
 
 def test_policy_that_is_refused() -> None:
     with pytest.raises(PolicyError, match=r"does not fit the tables: one; two\. Correct it"):
-        refuse_complaints(["one", "two"])
+        refuse_misfits(["one", "two"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.inventory import InventoryRow
-from partition_classify.policy.file import Policy, Rule, Settings
+from partition_classify.policy.file import Policy, PolicySettings, Rule
 from partition_classify.policy.transforms import (
     DEFAULTS,
     parts,
@@ -22,7 +22,7 @@ from partition_classify.sources.part_groups import GROUP_SCHEMA, PartGroup
 from partition_classify.sources.signals import SIGNAL_SCHEMA
 from support.classify.inventory import DAY, HOUR, NOW, inventory_of, part, sign
 
-A_DAY = Settings(cold_after_ms=DAY, keep_newest=0)
+A_DAY = PolicySettings(cold_after_ms=DAY, keep_newest=0)
 
 
 def test_rows_add_up_over_replicas_and_parts(spark: SparkSession) -> None:
@@ -106,9 +106,9 @@ def test_first_rule_that_matches_gives_the_settings(spark: SparkSession) -> None
         (
             Rule(
                 "/ch/hits",
-                Settings(7 * DAY, 1, pin_hot=("1", "2"), pin_cold=("3",), max_reads=5, reads_within_ms=HOUR),
+                PolicySettings(7 * DAY, 1, pin_hot=("1", "2"), pin_cold=("3",), max_reads=5, reads_within_ms=HOUR),
             ),
-            Rule("/ch/*", Settings(36 * HOUR, 2, never=True)),
+            Rule("/ch/*", PolicySettings(36 * HOUR, 2, never=True)),
         ),
         A_DAY,
         "0" * 64,
@@ -127,7 +127,7 @@ def test_first_rule_that_matches_gives_the_settings(spark: SparkSession) -> None
 def test_patterns_mean_the_same_to_spark_as_to_python(spark: SparkSession) -> None:
     """Every character that a regular expression could take for more than itself."""
     signs = [chr(code) for code in range(33, 127) if chr(code) not in "/*?"] + ["é", "таб", "\U0001f4c8"]
-    rules = tuple(Rule(f"/t{sign}x", Settings(DAY + number, 0)) for number, sign in enumerate(signs, start=1))
+    rules = tuple(Rule(f"/t{sign}x", PolicySettings(DAY + number, 0)) for number, sign in enumerate(signs, start=1))
     paths = [(f"/t{sign}x", "1") for sign in signs]
     rows = with_settings(
         spark.createDataFrame(paths, "shard_path string, partition_id string"), Policy(rules, A_DAY, "0" * 64)

@@ -15,10 +15,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from olap_partmove._partmove.errors import PartMoveError
-from partition_classify.sources.choice import LiveSource, SnapshotFiles, servers_of, source_of
+from partition_classify.sources.choice import LiveSource, SnapshotSourceFiles, servers_of, source_of
+from partition_classify.sources.distributed_read import DistributedRead
 from partition_classify.sources.ensemble_size import size_of_files
 from partition_classify.sources.part_groups import GROUP_SCHEMA
-from partition_classify.sources.reading import Reading
 from support.classify.members import TOP, TREE, generated
 
 HOT = {"hosts": ["zk1:2181", "zk2"], "chroot": "/ch"}
@@ -59,7 +59,7 @@ def test_files_are_described_by_their_folders(arguments: argparse.Namespace) -> 
     arguments.source = "zookeeper_snapshot"
     folders = {"hot": [{"data_dir": "/a"}, {"data_dir": "/b", "chroot": "/ch"}], "cold": {"data_dir": "/c"}}
     source = source_of(write(arguments, **folders))
-    assert isinstance(source, SnapshotFiles)
+    assert isinstance(source, SnapshotSourceFiles)
     assert source.description == f"zookeeper_snapshot hot=/a hot=/b:/ch cold=/c root={TOP}"
 
 
@@ -74,7 +74,7 @@ def test_files_are_read_by_as_many_tasks_as_there_is_work_for(
     arguments.source = "zookeeper_snapshot"
     folder = generated(tmp_path / "hot")
     source = source_of(write(arguments, hot={"data_dir": folder.data_dir}, cold=None))
-    rows = Reading(source.reader(2), GROUP_SCHEMA).rows(spark)
+    rows = DistributedRead(source.reader(2), GROUP_SCHEMA).rows(spark)
     assert rows.schema == GROUP_SCHEMA
     # There are three shard paths, and two tasks could run at once.
     assert spark.sparkContext.defaultParallelism == 2
@@ -92,7 +92,7 @@ def test_older_snapshots_are_read_when_they_are_asked_for(
     (tmp_path / "hot" / "version-2" / "snapshot.fff").write_bytes(b"no snapshot")
     arguments.older_snapshot = True
     source = source_of(write(arguments, hot={"data_dir": folder.data_dir}))
-    assert parts_in(Reading(source.reader(2), GROUP_SCHEMA).rows(spark)) == TREE.parts
+    assert parts_in(DistributedRead(source.reader(2), GROUP_SCHEMA).rows(spark)) == TREE.parts
     assert source.size_of_hot() == size
 
 
@@ -107,11 +107,11 @@ def test_servers_are_asked_where_they_are_given(arguments: argparse.Namespace) -
     ("text", "message"),
     [
         ("{", "the connections are not JSON"),
-        ("[]", "the connections are not those of hot, cold and clickhouse"),
-        ('{"cold": {"hosts": ["zk1"]}}', "the connections are not those of hot, cold and clickhouse"),
+        ("[]", "the connections need the key hot"),
+        ('{"cold": {"hosts": ["zk1"]}}', "the connections need the key hot"),
         (
             '{"hot": {"hosts": ["zk1"]}, "warm": {}}',
-            "the connections are not those of hot, cold and clickhouse",
+            "the connections need the key hot",
         ),
         ('{"hot": {"hosts": ["zk1"], "pasword": "hunter2"}}', "Ensemble hot: pasword is not a known key"),
         ('{"hot": {"hosts": ["zk1"]}, "clickhouse": {"host": "ch1"}}', "ClickHouse: host is not a known key"),

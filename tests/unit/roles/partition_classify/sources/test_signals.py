@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from olap_partmove._clickhouse.usage import PartitionUsage
 from olap_partmove._partmove.errors import PartMoveError
-from partition_classify.sources.signals import SIGNAL_SCHEMA, begins, read_signal
-from partition_classify.spark_errors import sentence_of
+from partition_classify.sources.signals import SIGNAL_SCHEMA, read_signal, window_starts
+from partition_classify.spark_errors import message_of
 
 
 def test_columns_are_the_fields_of_partition_usage() -> None:
@@ -27,13 +27,13 @@ def test_each_server_is_asked_in_a_task_of_its_own(spark: SparkSession) -> None:
 
 
 def test_windows_begin_before_the_moment_and_not_before_1970() -> None:
-    assert begins([20_000, 2000], 9500) == [(2000, 7), (20_000, 0)]
+    assert window_starts([20_000, 2000], 9500) == [(2000, 7), (20_000, 0)]
 
 
 def test_server_that_cannot_be_reached_is_told_in_one_sentence(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as error:
         read_signal(spark, {"hosts": ["127.0.0.1:1"]}).collect()
-    assert sentence_of(error.value).startswith(
+    assert message_of(error.value).startswith(
         "ClickHouse at 127.0.0.1:1 cannot be reached: Connection refused."
     )
 

@@ -29,7 +29,7 @@ def test_every_part_is_a_row(tmp_path: Path, compression: str, tasks: int, legac
     tree = replace(TREE, legacy=legacy)
     write_generated(tmp_path, tree, compression=compression)
     folders = folders_of("hot", {"data_dir": str(tmp_path)})
-    reader = SnapshotReader(TOP, folders, tasks=tasks, bytes_of_a_task=1000)
+    reader = SnapshotReader(TOP, folders, tasks=tasks, bytes_per_task=1000)
     assert len(reader.partitions()) == min(tasks, 3)
     rows = rows_of(reader)
     days = ["20190101", "20190102", "20190103", "20190104", "20190105"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from partition_classify.zookeeper_files.content import RangedContent, open_content, read_piece
+from partition_classify.zookeeper_files.content import RangeReader, open_content, read_chunk
 from partition_classify.zookeeper_files.damage import DamagedFile
 from support.classify.members import COMPRESSIONS, write_snapshot
 
@@ -32,7 +32,7 @@ def test_content_is_the_same_however_it_is_compressed(tmp_path: Path, plain: byt
     path = write_snapshot(tmp_path, *NAMES, compression=compression)
     pieces: list[bytes] = []
     with open_content(path) as content:
-        while piece := read_piece(content, PIECE, path, sum(map(len, pieces))):
+        while piece := read_chunk(content, PIECE, path, sum(map(len, pieces))):
             assert len(piece) <= PIECE
             pieces.append(piece)
     assert b"".join(pieces) == plain
@@ -42,7 +42,7 @@ def test_content_is_the_same_however_it_is_compressed(tmp_path: Path, plain: byt
 def test_ranges_are_read_in_any_order_and_again(tmp_path: Path, plain: bytes, compression: str) -> None:
     path = write_snapshot(tmp_path, *NAMES, compression=compression)
     ranges = [(100_000, 140_000), (5, 6), (40_000, 90_000)]
-    with closing(RangedContent(path, ranges)) as content:
+    with closing(RangeReader(path, ranges)) as content:
         for start, end in [*ranges, (50_000, 50_100), (100_000, 100_001), (139_999, 140_000)]:
             assert content.at(start).read(end - start) == plain[start:end]
 
@@ -51,7 +51,7 @@ def test_ranges_are_read_in_any_order_and_again(tmp_path: Path, plain: bytes, co
 def test_range_behind_the_end_is_damage(tmp_path: Path, plain: bytes, compression: str) -> None:
     path = write_snapshot(tmp_path, *NAMES, compression=compression)
     with pytest.raises(DamagedFile, match=f"^{path}: the content ends at byte {len(plain)}"):
-        RangedContent(path, [(len(plain) - 1, len(plain) + 1)])
+        RangeReader(path, [(len(plain) - 1, len(plain) + 1)])
 
 
 def test_file_that_is_only_called_snappy_is_refused(tmp_path: Path, plain: bytes) -> None:

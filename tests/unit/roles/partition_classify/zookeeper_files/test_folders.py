@@ -42,7 +42,7 @@ def test_folder_without_a_log_is_refused(tmp_path: Path) -> None:
     write_snapshot(tmp_path, "x")
     (tmp_path / "version-2" / "log.1").unlink()
     with pytest.raises(
-        EnsembleError, match=f"no transaction log in {tmp_path}/version-2, .* snapshot.a is"
+        EnsembleError, match=f"no transaction log in {tmp_path}/version-2: .* snapshot.a are"
     ) as info:
         names_of(tmp_path)
     assert "data_log_dir" in info.value.remedy
@@ -63,7 +63,7 @@ def test_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_file_of_an_unknown_kind_is_refused(tmp_path: Path, name: str) -> None:
     write_snapshot(tmp_path)
     (tmp_path / "version-2" / name).touch()
-    with pytest.raises(EnsembleError, match=f"{name} is not named as ZooKeeper names a"):
+    with pytest.raises(EnsembleError, match=f"{name} does not have a file name of a ZooKeeper"):
         names_of(tmp_path)
 
 

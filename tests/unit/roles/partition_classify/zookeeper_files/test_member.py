@@ -31,7 +31,7 @@ def test_older_snapshot_is_read_only_when_asked_for(tmp_path: Path) -> None:
         names_of(tmp_path)
 
     told: list[DamagedFile] = []
-    assert names_of(tmp_path, older_snapshot=True, passed_over=told.append) == ["new", "newer", "old"]
+    assert names_of(tmp_path, older_snapshot=True, on_skipped=told.append) == ["new", "newer", "old"]
     assert [error.path for error in told] == [newest]
 
 
@@ -42,7 +42,7 @@ def test_snapshot_that_is_being_written_is_passed_over(tmp_path: Path, compressi
     for size in range(0, len(content) - (14 if compression else 1), 7):
         newest.write_bytes(content[:size])
         told: list[DamagedFile] = []
-        assert names_of(tmp_path, passed_over=told.append) == ["new", "newer", "old"]
+        assert names_of(tmp_path, on_skipped=told.append) == ["new", "newer", "old"]
         assert [error.path for error in told] == [newest], size
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from partition_classify.zookeeper_files.damage import DamagedFile
-from partition_classify.zookeeper_files.nodes import RECORD_BYTES, NodeReader, Stored
+from partition_classify.zookeeper_files.nodes import RECORD_BYTES, RecordReader, StoredStat
 from support.files.snapshot_files import NOW, SnapshotWriter, stored
 
 WHERE = Path("/copy/version-2/snapshot.a")
@@ -43,8 +43,8 @@ def content() -> bytes:
     return content_of(ZNODES)
 
 
-def reader_of(content: bytes, start: int = 0, end: int | None = None) -> NodeReader:
-    return NodeReader(io.BytesIO(content[start:]), WHERE, start, end)
+def reader_of(content: bytes, start: int = 0, end: int | None = None) -> RecordReader:
+    return RecordReader(io.BytesIO(content[start:]), WHERE, start, end)
 
 
 def test_every_record_is_read_with_its_offset(content: bytes) -> None:
@@ -71,24 +71,24 @@ def test_reading_may_begin_and_end_between_any_two_records(content: bytes) -> No
 @pytest.mark.parametrize("size", [3, 20, 70])
 def test_record_that_is_cut_off_is_damage(content: bytes, size: int) -> None:
     reader = reader_of(content[: RECORD_BYTES + size])
-    with pytest.raises(DamagedFile, match=f"^{WHERE}: the file is torn: something is cut off at byte "):
+    with pytest.raises(DamagedFile, match=f"^{WHERE}: the file is torn: its end is cut off at byte "):
         list(reader.records())
 
 
 def test_bytes_that_are_no_path_are_damage() -> None:
-    with pytest.raises(DamagedFile, match="there is no path of a znode at byte 76"):
+    with pytest.raises(DamagedFile, match="the path of a znode is missing at byte 76"):
         list(reader_of(content_of([("", b""), ("a", b"")])).records())
 
 
 def test_length_that_cannot_be_is_damage() -> None:
-    with pytest.raises(DamagedFile, match="-2 is no length of a text at byte 0"):
+    with pytest.raises(DamagedFile, match="-2 is not a valid length of a text at byte 0"):
         reader_of(struct.pack(">i", -2)).text()
 
 
 def test_what_a_server_stores_of_a_znode_is_taken_apart_and_put_together() -> None:
-    known = Stored(1, 2, 3, 4, 5, 6, 7, 8, -9, 10)
-    assert Stored.unpacked(known.packed()) == known
-    assert Stored.unpacked(stored(7, NOW))[1:5] == (7, 7, NOW, NOW)
+    known = StoredStat(1, 2, 3, 4, 5, 6, 7, 8, -9, 10)
+    assert StoredStat.unpacked(known.packed()) == known
+    assert StoredStat.unpacked(stored(7, NOW))[1:5] == (7, 7, NOW, NOW)
 
 
 @pytest.mark.parametrize("length", [2 * PIECE, 1 << 26, 1 << 27])
@@ -98,7 +98,7 @@ def test_a_length_that_leads_nowhere_is_named_where_it_is(length: int) -> None:
     content = bytearray(content_of(znodes))
     record = RECORD_BYTES
     struct.pack_into(">i", content, record + 4 + len("/a"), length)
-    with pytest.raises(DamagedFile, match=f"no znode follows the {length} bytes .* at byte {record}"):
+    with pytest.raises(DamagedFile, match=f"no znode follows the declared {length} bytes .* at byte {record}"):
         list(reader_of(bytes(content)).records())
 
 

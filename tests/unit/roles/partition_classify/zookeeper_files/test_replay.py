@@ -29,7 +29,7 @@ def test_transaction_that_is_not_known_is_refused(tmp_path: Path, kind: int, bod
     offset = writer.add(kind, body)
     path = writer.write(tmp_path)
     with pytest.raises(
-        DamagedFile, match=f"^{path}: transaction 0xc of type {kind} is not understood .* at byte {offset}"
+        DamagedFile, match=f"^{path}: transaction 0xc of type {kind} cannot be parsed .* at byte {offset}"
     ):
         names_of(tmp_path)
 

@@ -37,7 +37,7 @@ def test_name_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     writer.add(log.CREATE, body.replace(b"20190101_7", b"2019010\xb2_7"))
     writer.write(tmp_path)
     with pytest.raises(
-        FormatError, match=rf"A znode below {TREE.paths[0]} has the name b'2019010\\xb2_7_7_0'"
+        FormatError, match=rf"The name b'2019010\\xb2_7_7_0' of a znode below {TREE.paths[0]} is not UTF-8"
     ):
         rows_of(SnapshotReader(TOP, (folder,)))
 

@@ -56,5 +56,5 @@ def test_bytes_after_the_seal_are_refused(tmp_path: Path) -> None:
     path = write_snapshot(tmp_path, "x")
     size = path.stat().st_size
     path.write_bytes(path.read_bytes() + b"more")
-    with pytest.raises(DamagedFile, match=f"something follows the checksum that is not known at byte {size}"):
+    with pytest.raises(DamagedFile, match=f"unknown data follows the checksum at byte {size}"):
         names_of(tmp_path)

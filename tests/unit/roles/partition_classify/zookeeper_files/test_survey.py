@@ -14,14 +14,14 @@ import pytest
 
 from olap_partmove._partmove.errors import EnsembleError, SameEnsemble
 from partition_classify.zookeeper_files.folders import DataFolder
-from partition_classify.zookeeper_files.shares import shares_of
+from partition_classify.zookeeper_files.table_slices import table_slices
 from support.classify.members import TOP, TREE, generated, surveyed
 from support.files.snapshot_files import write_generated
 
 
 def test_members_of_one_ensemble_are_refused(tmp_path: Path) -> None:
     hot = (generated(tmp_path / "one"), generated(tmp_path / "two"))
-    with pytest.raises(EnsembleError, match="are of members of one ensemble"):
+    with pytest.raises(EnsembleError, match="belong to members of one ensemble"):
         surveyed(hot, (), TOP)
 
 
@@ -70,6 +70,6 @@ def test_shard_paths_are_told_with_their_members(tmp_path: Path) -> None:
     assert {table.hot.member.folder for table in tables} == {hot}
     assert [table.cold and table.cold.member.folder for table in tables] == [cold, None, None]
     (share,), (without_cold,) = (
-        shares_of(each, 1 << 30) for each in (tables[0], tables[0]._replace(cold=None))
+        table_slices(each, 1 << 30) for each in (tables[0], tables[0]._replace(cold=None))
     )
     assert share.size > without_cold.size > 0

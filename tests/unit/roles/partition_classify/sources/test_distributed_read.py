@@ -16,14 +16,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from olap_partmove._partmove.errors import EnsembleError
+from partition_classify.sources.distributed_read import DistributedRead
 from partition_classify.sources.inventory_rows import INVENTORY_SCHEMA
-from partition_classify.sources.reading import Reading
 from partition_classify.sources.snapshot import SnapshotReader
 from support.classify.members import TOP, TREE, generated, rows_of
 
 
 def reader_of(folder: Path, tasks: int) -> SnapshotReader:
-    return SnapshotReader(TOP, (generated(folder),), tasks=tasks, bytes_of_a_task=1000)
+    return SnapshotReader(TOP, (generated(folder),), tasks=tasks, bytes_per_task=1000)
 
 
 @pytest.mark.parametrize("tasks", [1, 3])
@@ -31,7 +31,7 @@ def test_each_share_is_read_once_by_a_task_of_its_own(
     spark: SparkSession, tmp_path: Path, tasks: int
 ) -> None:
     reader = reader_of(tmp_path, tasks)
-    rows = Reading(reader, INVENTORY_SCHEMA).rows(spark)
+    rows = DistributedRead(reader, INVENTORY_SCHEMA).rows(spark)
     assert rows.schema == INVENTORY_SCHEMA
     assert rows.rdd.getNumPartitions() == tasks
     assert sorted(map(tuple, rows.collect())) == sorted(map(tuple, rows_of(reader)))
@@ -41,7 +41,7 @@ def test_each_share_is_read_once_by_a_task_of_its_own(
 def test_workers_start_before_there_is_a_query(spark: SparkSession, tmp_path: Path) -> None:
     tracker = spark.sparkContext.statusTracker()
     before = set(tracker.getJobIdsForGroup())
-    Reading(reader_of(tmp_path, 3), INVENTORY_SCHEMA).rows(spark)
+    DistributedRead(reader_of(tmp_path, 3), INVENTORY_SCHEMA).rows(spark)
     deadline = time.monotonic() + 60
     found: set[int] = set()
     # Two run at once, of three that there will be. Another test may have left a job of one task under way.
@@ -55,7 +55,7 @@ def test_workers_start_before_there_is_a_query(spark: SparkSession, tmp_path: Pa
 
 def test_what_is_wrong_with_the_files_is_raised_as_it_is(spark: SparkSession, tmp_path: Path) -> None:
     reader = SnapshotReader("/elsewhere", (generated(tmp_path),))
-    reading = Reading(reader, INVENTORY_SCHEMA)
+    reading = DistributedRead(reader, INVENTORY_SCHEMA)
     with pytest.raises(EnsembleError, match="There is no znode /elsewhere in the hot ensemble"):
         reading.rows(spark)
 
@@ -80,7 +80,7 @@ class Waiting(DataSourceReader):
 
 def test_work_is_divided_before_there_is_a_session(spark: SparkSession) -> None:
     reader = Waiting()
-    reading = Reading(reader, INVENTORY_SCHEMA)
+    reading = DistributedRead(reader, INVENTORY_SCHEMA)
     assert reader.began.wait(60)
     reader.may.set()
     with pytest.raises(EnsembleError, match="it was asked"):

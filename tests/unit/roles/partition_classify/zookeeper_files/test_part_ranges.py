@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A large table is read in pieces: together they give every row once, the same as without."""
+"""A large table is divided into slices: together they give every row once, as the undivided table."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from partition_classify.sources.snapshot import SnapshotReader
-from partition_classify.zookeeper_files import pieces as module
+from partition_classify.zookeeper_files import part_ranges as module
 from partition_classify.zookeeper_files.folders import DataFolder
-from partition_classify.zookeeper_files.pieces import Piece, Splits, pieces
+from partition_classify.zookeeper_files.part_ranges import PartRange, SplitPoints, split_range
 from support.classify.members import COMPRESSIONS, TOP, TREE, generated, rows_of
 from support.files import log_files as log
 from support.files.log_files import LogWriter
@@ -36,7 +36,7 @@ def change_parts(data_dir: Path) -> None:
         for name in ("/checksums", "/columns", ""):
             writer.add(log.DELETE, log.delete(f"{gone}{name}"))
         if number % 2:
-            # It comes again, and is another one.
+            # A later part of the same name.
             writer.add(log.CREATE, log.create(gone, b"again"))
             writer.add(log.CREATE, log.create(f"{gone}/columns", b"123"))
     for path in (f"{PARTS['r1']}/20190109_1_1_0", f"{PARTS['r1']}/20190109_1_1_0/columns"):
@@ -49,7 +49,7 @@ def change_parts(data_dir: Path) -> None:
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @pytest.mark.parametrize("tasks", [3, 100])
-def test_pieces_have_together_what_the_table_has(
+def test_slices_cover_the_table_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str, tasks: int
 ) -> None:
     for name, parts in (("hot", 60), ("cold", 40)):
@@ -62,8 +62,8 @@ def test_pieces_have_together_what_the_table_has(
     whole = SnapshotReader(TOP, hot, cold)
     assert len(whole.partitions()) == 1
     monkeypatch.setattr(module, "_EVERY_BYTES", 1)
-    divided = SnapshotReader(TOP, hot, cold, tasks=tasks, bytes_of_a_task=500)
-    monkeypatch.setattr("partition_classify.sources.snapshot._read_by_each_task", lambda _member: 0)
+    divided = SnapshotReader(TOP, hot, cold, tasks=tasks, bytes_per_task=500)
+    monkeypatch.setattr("partition_classify.sources.snapshot._overhead_per_task", lambda _member: 0)
     assert len(divided.partitions()) == min(tasks, len(divided.partitions())) > 2
 
     rows = rows_of(divided)
@@ -77,14 +77,14 @@ def test_tasks_do_not_read_more_of_the_log_than_of_the_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_EVERY_BYTES", 1)
-    reader = SnapshotReader(TOP, (generated(tmp_path, GIANT),), bytes_of_a_task=500)
+    reader = SnapshotReader(TOP, (generated(tmp_path, GIANT),), bytes_per_task=500)
     without = len(reader.partitions())
     change_parts(tmp_path)
     assert 1 <= len(reader.partitions()) < without
 
 
-def test_splits_are_at_parts_far_enough_from_each_other() -> None:
-    splits = Splits(every=100)
+def test_split_points_keep_the_minimum_distance() -> None:
+    splits = SplitPoints(every=100)
     for offset, path in [
         (0, b"/a/hits/replicas/r1"),
         (50, b"/a/hits/replicas/r1/parts"),
@@ -104,10 +104,10 @@ def test_splits_are_at_parts_far_enough_from_each_other() -> None:
 @pytest.mark.parametrize(
     ("size", "expected"),
     [
-        (1, [Piece(0, 10, True), Piece(10, 25, False), Piece(25, 40, False), Piece(40, 50, False)]),
-        (20, [Piece(0, 25, True), Piece(25, 50, False)]),
-        (100, [Piece(0, 50, True)]),
+        (1, [PartRange(0, 10, True), PartRange(10, 25, False), PartRange(25, 40, False), PartRange(40, 50, False)]),
+        (20, [PartRange(0, 25, True), PartRange(25, 50, False)]),
+        (100, [PartRange(0, 50, True)]),
     ],
 )
-def test_pieces_are_as_large_as_asked_for(size: int, expected: list[Piece]) -> None:
-    assert pieces(Piece(0, 50), (10, 25, 40), size) == expected
+def test_split_range_makes_ranges_of_the_requested_size(size: int, expected: list[PartRange]) -> None:
+    assert split_range(PartRange(0, 50), (10, 25, 40), size) == expected

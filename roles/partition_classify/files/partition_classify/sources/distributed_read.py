@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The rows of a source, in the job of this collection.
+"""Reads a source in Spark tasks, without Spark's own handling of Python data sources.
 
-To Spark a data source in Python is a stranger: it starts one Python after another to look for such sources,
-to make this one, and to have it divide its work. This process knows it, divides the work while Spark starts,
-and lets Spark deal it out.
+For a Python data source, Spark starts several Python processes one after another: to find the source, to
+create it, and to plan its input partitions. Here the driver process plans the input partitions while Spark
+starts, and Spark only distributes them.
 """
 
 from __future__ import annotations
@@ -30,43 +30,45 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Reading:
-    """What a reader reads. It begins to divide its work at once, which may take asking ensembles.
+class DistributedRead:
+    """Reads the input partitions of a reader in tasks. Starts planning the partitions immediately.
 
-    ``columns`` are those of the record batches that it gives.
+    Planning may query the ensembles. ``columns``: schema of the record batches.
     """
 
     def __init__(self, reader: DataSourceReader, columns: StructType) -> None:
         self._reader = reader
         self._columns = columns
-        self._shares = _aside(lambda: [pickle.dumps(each) for each in reader.partitions()])
+        self._pickled = _in_background(lambda: [pickle.dumps(each) for each in reader.partitions()])
 
     def rows(self, spark: SparkSession) -> DataFrame:
-        """The rows, which the tasks of a query read.
+        """Return the rows as a DataFrame; tasks of its queries read the source.
 
-        Raises what the reader raises when it divides its work.
+        Raises the errors of ``reader.partitions()``.
         """
         reader = self._reader
-        # A task needs its own share only, and there may be thousands.
-        shares = spark.sparkContext.broadcast(self._shares.result())
-        tasks = len(shares.value)
+        # Stays pickled: a task unpickles its own input partition only, of possibly thousands.
+        partitions = spark.sparkContext.broadcast(self._pickled.result())
+        tasks = len(partitions.value)
 
         def read(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in numbers:
                 for number in batch.column(0).to_pylist():
-                    yield from reader.read(pickle.loads(shares.value[number]))
+                    yield from reader.read(pickle.loads(partitions.value[number]))
 
         if is_on_one_machine(spark):
-            # It takes as long to plan a query as to start a Python. What goes wrong here the query meets too.
-            _aside(lambda: self._start_workers(spark, min(tasks, spark.sparkContext.defaultParallelism)))
+            # Starting workers takes as long as planning the query: do both at once. The query repeats errors.
+            _in_background(
+                lambda: self._start_workers(spark, min(tasks, spark.sparkContext.defaultParallelism))
+            )
         return spark.range(0, tasks, 1, tasks).mapInArrow(read, self._columns)
 
     def _start_workers(self, spark: SparkSession, number: int) -> None:
-        """Have so many workers load all that reading takes; Spark keeps them for the tasks that come."""
+        """Make ``number`` workers import all modules for reading; Spark reuses them for later tasks."""
         reader, columns = self._reader, self._columns
 
         def load(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            # To name the reader here is what makes a worker load its modules.
+            # Referring to the reader makes the worker import its modules.
             assert isinstance(reader, DataSourceReader)
             for _batch in numbers:
                 yield from record_batches(iter(()), columns)
@@ -74,14 +76,14 @@ class Reading:
         spark.range(0, number, 1, number).mapInArrow(load, columns).collect()
 
 
-def _aside(work: Callable[[], T]) -> Future[T]:
-    """Do it while this thread goes on, or waits for something else; nobody waits for it when the job ends."""
+def _in_background(work: Callable[[], T]) -> Future[T]:
+    """Run ``work`` in a daemon thread; the end of the job does not wait for it."""
     future: Future[T] = Future()
 
     def run() -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - it is raised again where the result is taken
+        except BaseException as error:  # noqa: BLE001 - raised again by Future.result
             future.set_exception(error)
 
     Thread(target=run, daemon=True).start()
