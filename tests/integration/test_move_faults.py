@@ -23,11 +23,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     SameEnsemble,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.two_ensembles import (
-    check_distinct,
-    check_invisible,
-    check_unlike,
+    check_different_history,
+    check_distinct_addresses,
+    check_nonce_invisible,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Multi
 from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options import (
     EnsembleOptions as ConnectionOptions,
@@ -201,7 +201,7 @@ def test_hot_is_lost_right_after_the_switch(field: Field, table: Table, hot_prox
         elif switches(multis):
             switched.append(multis)
 
-    report = ShardReport(table.path)
+    report = PatchedReport(table.path)
     with pytest.raises(EnsembleUnreachable):
         field.run(hot=[hot_proxy.address], timeout=3.0, before_hot=before).move(table, report)
     hot_proxy.restore()
@@ -233,12 +233,12 @@ def test_one_ensemble_given_as_two(
         store("cold", address.replace("127.0.0.1", "localhost"), cold_chroot) as other,
     ):
         with pytest.raises(SameEnsemble, match=f"both were given the address {address}"):
-            check_distinct(one, same)
-        check_distinct(one, other)
+            check_distinct_addresses(one, same)
+        check_distinct_addresses(one, other)
         with pytest.raises(SameEnsemble, match="is there in cold as"):
-            check_invisible(one, other, "token")
+            check_nonce_invisible(one, other, "token")
         with pytest.raises(SameEnsemble, match="was created by the same transaction in both"):
-            check_unlike(one, other, "/table")
+            check_different_history(one, other, "/table")
         assert one.children(["/partmove/nonces"]) == [()]
 
 
@@ -248,9 +248,9 @@ def test_two_ensembles_are_told_apart(field: Field, table: Table) -> None:
         open_store(ConnectionOptions("hot", tuple(run.hot), run.chroot)) as hot,
         open_store(ConnectionOptions("cold", tuple(run.cold), run.chroot)) as cold,
     ):
-        check_distinct(hot, cold)
-        check_invisible(hot, cold, "token")
-        check_unlike(hot, cold, table.path)
+        check_distinct_addresses(hot, cold)
+        check_nonce_invisible(hot, cold, "token")
+        check_different_history(hot, cold, table.path)
 
 
 READ_ONLY = [make_acl("world", "anyone", read=True)]

@@ -12,7 +12,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.servers import AskServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.two_ensembles import (
-    check_invisible,
+    check_nonce_invisible,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.ledger.enter import (
     look_up_replicas,
@@ -74,7 +74,7 @@ def settled() -> Bench:
 def test_one_ensemble_is_found_out_by_another_member() -> None:
     ensemble = MemoryEnsemble("hot", members=2)
     with pytest.raises(SameEnsemble):
-        check_invisible(ensemble.open(), behind(ensemble), "n1")
+        check_nonce_invisible(ensemble.open(), behind(ensemble), "n1")
 
 
 def test_an_insert_right_after_the_switch_is_found() -> None:
@@ -93,7 +93,7 @@ def test_a_drop_that_took_the_copies_is_seen() -> None:
                 bench.servers.drop(DAY)
             return super().detached_parts(shard_path, replica, host)
 
-    bench.world = bench.world._replace(servers=AskServers(DropsAfterwards(bench.servers)))
+    bench.context = bench.context._replace(servers=AskServers(DropsAfterwards(bench.servers)))
 
     assert bench.reheat().deferred[DAY].gate == "partition_exists"
     assert bench.hot.get_children(f"{PATH}/replicas/r1/parts") == [f"{OTHER}_0_0_0"]
@@ -120,8 +120,8 @@ def test_every_member_of_hot_is_asked_as_it_is_by_then() -> None:
     bench = settled()
     bench.move()
     bench.hot_ensemble.settle()
-    world = make_world(bench.hot_ensemble.open(), bench.cold_ensemble.open(), bench.clock)
-    assert reheat_shard(world, PATH, [DAY]).moved.keys() == {DAY}
+    context = make_world(bench.hot_ensemble.open(), bench.cold_ensemble.open(), bench.clock)
+    assert reheat_shard(context, PATH, [DAY]).moved.keys() == {DAY}
     assert refuse_behind(bench.hot_ensemble.open(), LAYOUT, [DAY]) == {}
 
 
@@ -136,8 +136,8 @@ def test_copies_that_the_member_has_not_heard_of_are_removed_again() -> None:
 @pytest.mark.parametrize(("hot", "cold"), [(True, False), (False, True), (True, True)])
 def test_the_guard_sees_a_partition_that_became_cold_just_now(hot: bool, cold: bool) -> None:
     bench = settled()
-    world = make_world(bench.hot_ensemble.open(), bench.cold_ensemble.open(), bench.clock)
-    assert move_shard(world, PATH, [DAY], bench.options).moved.keys() == {DAY}
+    context = make_world(bench.hot_ensemble.open(), bench.cold_ensemble.open(), bench.clock)
+    assert move_shard(context, PATH, [DAY], bench.options).moved.keys() == {DAY}
     assert [each.partition for each in guard(bench, hot=hot, cold=cold).cold_partitions(PATH)] == [DAY]
 
 

@@ -30,23 +30,23 @@ class ReadJournal:
         if most < 0:
             raise PartMoveError(f"max_listed is {most}", remedy="Give 0 or more")
         self._path = default_path() if path is None else Path(path)
-        wanted = HistoryQuery(
+        query = HistoryQuery(
             None if shard_path is None else check_shard_path(shard_path),
             None if partition is None else check_partition_id(partition, "partition"),
             params["run"],
             None if since is None else parse_moment(since, "since"),
         )
-        self._history = History(wanted, most)
+        self._history = History(query, most)
 
     def result(self) -> dict[str, Any]:
         """What was found so far."""
         history, runs = self._history, self._history.runs
         return {
             "changed": False,
-            "msg": f"{_number(history.found, 'event')} of {_number(len(runs), 'run')}",
+            "msg": f"{_number(history.matched, 'event')} of {_number(len(runs), 'run')}",
             "path": str(self._path),
             "events": history.events,
-            "count": history.found,
+            "count": history.matched,
             "runs": runs,
             "incomplete": history.incomplete,
         }

@@ -57,4 +57,4 @@ class PaceOptions(NamedTuple):
             return next(filter(None, (watch.problem() for watch in watches)), "")
 
         rate = 0 if check_mode else self.parts_per_second
-        return RunPace(rate, problem, give_up_after=self.give_up_after, tell=tell)
+        return RunPace(rate, problem, give_up_after=self.give_up_after, log=tell)

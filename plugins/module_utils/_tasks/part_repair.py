@@ -15,7 +15,7 @@ from .._partmove.formats.names import check_partition_id
 from .._partmove.gates.servers import AskServers
 from .._partmove.journal.events import Event
 from .._partmove.journal.port import Journal
-from .._partmove.lease.two_ensembles import check_unlike
+from .._partmove.lease.two_ensembles import check_different_history
 from .._partmove.patched.audit.kind import FindingKind
 from .._partmove.patched.repair.backup import BackupHeader
 from .._partmove.patched.repair.case import RepairContext, RepairOptions
@@ -87,7 +87,7 @@ class RepairParts:
         self._check_mode = resources.check_mode
         hot, cold = resources.open_pair()
         journal = resources.open_journal()
-        check_unlike(hot, cold, self._layout.path)
+        check_different_history(hot, cold, self._layout.path)
         shard, left = (each.read([self._layout.path])[0] for each in (hot, cold))
         if shard is None and left is None:
             raise no_table(self._layout)

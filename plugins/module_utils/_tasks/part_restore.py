@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._partmove.journal.events import Event
-from .._partmove.lease.two_ensembles import check_unlike
+from .._partmove.lease.two_ensembles import check_different_history
 from .._partmove.patched.repair.restore import Restored, restore
 from .backup_file import read_backup
 from .journal_file import journalled_run
@@ -49,7 +49,7 @@ class RestoreParts:
         hot, cold = resources.open_pair()
         journal = resources.open_journal()
         path = self._header.shard_path
-        check_unlike(hot, cold, path)
+        check_different_history(hot, cold, path)
         leases = self._locks.keeper("part_restore", hot, cold, resources.clock)
         work = {"work": self._backup, "shard_paths": 1}
         with journalled_run(journal, "part_restore", (hot, cold), work, self._counts):

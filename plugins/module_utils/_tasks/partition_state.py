@@ -12,7 +12,7 @@ from typing import Any
 from .._partmove.formats.layout import ShardLayout
 from .._partmove.formats.names import check_partition_id
 from .._partmove.formats.state import State
-from .._partmove.lease.two_ensembles import check_unlike
+from .._partmove.lease.two_ensembles import check_different_history
 from .._partmove.patched.move.set_state import StateChange, StateSetter
 from .resources import LockOptions, Resources, server_check
 
@@ -46,7 +46,7 @@ class SetState:
     def run(self, resources: Resources) -> None:
         """Set the marker of the partition that the options name."""
         hot, cold = resources.open_pair()
-        check_unlike(hot, cold, self._layout.path)
+        check_different_history(hot, cold, self._layout.path)
         leases = self._locks.keeper("partition_state", hot, cold, resources.clock)
         setter = StateSetter(hot, cold, leases, self._servers, self._layout)
         self._change = setter.set(self._partition, self._wanted)

@@ -18,7 +18,7 @@ from .._partmove.health.diagnosis import diagnose, has_caught_up, is_healthy
 from .._partmove.health.disk_record import detached_record, parse_record, parts_record
 from .._partmove.health.facts import HealthFacts, HealthLimits, Registration, ReplicaPath, ReplicaStatus
 from .._partmove.health.symptom import Finding
-from .._partmove.lease.two_ensembles import check_unlike
+from .._partmove.lease.two_ensembles import check_different_history
 from .._partmove.patched.ledger.ledger import Ledger
 from .._partmove.text import parse_duration
 from .resources import Resources, client_of, coordination_root
@@ -102,7 +102,7 @@ class DiagnoseReplica:
             return None
         hot, cold = resources.open_given()
         if cold is not None and replicas:
-            check_unlike(hot, cold, replicas[0].shard_path)
+            check_different_history(hot, cold, replicas[0].shard_path)
         return ColdPresence(hot, cold, Ledger(hot, self._root))
 
     def _registrations(self, replicas: Sequence[ReplicaStatus]) -> Mapping[ReplicaPath, Registration]:

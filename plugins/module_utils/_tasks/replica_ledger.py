@@ -13,7 +13,7 @@ from typing import Any
 from .._clickhouse.server_probe import HttpServerProbe
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import ShardLayout
-from .._partmove.lease.two_ensembles import check_unlike
+from .._partmove.lease.two_ensembles import check_different_history
 from .._partmove.patched.ledger.enter import Admission, Requirements, look_up_replicas
 from .._partmove.patched.ledger.entry import ColdEnsemble
 from .._partmove.patched.ledger.ledger import EntryChange, Ledger, ReplicaKey, not_ready
@@ -106,7 +106,7 @@ class ChangeLedger:
     def _note(self, hot: ZnodeStore, cold: ZnodeStore, keys: Collection[ReplicaKey]) -> None:
         self._replicas = look_up_replicas(hot, keys)
         if keys:
-            check_unlike(hot, cold, min(keys).shard_path)
+            check_different_history(hot, cold, min(keys).shard_path)
 
     def _to_withdraw(self, hot: ZnodeStore) -> Collection[ReplicaKey]:
         if self._given is not None:

@@ -22,7 +22,7 @@ from .._partmove.formats.layout import check_shard_path
 from .._partmove.gates.servers import AskServers, AssumeActive, NoServers, ServerCheck
 from .._partmove.journal.port import Journal
 from .._partmove.lease.lease import LeaseKeeper
-from .._partmove.lease.two_ensembles import check_distinct
+from .._partmove.lease.two_ensembles import check_distinct_addresses
 from .._partmove.patched.repair.backup import BackupHeader
 from .._partmove.run.pace import RunPace
 from .._partmove.text import parse_duration
@@ -74,7 +74,7 @@ class Resources:
     def open_pair(self) -> tuple[ZnodeStore, ZnodeStore]:
         """Connect to hot and cold; raises SameEnsemble where they share an address, and EnsembleError."""
         hot, cold = self.open_ensemble("hot"), self.open_ensemble("cold")
-        check_distinct(hot, cold)
+        check_distinct_addresses(hot, cold)
         return hot, cold
 
     def open_given(self) -> tuple[ZnodeStore, ZnodeStore | None]:

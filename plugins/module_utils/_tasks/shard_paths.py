@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from .._partmove.errors import AccessDenied
-from .._partmove.lease.two_ensembles import check_unlike
+from .._partmove.lease.two_ensembles import check_different_history
 from .._partmove.shard.inventory import find_paths_in_cold, find_shard_paths
 from .._partmove.tree.ports import ZnodeReader, ZnodeStore
 from .._partmove.tree.skip_denied import OnDenied
@@ -44,7 +44,7 @@ def told_apart(hot: ZnodeStore, cold: ZnodeStore | None, shard_paths: Iterable[s
     for shard_path in shard_paths:
         if cold is not None and not told:
             try:
-                check_unlike(hot, cold, shard_path)
+                check_different_history(hot, cold, shard_path)
                 told = True
             except AccessDenied:
                 # Whoever reads the shard path says so.

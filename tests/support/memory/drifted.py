@@ -29,7 +29,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.saving import (
     SavingStore,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, Unhurried
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, UnlimitedPace
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Znode
@@ -52,7 +52,7 @@ class Drifted:
         self.saved: list[SavedZnode] = []
         self.done: list[str] = []
         self.announced: list[list[str]] = []
-        self.pace: Pace = Unhurried()
+        self.pace: Pace = UnlimitedPace()
 
     def kinds(self, partition: str = DAY) -> dict[str, FindingKind]:
         """What the partition is for each replica."""

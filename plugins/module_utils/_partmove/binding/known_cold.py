@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What hot knows of the cold ensemble that the parts of a shard path went to.
+"""The record in hot that identifies the cold ensemble of a shard path.
 
-It is kept under the coordination root of hot. Two ensembles cannot have given one path the same transaction
-and time of creation, so it tells them apart, whatever they are called and whatever was copied between them.
+The record is below the coordination root of hot. Two ensembles never create a path with the same transaction
+id and time. So both identify an ensemble, even after a change of its name or a copy of its data.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..tree.znodes import Znode
 FORMAT = "olap.partmove/cold-of-shard"
 VERSION = 1
 
-_REMEDY = "Use the version of olap.partmove that wrote it, or find out what did"
+_REMEDY = "Use the version of olap.partmove that wrote the record, or find out which client wrote it"
 _ENVELOPE = Envelope("record of the cold ensemble of a shard path", FORMAT, VERSION, remedy=_REMEDY)
 _RECORD = Record({"czxid": WHOLE_NUMBER, "ctime": WHOLE_NUMBER, "members": TEXT}, remedy=_REMEDY)
 
@@ -31,23 +31,23 @@ class KnownCold(NamedTuple):
     """The cold ensemble of a shard path."""
 
     czxid: int
-    """Transaction that created the shard path's znode in cold."""
+    """Transaction id of the creation of the shard path's znode in cold."""
     ctime: int
-    """When that was, in milliseconds since 1970."""
+    """Time of the creation in milliseconds since 1970."""
     members: str
-    """The members and the chroot as they were given then; for messages."""
+    """Members and chroot as configured at the creation; for messages."""
 
     @classmethod
     def of(cls, znode: Znode, members: str) -> KnownCold:
-        """The ensemble in which the shard path's znode was read."""
+        """Identify the ensemble of the shard path's znode."""
         return cls(znode.stat.czxid, znode.stat.ctime, members)
 
     def is_of(self, znode: Znode) -> bool:
-        """Whether the shard path's znode was read in this ensemble."""
+        """Whether the shard path's znode is of this ensemble."""
         return (self.czxid, self.ctime) == (znode.stat.czxid, znode.stat.ctime)
 
     def encode(self) -> bytes:
-        """The data of the znode that holds the record."""
+        """Return the data of the record's znode."""
         return json.dumps(_ENVELOPE.around(self._asdict())).encode()
 
     def __str__(self) -> str:
@@ -55,11 +55,11 @@ class KnownCold(NamedTuple):
 
 
 def known_cold_path(root: str, shard_path: str) -> str:
-    """Where the record of a shard path is, in hot."""
+    """Return the path in hot of the record of a shard path."""
     return f"{root}/cold/{quote(shard_path, safe='')}"
 
 
 def parse_known_cold(znode: Znode) -> KnownCold:
-    """The record in the znode; raises FormatError for anything else."""
+    """Parse the record in the znode. Raises FormatError for other data."""
     where = f"The data of {znode.path}"
     return KnownCold(**_RECORD.read(_ENVELOPE.parsed(znode.data, where), where))

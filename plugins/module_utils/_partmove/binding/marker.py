@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The marker of a shard path in cold: which table of hot its parts belong to, and where its runs meet.
+"""The marker of a shard path in cold: names the table in hot, and the coordination root of its runs.
 
-It is the data of the shard path's own znode in cold, so a run finds it by the table alone, whatever
-coordination root it was given.
+The marker is the data of the shard path's own znode in cold. So a run finds the marker by the table alone,
+whatever its coordination root.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORMAT = "olap.partmove/cold-shard"
 VERSION = 2
 
 _NAME = "marker of a shard path in cold"
-_REMEDY = "Use the version of olap.partmove that wrote it, or find out what did"
+_REMEDY = "Use the version of olap.partmove that wrote the marker, or find out which client wrote it"
 _ENVELOPE = Envelope(_NAME, FORMAT, VERSION, remedy=_REMEDY)
 _MARKER = Record({"hot_czxid": WHOLE_NUMBER, "hot_path": TEXT, "coordination_root": TEXT}, remedy=_REMEDY)
 _FIRST_ENVELOPE = Envelope(_NAME, FORMAT, 1, remedy=_REMEDY)
@@ -29,26 +29,26 @@ _FIRST_MARKER = Record({"hot_czxid": WHOLE_NUMBER}, remedy=_REMEDY)
 
 
 class HotSide(NamedTuple):
-    """A shard path in hot and where its runs meet, both with the chroot, so that they are unique."""
+    """A shard path in hot and the coordination root of its runs, both with the chroot of the connection."""
 
     path: str
     root: str
 
 
 class ColdMarker(NamedTuple):
-    """What the shard path's znode in cold says."""
+    """The content of a marker."""
 
     hot_czxid: int
-    """Transaction that created the shard path in hot.
+    """Transaction id of the creation of the shard path in hot.
 
-    A table that was dropped and made again starts block numbers anew, so its parts can have the names of
-    parts of the former one, whose registration in cold would still be there.
+    A dropped and recreated table restarts its block numbers. So new parts may have the names of parts of the
+    former table, whose part znodes may still be in cold.
     """
     side: HotSide | None
-    """Where the runs on it meet; None in a marker of version 1, which any of them may complete."""
+    """Path in hot and coordination root. None in a marker of version 1, which any run may complete."""
 
     def encode(self) -> bytes:
-        """The data of the znode, in the version of the marker."""
+        """Return the data of the znode, in version 1 without a side, else in version 2."""
         fields: dict[str, object] = {"hot_czxid": self.hot_czxid}
         if self.side is None:
             return _encoded(_FIRST_ENVELOPE, fields)
@@ -57,7 +57,7 @@ class ColdMarker(NamedTuple):
 
 
 def parse_marker(znode: Znode) -> ColdMarker | None:
-    """The marker in the znode; None for a znode without data. Raises FormatError for what is no marker."""
+    """Parse the marker in the znode; None for a znode without data. Raises FormatError for other data."""
     if not znode.data:
         return None
     where = f"The data of {znode.path} in the cold ensemble"

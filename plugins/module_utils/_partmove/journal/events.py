@@ -2,10 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The events of a journal of runs: which there are, and which fields the line of each has.
+"""The events of the journal and the fields of their lines.
 
-A line is a JSON object with `HEAD`, then the fields of its event. Every line says by itself what it is, as
-runs that go on at the same time append to the same file. docs/reference/journal.md has the words of this file.
+A line is a JSON object with the fields of `HEAD`, then the fields of its event. Every line is complete by
+itself, because concurrent runs append to the same file. docs/reference/journal.md repeats the descriptions of
+this file.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 class Event(str, Enum):
-    """What a line tells."""
+    """The name of an event in a line."""
 
     STARTED = "started"
     SWITCHING = "switching"
@@ -57,22 +58,22 @@ class Event(str, Enum):
 
 
 class Field(NamedTuple):
-    """A field of an event: its kind, and what it says, for documentation."""
+    """A field of an event: its schema, and its meaning for documentation."""
 
-    kind: Schema
+    schema: Schema
     meaning: str
     optional: bool = False
 
 
 class Description(NamedTuple):
-    """When an event is written, for documentation, and its fields in the order of the line."""
+    """The description of an event for documentation, and its fields in the order of the line."""
 
     when: str
     fields: Mapping[str, Field]
 
 
 def _base64(text: object) -> object:
-    """The text as it is, which results of modules show; raises InvalidValue where it stands for no bytes."""
+    """Return the text unchanged, for results of modules. Raises InvalidValue for text other than base64."""
     parse_base64(text)
     return text
 
@@ -93,61 +94,64 @@ _PARTITION = Field(TEXT, "id of the partition")
 _PLACE = {"shard_path": _SHARD_PATH, "partition": _PARTITION}
 _SWITCHED = {
     **_PLACE,
-    "parts": Field(COUNT, "how many parts went over, of all replicas"),
-    "znodes": Field(COUNT, "how many znodes registered them"),
-    "bytes": Field(COUNT, "how many bytes of data these had"),
-    "zxid": Field(COUNT, "the transaction of hot that did it, `mZxid` of State right after; 0 if not known"),
+    "parts": Field(COUNT, "number of moved parts, of all replicas"),
+    "znodes": Field(COUNT, "number of their znodes"),
+    "bytes": Field(COUNT, "bytes of data in these znodes"),
+    "zxid": Field(COUNT, "transaction id of the switch in hot, `mZxid` of State right after; 0 if unknown"),
 }
-_WAY = Field(TEXT, "`COLD` for the way to the twin, `HOT` for the way back")
+_DIRECTION = Field(TEXT, "`COLD` for a move to the twin, `HOT` for a move back to the table")
 _REFUSED = {
     **_PLACE,
     "gate": Field(TEXT, "name of the [gate](gates.md)"),
-    "reason": Field(TEXT, "what it saw"),
+    "reason": Field(TEXT, "reason of the gate"),
 }
 _REPAIR = {
     **_PLACE,
     "replica": Field(TEXT, "name of the replica"),
-    "kind": Field(TEXT, "what it was"),
+    "kind": Field(TEXT, "kind of the finding"),
 }
 
 HEAD: Mapping[str, Field] = {
     "version": Field(COUNT, "version of this format"),
-    "time": Field(TEXT, "when the line was written, in UTC, by the clock of the host that the module ran on"),
+    "time": Field(TEXT, "time of the line in UTC, by the clock of the module's host"),
     "run": Field(TEXT, "id of the run, 32 hexadecimal digits"),
     "event": Field(TEXT, "name of the event"),
 }
-"""What every line begins with."""
+"""The first fields of every line."""
 
 EVENTS: Mapping[Event, Description] = {
     Event.STARTED: Description(
-        "All was checked that can be before anything is written to a table.",
+        "The run has finished all checks that precede the first write to a table.",
         {
             "module": Field(TEXT, "name of the module"),
             "collection": Field(TEXT, "version of the collection"),
-            "user": Field(TEXT, "the user that the module ran as"),
-            "host": Field(TEXT, "the host that it ran on"),
-            "process": Field(COUNT, "id of the process there"),
-            "hot": Field(TEXT, "members and chroot of the hot ensemble, as they were given"),
-            "cold": Field(TEXT, "those of the cold ensemble; empty where only servers speak with it"),
-            "work": Field(TEXT, "what the run was given to do"),
+            "user": Field(TEXT, "user of the module's process"),
+            "host": Field(TEXT, "host of the module's process"),
+            "process": Field(COUNT, "process id of the module"),
+            "hot": Field(TEXT, "configured members and chroot of the hot ensemble"),
+            "cold": Field(
+                TEXT,
+                "configured members and chroot of the cold ensemble; empty if only servers connect to the"
+                " cold ensemble",
+            ),
+            "work": Field(TEXT, "description of the work of the run"),
             "state": Field(TEXT, "`COLD` or `HOT`, for a move", optional=True),
-            "shard_paths": Field(COUNT, "how many shard paths it has to do with", optional=True),
-            "partitions": Field(COUNT, "how many partitions, where that is known", optional=True),
+            "shard_paths": Field(COUNT, "number of shard paths of the run", optional=True),
+            "partitions": Field(COUNT, "number of partitions of the run, if known", optional=True),
         },
     ),
     Event.SWITCHING: Description(
-        "A partition is about to be switched by a multi on hot. Where no line after it tells what became of"
-        " it, the multi was applied or not. It may be tried again, with another line.",
+        "A partition is about to be switched by a multi on hot. Without a later line about the partition,"
+        " the multi may or may not have been applied. A retry writes another line.",
         {
             **_PLACE,
             "state": Field(TEXT, "State after the switch, `COLD` or `HOT`"),
-            "state_before": Field(TEXT, "State as it was read"),
-            "state_version": Field(COUNT, "data version of State as it was read"),
+            "state_before": Field(TEXT, "State before the switch"),
+            "state_version": Field(COUNT, "data version of State before the switch"),
             "parts": Field(
                 list_of(_PARTS, "a list of mappings"),
-                "the registrations that go over: each `part`, the `digest` of its znodes, and the `replicas`"
-                " for which it is registered with them; of a part without children also the `data` of its"
-                " znode, in base64",
+                "the part znodes to move: each `part`, the `digest` of its znodes, and the `replicas` with"
+                " these znodes; for a part znode without children also its `data` in base64",
             ),
         },
     ),
@@ -155,38 +159,42 @@ EVENTS: Mapping[Event, Description] = {
     Event.REHEATED: Description("A partition was switched to hot.", _SWITCHED),
     Event.UNDONE: Description("A partition was switched to cold and is registered in hot again.", _REFUSED),
     Event.COPIES_REMOVED: Description(
-        "The copies of a partition that hot registers were removed from cold.", _PLACE
+        "The copies of a partition's part znodes were removed from cold; the originals are in hot.", _PLACE
     ),
-    Event.DEFERRED: Description("The run is done with the shard path, and the partition stayed.", _REFUSED),
+    Event.DEFERRED: Description(
+        "The run has finished the shard path and left the partition unchanged.", _REFUSED
+    ),
     Event.FAILED: Description(
-        "The run is done with the shard path, and a person has to look at the partition.", _REFUSED
+        "The run has finished the shard path; the partition needs manual action.", _REFUSED
     ),
     Event.ATTACHING: Description(
-        "A partition is about to be cloned from a table to its twin. Where no line after it tells what became"
-        " of it, both tables may have it; the next run goes on.",
-        {**_PLACE, "state": _WAY, "parts": Field(_TEXTS, "names of the parts that the source had")},
+        "A partition is about to be cloned from a table to its twin. Without a later line about the"
+        " partition, both tables may have its rows; the next run continues.",
+        {**_PLACE, "state": _DIRECTION, "parts": Field(_TEXTS, "names of the parts of the source")},
     ),
     Event.ATTACH_UNDONE: Description(
-        "Clones are about to be dropped from the destination, as they are not what the source has.",
+        "Clones are about to be dropped from the destination, because they differ from the parts of the"
+        " source.",
         {
             **_PLACE,
             "parts": Field(_TEXTS, "names of the parts of the destination"),
-            "reason": Field(TEXT, "what was seen"),
+            "reason": Field(TEXT, "the difference"),
         },
     ),
     Event.TWIN_DROPPING: Description(
-        "Every replica has a clone of each of these parts, and they are about to be dropped from the source.",
+        "Every replica has a clone of each of the parts, and the parts are about to be dropped from the"
+        " source.",
         {**_PLACE, "parts": Field(_TEXTS, "names of the parts of the source")},
     ),
     Event.TWIN_MOVED: Description(
-        "A partition went over to the other table.",
+        "A partition has moved to the other table.",
         {
             **_PLACE,
-            "state": _WAY,
-            "parts": Field(COUNT, "how many parts went over, on each replica"),
-            "rows": Field(COUNT, "how many rows these had"),
-            "bytes": Field(COUNT, "how many bytes they have on disk"),
-            "left_behind": Field(_TEXTS, "names of the parts that came meanwhile, and stayed"),
+            "state": _DIRECTION,
+            "parts": Field(COUNT, "number of moved parts, on each replica"),
+            "rows": Field(COUNT, "rows of these parts"),
+            "bytes": Field(COUNT, "bytes of these parts on disk"),
+            "left_behind": Field(_TEXTS, "names of parts inserted during the move, which stayed"),
         },
     ),
     Event.EXCHANGING: Description(
@@ -194,52 +202,58 @@ EVENTS: Mapping[Event, Description] = {
         {
             "shard_path": _SHARD_PATH,
             "replica": Field(TEXT, "name of the replica"),
-            "table": Field(TEXT, "database and name that the table has for people"),
-            "place": Field(TEXT, "ensemble and path of the table that gets the name"),
+            "table": Field(TEXT, "database and name of the table, as used by queries"),
+            "place": Field(TEXT, "ensemble and path of the table that gets this name"),
         },
     ),
     Event.REPAIRING: Description(
         "A partition is about to be repaired, for one replica.",
         {
             **_REPAIR,
-            "parts": Field(_TEXTS, "the parts that it was so for, or paths of what is no part"),
-            "backup": Field(TEXT, "the file that keeps what will be deleted or changed, once something is"),
+            "parts": Field(_TEXTS, "names of the affected parts, or paths of other affected znodes"),
+            "backup": Field(
+                TEXT, "backup file for deleted and changed znodes; created with the first of them"
+            ),
         },
     ),
     Event.WRITING: Description(
         "A repair is about to send a multi.",
         {
             "shard_path": _SHARD_PATH,
-            "operations": Field(_TEXTS, "what the multi writes, in order"),
+            "operations": Field(_TEXTS, "operations of the multi, in order"),
         },
     ),
-    Event.REPAIRED: Description("An audit after the repair did not find it any more.", _REPAIR),
+    Event.REPAIRED: Description("An audit after the repair no longer reports the finding.", _REPAIR),
     Event.LEFT: Description(
         "A partition was not repaired.",
-        {**_PLACE, "kind": Field(TEXT, "what it is"), "reason": Field(TEXT, "why")},
+        {
+            **_PLACE,
+            "kind": Field(TEXT, "kind of the finding"),
+            "reason": Field(TEXT, "why the repair was not done"),
+        },
     ),
     Event.RESTORING: Description(
-        "What a repair deleted or changed is about to be put back.",
+        "Znodes deleted or changed by a repair are about to be restored.",
         {
             "shard_path": _SHARD_PATH,
-            "backup": Field(TEXT, "the file that it is put back from"),
-            "znodes": Field(COUNT, "how many znodes that file has"),
+            "backup": Field(TEXT, "the backup file"),
+            "znodes": Field(COUNT, "number of znodes in the backup file"),
         },
     ),
     Event.RESTORED: Description(
-        "It was put back, or as much of it as could be.",
+        "The znodes were restored, as far as possible.",
         {
             "shard_path": _SHARD_PATH,
-            "created": Field(COUNT, "how many znodes were missing"),
-            "set_back": Field(COUNT, "how many had other data"),
-            "unchanged": Field(COUNT, "how many were as in the file"),
+            "created": Field(COUNT, "number of znodes that were missing"),
+            "set_back": Field(COUNT, "number of znodes that had other data"),
+            "unchanged": Field(COUNT, "number of znodes that equalled the backup"),
         },
     ),
     Event.ENDED: Description(
-        "The run is over. One without it was killed, or goes on.",
+        "The run has ended. A run without this event was killed or is still running.",
         {
-            "counts": Field(mapping_of(WHOLE_NUMBER), "the counts of the result of the module"),
-            "error": Field(TEXT, "why it ended before it was done; empty if it was done"),
+            "counts": Field(mapping_of(WHOLE_NUMBER), "the counts in the result of the module"),
+            "error": Field(TEXT, "why the run ended before completing its work; empty after a complete run"),
         },
     ),
 }

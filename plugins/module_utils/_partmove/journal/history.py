@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a journal answers: what was done to a partition, when, and by which run.
+"""Queries a journal: the history of a partition, a shard path or a run.
 
-A journal is read line by line, so that it may be larger than memory. What is kept are the runs and the newest
-of the events that were asked for.
+A journal may be larger than memory. So it is read line by line, and only the runs and the newest matching
+events are kept.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ NOT_ENDED = "not_ended"
 
 
 class HistoryQuery(NamedTuple):
-    """Which events are asked for; None stands for any."""
+    """The requested events. None accepts every value."""
 
     shard_path: str | None = None
     partition: str | None = None
-    """Of the shard path; events that are about the whole shard path are about it, too."""
+    """A partition of the shard path; events about the whole shard path match, too."""
     run: str | None = None
     since: str | None = None
-    """The beginning of a time as lines have it."""
+    """A prefix of the time of a line, as `parse_moment` returns."""
 
-    def is_met_by(self, line: JournalLine) -> bool:
-        """Whether the line is one that is asked for."""
+    def matches(self, line: JournalLine) -> bool:
+        """Whether the line is a requested event."""
         if self.run not in (None, line.run) or (self.since is not None and line.time < self.since):
             return False
         if self.shard_path is None:
@@ -54,38 +54,40 @@ class HistoryQuery(NamedTuple):
 
 
 def parse_moment(text: str, setting: str) -> str:
-    """The beginning of a time in UTC as lines have it; raises FormatError for other text.
+    """Convert a date or time in UTC to a prefix of the time of lines. Raises FormatError for other text.
+
+    setting: the name of the option, for the message.
 
     >>> parse_moment("2026-11-22", "since"), parse_moment("2026-11-22 06:45:00+00:00", "since")
     ('2026-11-22', '2026-11-22T06:45:00')
     """
-    found = _MOMENT.fullmatch(text)
-    if found is None:
+    match = _MOMENT.fullmatch(text)
+    if match is None:
         raise FormatError(
             f"{setting} is {text!r}, which is no time in UTC",
-            remedy="Write it as 2026-11-22 or 2026-11-22T06:45:00Z",
+            remedy="Write the time as 2026-11-22 or 2026-11-22T06:45:00Z",
         )
-    return "T".join(filter(None, found.groups()))
+    return "T".join(filter(None, match.groups()))
 
 
 class History:
-    """Takes in the lines of a journal. ``most`` is how many events are kept, the newest of the file."""
+    """Collects the requested events and their runs. ``most``: only so many of the last events are kept."""
 
-    def __init__(self, wanted: HistoryQuery, most: int) -> None:
+    def __init__(self, query: HistoryQuery, most: int) -> None:
         self.incomplete: list[int] = []
-        """Numbers of the lines that were cut off when a run was killed, or a disk was full."""
-        self.found = 0
-        """How many events were asked for."""
-        self._wanted = wanted
-        self._kept: deque[dict[str, Any]] = deque(maxlen=most)
+        """Numbers of unfinished lines, written by killed runs or to full disks."""
+        self.matched = 0
+        """Number of requested events, also of those not kept."""
+        self._query = query
+        self._newest: deque[dict[str, Any]] = deque(maxlen=most)
         self._runs: dict[str, dict[str, Any]] = {}
-        self._told: set[str] = set()
-        """Ids of runs with an event that was asked for."""
+        self._matched_runs: set[str] = set()
+        """Ids of the runs with a requested event."""
 
     def read(self, lines: Iterable[bytes], where: str) -> None:
-        """Take in the lines, but for empty ones, of a file that messages call ``where``.
+        """Read the lines of a file; empty lines are skipped. ``where``: the file, for messages.
 
-        Raises FormatError for what is no journal.
+        Raises FormatError for lines of another format.
         """
         for number, line in read_lines(lines, where):
             if line is None:
@@ -95,13 +97,13 @@ class History:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """The events that were kept, by time."""
-        return sorted(self._kept, key=itemgetter("time"))
+        """The kept events, sorted by time."""
+        return sorted(self._newest, key=itemgetter("time"))
 
     @property
     def runs(self) -> list[dict[str, Any]]:
-        """The runs of the events that were asked for, by the time of the first line that is there of each."""
-        runs = [run for name, run in self._runs.items() if name in self._told]
+        """The runs of the requested events, sorted by the time of each run's first line in the file."""
+        runs = [run for name, run in self._runs.items() if name in self._matched_runs]
         return sorted(runs, key=itemgetter("began", "run"))
 
     def _add(self, line: JournalLine) -> None:
@@ -112,10 +114,12 @@ class History:
             error, counts = line.fields["error"], line.fields["counts"]
             outcome = FAILED if error or counts.get("failed") else COMPLETED
             run.update(ended=line.time, outcome=outcome, error=error, counts=counts)
-        if self._wanted.is_met_by(line):
-            self._told.add(line.run)
-            self.found += 1
-            self._kept.append({"time": line.time, "run": line.run, "event": line.event.value, **line.fields})
+        if self._query.matches(line):
+            self._matched_runs.add(line.run)
+            self.matched += 1
+            self._newest.append(
+                {"time": line.time, "run": line.run, "event": line.event.value, **line.fields}
+            )
 
 
 def _new_run(line: JournalLine) -> dict[str, Any]:

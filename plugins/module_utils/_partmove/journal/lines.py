@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The lines of a journal of runs, as text and back."""
+"""Encodes and parses the lines of a journal."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ..text import shown
 from .events import EVENTS, HEAD, Event, Field
 
 VERSION = 1
-"""Of the format; a line of another one is refused."""
+"""The version of the format; lines of other versions are refused."""
 
-_REMEDY = "Give a file that runs of this collection have written as their journal, as they wrote it"
+_REMEDY = "Give an unchanged journal file of this collection"
 
 
 class JournalLine(NamedTuple):
-    """A line that was understood."""
+    """A parsed line; ``fields`` are the fields of the event."""
 
     time: str
     run: str
@@ -32,28 +32,28 @@ class JournalLine(NamedTuple):
 
 
 def _record(fields: Mapping[str, Field]) -> Record:
-    needed = {name: each.kind for name, each in fields.items() if not each.optional}
-    optional = {name: each.kind for name, each in fields.items() if each.optional}
-    return Record(needed, optional, remedy=_REMEDY)
+    required = {name: each.schema for name, each in fields.items() if not each.optional}
+    optional = {name: each.schema for name, each in fields.items() if each.optional}
+    return Record(required, optional, remedy=_REMEDY)
 
 
 RECORDS: Mapping[Event, Record] = {event: _record(each.fields) for event, each in EVENTS.items()}
-"""What the fields of each event have to be."""
+"""Event → schema of its fields."""
 
 _BY_NAME = {each.value: each for each in Event}
 _ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def encoded_lines(time: str, run: str, event: Event, rows: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
-    """A line for each row of fields; the event has to have at least one field."""
-    # The same for all rows, of which a run writes hundreds of thousands.
+    """Encode a line for each row of fields. The event must have at least one field."""
+    # The head is encoded once, because a run writes hundreds of thousands of rows.
     head = _ENCODE(dict(zip(HEAD, (VERSION, time, run, event.value))))[:-1]
     for row in rows:
         yield f"{head},{_ENCODE(row)[1:]}\n".encode()
 
 
 def parse_line(data: bytes, where: str) -> JournalLine:
-    """What `encoded_lines` wrote, which messages call ``where``; raises FormatError for anything else."""
+    """Parse a line of `encoded_lines`. ``where``: the line, for messages. Raises FormatError."""
     try:
         fields = json_object(data)
     except ValueError as error:
@@ -77,9 +77,9 @@ def parse_line(data: bytes, where: str) -> JournalLine:
 
 
 def read_lines(lines: Iterable[bytes], where: str) -> Iterator[tuple[int, JournalLine | None]]:
-    """Number and meaning of each line of a file, but for empty ones; None stands for one that is cut off.
+    """Parse the lines of a file, and yield number and content of each. Empty lines are skipped.
 
-    Raises FormatError for what is no line of a journal.
+    The content of an unfinished line is None. Raises FormatError for lines of another format.
     """
     for number, data in enumerate(lines, 1):
         text = data.rstrip(b"\r\n")
@@ -90,7 +90,7 @@ def read_lines(lines: Iterable[bytes], where: str) -> Iterator[tuple[int, Journa
 
 
 def is_cut(data: bytes) -> bool:
-    """Whether a line, without its line end, is the beginning of a line that was not written to its end."""
+    """Whether ``data``, without its line end, is the beginning of an unfinished line."""
     return not data.endswith(b"}") and data[: len(_BEGIN)] == _BEGIN[: len(data)]
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the domain asks of a journal."""
+"""The protocol through which the domain writes a journal."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from .events import Event
 
 
 class Journal(Protocol):
-    """A record for people of what a run does. Nothing depends on it: the truth is in the two ensembles."""
+    """A log of a run's actions, for people. No run reads the journal: the truth is in the two ensembles."""
 
     def record(self, event: Event, rows: Iterable[Mapping[str, object]]) -> None:
-        """Append the event once for each row of fields; all of them are on disk when this returns.
+        """Append the event once for each row of fields, and return when all lines are on disk.
 
-        Raises PartMoveError where they cannot be. Where nobody wants a journal, no row is asked for.
+        If the journal is switched off, the iterable is not consumed.
+
+        Raises PartMoveError if the lines cannot be written.
         """

@@ -2,17 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who may write: the lock and the epochs of a shard path, kept outside every table path.
+"""The lease of a shard path: a lock and two epochs that give one run the right to write.
 
-Under the coordination root of each ensemble (``/partmove`` unless told otherwise)::
+The znodes are below the coordination root (``/partmove`` by default), outside every table path::
 
-    locks/<shard path, quoted>    hot only, ephemeral: keeps two runs from waiting for each other's failures
-    epochs/<shard path, quoted>   hot and cold, persistent: its data version is the epoch
+    locks/<shard path, quoted>    hot only, ephemeral: keeps two runs from interfering with each other
+    epochs/<shard path, quoted>   hot and cold, persistent: the data version is the epoch
 
-The lock alone cannot protect anything: a process that is paused past the end of its session still
-believes that it holds it. So every multi of a run also checks the epoch of the ensemble it goes to,
-and whoever takes the lock raises both epochs before anything else. A run that lost its lock is
-thereby refused by the servers themselves.
+The lock alone is not safe: a process paused beyond the end of its session still believes in its lock. So
+every multi of a run also checks the epoch of its ensemble, and every run raises both epochs right after
+taking the lock. The servers then refuse all writes of a run that lost its lock.
 """
 
 from __future__ import annotations
@@ -30,41 +29,41 @@ _POLL_SECONDS = 0.5
 
 
 class Lease(NamedTuple):
-    """The right to write to one shard path, as long as the servers accept its checks."""
+    """The right to write to one shard path, valid as long as the servers accept the checks."""
 
     lock_path: str
     epoch_path: str
     hot_epoch: int
     cold_epoch: int
     taken_at: float
-    """When hot says that it was taken, in seconds since 1970: no later than now, whatever clock is here."""
+    """Begin of the lease in seconds since 1970, by the clock of hot, independent of the local clock."""
 
     @property
     def hot_checks(self) -> tuple[Op, ...]:
-        """What every multi to the hot ensemble starts with."""
+        """The first operations of every multi to the hot ensemble."""
         return (Check(self.lock_path, 0), Check(self.epoch_path, self.hot_epoch))
 
     @property
     def cold_checks(self) -> tuple[Op, ...]:
-        """What every multi to the cold ensemble starts with."""
+        """The first operations of every multi to the cold ensemble."""
         return (Check(self.epoch_path, self.cold_epoch),)
 
 
 def path_of_lock(root: str, shard_path: str) -> str:
-    """Where the lock of a shard path is, in hot."""
+    """Return the path in hot of the lock of a shard path."""
     return f"{root}/locks/{quote(shard_path, safe='')}"
 
 
 def raise_if_lease_lost(rejected: Rejected, checks: int, shard_path: str) -> None:
-    """Raise LeaseLost when the multi failed in one of its leading lease checks."""
+    """Raise LeaseLost if the multi failed in one of its first ``checks`` operations, the lease checks."""
     if rejected.op_index < checks and rejected.reason in (Reason.NO_NODE, Reason.BAD_VERSION):
         raise _lost(shard_path)
 
 
 def confirm_lease(hot: ZnodeReader, lease: Lease, shard_path: str) -> None:
-    """Raise LeaseLost when another run may have written between the reads before this call.
+    """Raise LeaseLost if another run may have written before this call.
 
-    To be called before anything but a multi, which checks the lease itself, follows from what was read.
+    Call this function before reads lead to an action other than a multi. Multis check the lease themselves.
     """
     lock, epoch = hot.read([lease.lock_path, lease.epoch_path])
     if lock is None or epoch is None or epoch.stat.version != lease.hot_epoch:
@@ -79,11 +78,16 @@ def _lost(shard_path: str) -> LeaseLost:
 
 
 class LeaseKeeper:
-    """Acquires and gives back leases for one pair of ensembles, or for hot alone where ``cold`` is None.
+    """Acquires and releases leases in a pair of ensembles, or in hot alone if ``cold`` is None.
 
-    States of a shard path: free → locked (ephemeral created) → leased (both epochs raised and the
-    lock still ours). Only a leased path is written to. Losing the session takes a leased path back
-    to free by itself; the next holder's epochs keep the former holder out.
+    States of a shard path:
+
+    - free → locked: the ephemeral lock was created;
+    - locked → leased: both epochs were raised, and the lock still belongs to this session;
+    - leased → free: the lease was released, or the session ended.
+
+    Only a leased path is written to. After the end of a session, the raised epochs of the next holder keep
+    the former holder from writing.
     """
 
     def __init__(
@@ -102,18 +106,18 @@ class LeaseKeeper:
         self._clock = clock
         self._owner = owner
         self._wait_seconds = wait_seconds
-        self._has_folders = False
+        self._has_parents = False
 
     def acquire(self, shard_path: str) -> Lease:
         """Lock the shard path and raise its epoch in both ensembles.
 
-        Raises LeaseHeld when another run keeps the lock for longer than the waiting time, which
-        should exceed the session timeout so that a killed run's lock has gone by then.
+        Raises LeaseHeld if another run keeps the lock for longer than ``wait_seconds``. The wait should
+        exceed the session timeout, after which the lock of a killed run disappears.
         """
         lock_path = path_of_lock(self.root, shard_path)
         epoch_path = f"{self.root}/epochs/{quote(shard_path, safe='')}"
-        if not self._has_folders:
-            self._ensure_folders()
+        if not self._has_parents:
+            self._ensure_parents()
         self._lock(lock_path, shard_path)
         hot_epoch = self._raise_epoch(self._hot, epoch_path)
         cold_epoch = 0
@@ -127,22 +131,22 @@ class LeaseKeeper:
             )
         return Lease(lock_path, epoch_path, hot_epoch, cold_epoch, epoch.stat.mtime / 1000)
 
-    def _ensure_folders(self) -> None:
-        # Cold first: an ensemble that cannot be written to is found out before hot is touched.
+    def _ensure_parents(self) -> None:
+        # Cold first: an unwritable cold ensemble is then detected before any write to hot.
         if self._cold is not None:
             ensure_path(self._cold, f"{self.root}/epochs")
         ensure_path(self._hot, f"{self.root}/epochs")
         ensure_path(self._hot, f"{self.root}/locks")
-        self._has_folders = True
+        self._has_parents = True
 
-    def _put_right(self, store: ZnodeStore, path: str, rejected: Rejected) -> None:
-        """See to it that another try can help; raises where it cannot."""
+    def _prepare_retry(self, store: ZnodeStore, path: str, rejected: Rejected) -> None:
+        """Prepare a retry of the rejected write. Raises EnsembleError if a retry would fail, too."""
         raise_if_unwritable(store, path, rejected)
         if rejected.reason is Reason.NO_NODE:
-            self._ensure_folders()
+            self._ensure_parents()
 
     def release(self, lease: Lease) -> None:
-        """Give the lock back, unless somebody else has the lease by now."""
+        """Delete the lock, unless another run has taken the lease over."""
         self._hot.commit([(*lease.hot_checks, Delete(lease.lock_path, 0))])
 
     def _holder(self, lock_path: str) -> int | None:
@@ -157,7 +161,7 @@ class LeaseKeeper:
             if isinstance(outcome, Committed) or self._holder(lock_path) == self._hot.session_id:
                 return
             if isinstance(outcome, Rejected):
-                self._put_right(self._hot, lock_path, outcome)
+                self._prepare_retry(self._hot, lock_path, outcome)
             if self._clock.now() >= deadline:
                 break
             self._clock.sleep(_POLL_SECONDS)
@@ -165,7 +169,7 @@ class LeaseKeeper:
         held_by = "nobody any more" if znode is None else znode.data.decode(errors="replace")
         raise LeaseHeld(
             f"{shard_path} is locked by another run: {held_by}",
-            remedy="Wait until that run has ended; the lock of a killed run goes with its session",
+            remedy="Wait until that run has ended; the lock of a killed run disappears with its session",
         )
 
     def _raise_epoch(self, store: ZnodeStore, path: str) -> int:
@@ -176,8 +180,8 @@ class LeaseKeeper:
             if isinstance(outcome, Committed):
                 return 0 if znode is None else znode.stat.version + 1
             if isinstance(outcome, Rejected):
-                self._put_right(store, path, outcome)
+                self._prepare_retry(store, path, outcome)
         raise EnsembleError(
             f"The epoch {path} could not be raised in {_ATTEMPTS} tries in the {store.name} ensemble",
-            remedy="See whether another run works on the same shard path, then run again",
+            remedy="Check whether another run works on the same shard path, then run again",
         )

@@ -2,16 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whose turn it is to look after the tables, where several hosts do so on a schedule.
+"""Timed leases: let several hosts with the same schedule take turns in maintaining the tables.
 
-Under the coordination root of the hot ensemble::
+The znodes are below the coordination root of the hot ensemble::
 
-    guard            persistent: what is written to it has the time that the ensemble says it is
-    guard/<name>     persistent: who has the turn, and for how long after the znode was written
+    guard            persistent: a write to this znode yields the current time of the ensemble
+    guard/<name>     persistent: the owner of the lease, and the duration since the write of the znode
 
-A turn outlives the session of who takes it, as a run is many modules with a session each. It ends when it is
-given back, or when its time has passed by the ensemble's own clock. It keeps runs from doing the same work
-twice, and protects nothing: a run whose turn was taken over still has to have the lease of what it writes to.
+A timed lease outlives the session of its owner, because a run is many modules with a session each. The lease
+ends when the owner gives it back, or when its time has passed by the clock of the ensemble.
+
+A timed lease keeps runs from repeating the same work. It does not protect data: every write still needs the
+lease of its shard path.
 """
 
 from __future__ import annotations
@@ -30,8 +32,8 @@ from ..tree.znodes import Committed, Create, Delete, Op, Rejected, SetData, Znod
 LONGEST_SECONDS = 604_800
 _ATTEMPTS = 10
 _NAME = re.compile(r"[a-z0-9_-]{1,60}", re.ASCII)
-_REMEDY = "See who wrote it, and delete the znode while nobody looks after the tables"
-_ENVELOPE = Envelope("turn", "olap.partmove/turn", 1, _REMEDY)
+_REMEDY = "Find out who wrote the znode, and delete it while no guard is running"
+_ENVELOPE = Envelope("timed lease", "olap.partmove/turn", 1, _REMEDY)
 _RECORD = Record(
     {
         "owner": TEXT,
@@ -47,21 +49,22 @@ _RECORD = Record(
 
 
 class Claim(NamedTuple):
-    """What a znode says: who has the turn, and for how many seconds after the znode was written."""
+    """The data of a timed lease: its owner, and its duration in seconds since the write of the znode."""
 
     owner: str
     ttl: int
 
     @property
     def data(self) -> bytes:
-        """As the znode has it; `parse_claim` reads it."""
+        """The data of the znode, for `parse_claim`."""
         return json.dumps(_ENVELOPE.around(self._asdict()), ensure_ascii=False, sort_keys=True).encode()
 
 
 class TimedLease(NamedTuple):
-    """Who has the turn once it was asked for.
+    """The result of taking a timed lease.
 
-    former: who had it before; None for nobody. seconds_left: for how long the claim holds still.
+    claim: the claim that is valid now. former: the claim before; None for a free lease.
+    seconds_left: the remaining time of ``claim``.
     """
 
     claim: Claim
@@ -70,15 +73,15 @@ class TimedLease(NamedTuple):
 
 
 def parse_claim(data: bytes, where: str) -> Claim:
-    """What the data of a turn says; raises FormatError. ``where`` is what messages call it."""
+    """Parse the data of a timed lease. ``where``: its path, for messages. Raises FormatError."""
     return Claim(**_RECORD.read(_ENVELOPE.parsed(data, where), where))
 
 
 class TimedLeases:
-    """Takes turns and gives them back, in one ensemble.
+    """Takes timed leases and gives them back, in one ensemble.
 
-    States of a turn: free → taken → free, or taken by another owner once its time has passed. Each change is
-    conditional on the version that was read, so of two that take it at once one has it.
+    States of a lease: free → taken → free, or taken by another owner after its time has passed. Every change
+    checks the version that was read. So of two concurrent takers, one succeeds.
     """
 
     def __init__(self, hot: ZnodeStore, root: str = DEFAULT_ROOT) -> None:
@@ -86,22 +89,22 @@ class TimedLeases:
         self._parent = f"{root}/guard"
 
     def take(self, name: str, claim: Claim) -> TimedLease:
-        """Take the turn, or prolong it, unless another owner has it: then the claim of that one is told.
+        """Take or prolong the lease. If another owner has the lease, return the other owner's claim.
 
-        Raises FormatError for a name that cannot be and for a turn that is not understood, and EnsembleError.
+        Raises FormatError for an invalid name and for unknown data of the znode, and EnsembleError.
         """
         path = self._path(name)
         ensure_path(self._hot, self._parent)
         former: Claim | None = None
         for attempt in range(_ATTEMPTS):
             znode = self._hot.read([path])[0]
-            found = None if znode is None else parse_claim(znode.data, path)
-            # From the second attempt on it may be ours because the answer to the one before was lost.
-            former = found if attempt == 0 or found != claim else former
-            if znode is not None and found is not None and found.owner != claim.owner:
-                left = self._seconds_left(znode, found)
+            current = None if znode is None else parse_claim(znode.data, path)
+            # After the first attempt, the current claim may be ours, from an attempt with a lost answer.
+            former = current if attempt == 0 or current != claim else former
+            if znode is not None and current is not None and current.owner != claim.owner:
+                left = self._seconds_left(znode, current)
                 if left > 0:
-                    return TimedLease(found, found, left)
+                    return TimedLease(current, current, left)
             op: Op = (
                 Create(path, claim.data) if znode is None else SetData(path, claim.data, znode.stat.version)
             )
@@ -110,7 +113,7 @@ class TimedLeases:
         raise _unsettled(path)
 
     def give_back(self, name: str, owner: str) -> Claim | None:
-        """Give the turn back if the owner has it; returns who had it, None for nobody.
+        """Give the lease back if ``owner`` has it. Returns the claim before; None for a free lease.
 
         Raises as `take` does.
         """
@@ -118,35 +121,38 @@ class TimedLeases:
         former: Claim | None = None
         for _attempt in range(_ATTEMPTS):
             znode = self._hot.read([path])[0]
-            found = None if znode is None else parse_claim(znode.data, path)
-            if znode is None or found is None or found.owner != owner:
-                return former or found
-            former = found
+            current = None if znode is None else parse_claim(znode.data, path)
+            if znode is None or current is None or current.owner != owner:
+                return former or current
+            former = current
             if self._is_done(path, Delete(path, znode.stat.version)):
-                return found
+                return current
         raise _unsettled(path)
 
     def _path(self, name: str) -> str:
         if _NAME.fullmatch(name) is None:
             raise FormatError(
-                f"The name of the turn is {name!r}, which no turn has",
+                f"The name of the lease is {name!r}, which is invalid",
                 remedy="Use at most 60 of the characters a to z, 0 to 9, _ and -",
             )
         return f"{self._parent}/{name}"
 
     def _seconds_left(self, znode: Znode, claim: Claim) -> float:
-        """By the clock of the ensemble alone: from the time of one write of it to that of another one."""
+        """Return the remaining time, by the clock of the ensemble only.
+
+        The parent znode is written to get the current time; the result compares the two modification times.
+        """
         parent = self._hot.read([self._parent])[0]
         if parent is not None:
-            # Where this is refused somebody else has just written, and that tells the time as well. Where the
-            # answer is lost an older time is read, at worst, and the turn seems to last longer.
+            # A rejection means that another client has just written the znode, which sets the time as well.
+            # After a lost answer, the time read is at worst older, and the lease seems to last longer.
             self._is_done(self._parent, SetData(self._parent, b"", parent.stat.version))
             parent = self._hot.read([self._parent])[0]
         now = znode.stat.mtime if parent is None else parent.stat.mtime
         return claim.ttl - (now - znode.stat.mtime) / 1000
 
     def _is_done(self, path: str, op: Op) -> bool:
-        """Whether it was applied for sure; raises EnsembleError where nothing could be written at all."""
+        """Send the operation, and return whether it was certainly applied. Raises EnsembleError."""
         outcome = self._hot.commit([(op,)])[0]
         if isinstance(outcome, Rejected):
             raise_if_unwritable(self._hot, path, outcome)
@@ -155,6 +161,7 @@ class TimedLeases:
 
 def _unsettled(path: str) -> EnsembleError:
     return EnsembleError(
-        f"Whose turn it is at {path} could not be settled in {_ATTEMPTS} tries",
-        remedy="See whether something else writes there, or the connection keeps breaking, and run again",
+        f"The timed lease {path} could not be taken or given back in {_ATTEMPTS} tries",
+        remedy="Check whether another client writes to the znode, or the connection keeps breaking, and run"
+        " again",
     )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes sure that hot and cold are two ensembles, before anything else is done with them."""
+"""Checks that hot and cold are two ensembles, before any work with them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ from ..tree.znodes import Create, Delete, Rejected
 _ATTEMPTS = 5
 
 
-def check_distinct(hot: ZnodeStore, cold: ZnodeStore) -> None:
-    """Raise SameEnsemble when an address of one is an address of the other. Reads nothing, writes nothing."""
+def check_distinct_addresses(hot: ZnodeStore, cold: ZnodeStore) -> None:
+    """Raise SameEnsemble if hot and cold have an address in common. Sends no request."""
     common = sorted(set(hot.addresses) & set(cold.addresses))
     if common:
         raise _same(f"both were given the address {common[0]}")
 
 
-def check_invisible(hot: ZnodeStore, cold: ZnodeStore, token: str, *, root: str = DEFAULT_ROOT) -> None:
-    """Raise SameEnsemble when an ephemeral znode that is created in hot can be seen in cold.
+def check_nonce_invisible(hot: ZnodeStore, cold: ZnodeStore, token: str, *, root: str = DEFAULT_ROOT) -> None:
+    """Create an ephemeral znode, the nonce, in hot. Raise SameEnsemble if cold has the nonce, too.
 
-    ``token`` is a name nobody else uses. The chroots do not matter: cold is asked for the absolute
-    path. Run over overlays it proves nothing, but does no harm either; see `check_unlike`.
+    The chroots do not matter: cold is read at the absolute path. In overlays, the check is harmless but
+    proves nothing; see `check_different_history`.
+
+    token: the name of the nonce, unique for each call.
     """
     ensure_path(hot, f"{root}/nonces")
     path = f"{root}/nonces/{token}"
@@ -39,7 +41,7 @@ def check_invisible(hot: ZnodeStore, cold: ZnodeStore, token: str, *, root: str 
 
 
 def _create_nonce(hot: ZnodeStore, path: str) -> None:
-    """Create it for sure: one that is not there cannot be seen in cold, which would prove nothing."""
+    """Create the nonce and read it back: without a nonce in hot, its absence in cold proves nothing."""
     for _attempt in range(_ATTEMPTS):
         outcome = hot.commit([(Create(path, b"", ephemeral=True),)])[0]
         znode = hot.read([path])[0]
@@ -49,14 +51,14 @@ def _create_nonce(hot: ZnodeStore, path: str) -> None:
             raise_if_unwritable(hot, path, outcome)
     raise EnsembleError(
         f"{path} could not be created in the {hot.name} ensemble, so hot and cold cannot be told apart",
-        remedy="See whether something else deletes it, or the connection keeps breaking, and run again",
+        remedy="Check whether another client deletes it, or the connection keeps breaking, and run again",
     )
 
 
-def check_unlike(hot: ZnodeStore, cold: ZnodeStore, path: str) -> None:
-    """Raise SameEnsemble when a znode of hot is in cold with the same history. Writes nothing.
+def check_different_history(hot: ZnodeStore, cold: ZnodeStore, path: str) -> None:
+    """Raise SameEnsemble if a znode of hot was created in cold by the same transaction at the same time.
 
-    Two ensembles cannot have given one path the same transaction id and time of creation.
+    Two ensembles never create a path with the same transaction id and time. Writes nothing.
     """
     original = hot.read([path])[0]
     absolute = f"{hot.chroot}{path}"

@@ -2,18 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Divides the partitions of a run into those that are worked on together."""
+"""Splits the partitions of a run into memory batches and paced batches."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 MOST_PARTITIONS = 16_384
-"""That one run has in mind. What more a shard path has is for runs after it, each under its own lease."""
+"""The partitions of a memory batch. Every memory batch of a shard path has a lease of its own."""
 
 
 def memory_batches(partition_ids: Collection[str]) -> Iterator[list[str]]:
-    """Give the partitions sorted, each once, so few at a time that what is read of them fits into memory."""
+    """Yield the partition ids sorted and without duplicates, in batches whose data fits into memory."""
     ordered = sorted(set(partition_ids))
     for begin in range(0, len(ordered), MOST_PARTITIONS):
         yield ordered[begin : begin + MOST_PARTITIONS]
@@ -22,19 +22,21 @@ def memory_batches(partition_ids: Collection[str]) -> Iterator[list[str]]:
 def paced_batches(
     partition_ids: Sequence[str], parts: Mapping[str, int], most: int
 ) -> Iterator[tuple[list[str], int]]:
-    """Give the partitions in their order, together as long as they have so many parts at most.
+    """Yield the partition ids in order, in batches of at most ``most`` parts, with the parts of each batch.
 
-    A partition is never divided. parts: how many each has; one that is no key, or has none, counts as one.
-    With each portion comes how many parts that makes.
+    A partition is never split, so a single partition may exceed ``most``.
+
+    parts: partition id → number of parts. A missing partition, or a partition without parts, counts as one
+    part.
     """
-    portion: list[str] = []
+    batch: list[str] = []
     total = 0
     for each in partition_ids:
         count = max(1, parts.get(each, 1))
-        if portion and total + count > most:
-            yield portion, total
-            portion, total = [], 0
-        portion.append(each)
+        if batch and total + count > most:
+            yield batch, total
+            batch, total = [], 0
+        batch.append(each)
         total += count
-    if portion:
-        yield portion, total
+    if batch:
+        yield batch, total

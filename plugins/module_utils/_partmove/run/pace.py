@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How fast a run goes: so many a second at most, and not at all while an ensemble is in trouble."""
+"""The pace of a run: a limit of parts per second, and pauses while an ensemble is unhealthy."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ..tree.ports import Clock
 from ..tree.rate import Rate
 
 MOST_AT_ONCE = 50_000
-"""Parts that are worked on between two moments at which a run may wait."""
+"""The most parts of a paced batch, which is the work between two waits."""
 
 _STEP_SECONDS = 1.0
 
 
 class Pace(Protocol):
-    """What whoever works on parts asks before each portion of them."""
+    """Delays work on parts; to be called before each paced batch."""
 
     parts_at_once: int
-    """How many parts a portion should have at most."""
+    """The most parts of a paced batch."""
 
     def wait(self, parts: int, clock: Clock) -> None:
-        """Return when so many parts may be worked on, waiting by the clock. Raises PausedTooLong."""
+        """Sleep until work on so many parts is allowed. Raises PausedTooLong."""
 
 
-class Unhurried:
-    """Implements Pace where nothing has to be waited for."""
+class UnlimitedPace:
+    """Implements Pace without delays."""
 
     parts_at_once = MOST_AT_ONCE
 
@@ -43,8 +43,8 @@ class Unhurried:
 class RunPace:
     """Implements Pace for all threads of one run.
 
-    States: going → pausing, as long as something is the problem → going; or ended, after a pause that took
-    too long. Who is told of that is told once, however many threads wait.
+    States: going → pausing while a problem lasts → going. A pause that is too long ends the run. Begin and
+    end of a pause are logged once, however many threads wait.
     """
 
     def __init__(
@@ -53,24 +53,26 @@ class RunPace:
         problem: Callable[[], str],
         *,
         give_up_after: float,
-        tell: Callable[[str], object],
+        log: Callable[[str], object],
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take how many parts a second there may be, 0 for any number, and when to wait.
+        """Set up the pace.
 
-        problem: says why the run has to wait, ``""`` when it need not. give_up_after: seconds that one pause
-        may take. tell: is given a line when a pause begins, and when it ends.
+        per_second: parts per second, 0 for no limit.
+        problem: returns the reason to pause, ``""`` for no reason.
+        give_up_after: longest pause in seconds.
+        log: receives a line at the begin and at the end of a pause.
         """
         self.parts_at_once = min(per_second, MOST_AT_ONCE) if per_second else MOST_AT_ONCE
         self._rate = Rate(per_second, now=now)
         self._problem = problem
         self._give_up_after = give_up_after
-        self._tell = tell
+        self._log = log
         self._pausing = 0
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
 
     def wait(self, parts: int, clock: Clock) -> None:
-        """Wait for the turn of the parts, and then until nothing is the problem."""
+        """Wait for the limit of parts per second, then until ``problem`` returns no reason to pause."""
         self._rate.wait(parts, clock.sleep)
         problem = self._problem()
         if not problem:
@@ -88,15 +90,15 @@ class RunPace:
             self._count(-1, f"paused for {paused:g} s" if problem else f"going on after {paused:g} s")
 
     def _count(self, change: int, line: str) -> None:
-        """Count a thread that begins or ends to wait; tell the line for the first, and for the last."""
-        with self._guard:
+        """Count a thread that begins (1) or ends (-1) a pause. First begin and last end are logged."""
+        with self._lock:
             self._pausing += change
             if self._pausing == max(change, 0):
-                self._tell(line)
+                self._log(line)
 
 
 def _paused_too_long(seconds: float, problem: str) -> PausedTooLong:
     return PausedTooLong(
         f"The run paused for {seconds:g} s and ended, as {problem}",
-        remedy="What it did so far holds; run again to go on when the ensemble is well",
+        remedy="Completed work stays valid; run again to continue when the ensemble is healthy",
     )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Work on a shard path under its lease, taken again where it was lost, or the gate that says why not."""
+"""Runs work on a shard path under its lease, and repeats the work after a lost lease."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from ..gates.gate import Refusal
 from ..gates.names import GateName
 from ..lease.lease import Lease, LeaseKeeper
 
-LEASES = 3
-"""How often a run takes a shard path up again after its session ended."""
+MAX_LEASES = 3
+"""The most leases of a run for one shard path; every lost session needs a new lease."""
 
 
 def work_under_leases(leases: LeaseKeeper, shard_path: str, work: Callable[[Lease], None]) -> Refusal | None:
-    """Let ``work`` do what is open, again after a LeaseLost of it; None where it came to its end.
+    """Call ``work`` under a lease; after a LeaseLost call it again under a new lease, for the remaining work.
 
-    Raises what else the work raises, and EnsembleError and kin. The lease is released in any case.
+    Returns None after complete work, else a refusal with the gate LOCK_FREE or LOCK_KEPT.
+
+    Raises the other errors of the work, and EnsembleError and its subclasses. The lease is released in any
+    case.
     """
     refusal: Refusal | None = None
-    for _lease in range(LEASES):
+    for _lease in range(MAX_LEASES):
         try:
             lease = leases.acquire(shard_path)
         except LeaseHeld as error:

@@ -28,7 +28,7 @@ def bind(leased: LeasedShard, shard: ShardFacts) -> None:
     # What a look under the lease found to be as wanted stays so: no run with another root gets past it.
     binding = shard.binding
     for _attempt in range(_ATTEMPTS):
-        wanted = ColdMarker(shard.czxid, binding.here)
+        wanted = ColdMarker(shard.czxid, binding.own_side)
         if binding.cold is None or binding.marker != wanted:
             _mark(leased, binding, wanted)
         elif not binding.is_known:

@@ -17,7 +17,7 @@ from ...gates.readiness import AssumePatched
 from ...gates.servers import ServerCheck
 from ...journal.port import Journal
 from ...lease.lease import LeaseKeeper
-from ...run.pace import Pace, Unhurried
+from ...run.pace import Pace, UnlimitedPace
 from ...shard.reader import ShardReader
 from ...tree.ports import Clock, ZnodeStore
 from ..audit.evidence import Disks, PartitionEvidence
@@ -57,7 +57,7 @@ class RepairContext(NamedTuple):
     disks: Disks
     backup: str = ""
     """The file that keeps what is deleted or changed; empty where nothing is."""
-    pace: Pace = Unhurried()
+    pace: Pace = UnlimitedPace()
     at_once: int = 1
     """How many servers are asked what they have on disk at the same time."""
     told: Callable[[int, int], object] = _nobody

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs that go about a shard path in another way are refused by name."""
+"""Runs with another root, chroot or cold ensemble are refused with a message that names the difference."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def binding_of(bench: Bench, root: str = DEFAULT_ROOT) -> Binding:
 
 
 def another_cold(bench: Bench) -> MemoryEnsemble:
-    """Return another ensemble with all that cold has."""
+    """Return another ensemble with a copy of all znodes of cold."""
     other = MemoryEnsemble("cold", bench.clock)
     client = MemoryClient(other.open())
     client.create("/something")
@@ -47,15 +47,15 @@ def another_cold(bench: Bench) -> MemoryEnsemble:
     return other
 
 
-def test_a_table_that_never_was_moved_is_bound_to_nothing(bench: Bench) -> None:
+def test_a_table_without_moves_is_unbound(bench: Bench) -> None:
     found = binding_of(bench)
     assert (found.cold, found.marker, found.known) == (None, None, None)
-    assert found.here == HotSide(PATH, DEFAULT_ROOT)
+    assert found.own_side == HotSide(PATH, DEFAULT_ROOT)
     assert not found.is_proven
     assert not found.is_known
 
 
-def test_a_table_that_was_moved_is_bound_on_both_sides(bench: Bench) -> None:
+def test_a_table_with_moves_is_bound_on_both_sides(bench: Bench) -> None:
     bench.move()
     found = binding_of(bench)
     assert found.is_proven
@@ -79,7 +79,7 @@ def test_another_chroot_of_hot_is_another_root(bench: Bench, monkeypatch: pytest
 
 
 def test_another_cold_ensemble_is_refused_while_a_partition_is_cold(bench: Bench) -> None:
-    """Also one that was copied from the first and has all that it has."""
+    """Also a copy of the first cold ensemble with the same znodes."""
     bench.move(DAY)
     bench.cold_store.ensemble = another_cold(bench)
     with pytest.raises(BindingConflict, match="went to the cold ensemble cold.example:2181") as refused:
@@ -88,14 +88,14 @@ def test_another_cold_ensemble_is_refused_while_a_partition_is_cold(bench: Bench
     assert "has it from another transaction" in refused.value.message
 
 
-def test_a_cold_ensemble_that_does_not_have_the_table_is_refused(bench: Bench) -> None:
+def test_a_cold_ensemble_without_the_table_is_refused(bench: Bench) -> None:
     bench.move(DAY)
     bench.cold_store.ensemble = MemoryEnsemble("cold", bench.clock)
     with pytest.raises(BindingConflict, match="the one given does not have it"):
         binding_of(bench)
 
 
-def test_what_came_back_may_go_to_another_cold_ensemble(bench: Bench) -> None:
+def test_a_table_without_cold_partitions_may_use_another_cold_ensemble(bench: Bench) -> None:
     bench.move(DAY)
     assert bench.reheat(DAY).moved
     bench.cold_store.ensemble = another_cold(bench)
@@ -104,7 +104,7 @@ def test_what_came_back_may_go_to_another_cold_ensemble(bench: Bench) -> None:
     assert binding_of(bench).is_known
 
 
-def test_a_partition_that_was_dropped_while_cold_stays_marked(bench: Bench) -> None:
+def test_a_partition_dropped_while_cold_stays_marked(bench: Bench) -> None:
     assert marked_cold(bench.hot_store, LAYOUT) == ()
     bench.move(OTHER, DAY)
     bench.servers.drop(OTHER)

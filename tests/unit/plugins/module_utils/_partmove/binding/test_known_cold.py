@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What hot knows of a cold ensemble: by what it is told from another one."""
+"""The record in hot that identifies a cold ensemble."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def znode(czxid: int, ctime: int, data: bytes = b"") -> Znode:
 KNOWN = KnownCold.of(znode(5, 1_600_000_000_000), "c1:2181,c2:2181/root")
 
 
-def test_what_is_written_is_read() -> None:
+def test_a_record_survives_a_round_trip() -> None:
     assert parse_known_cold(znode(1, 1, KNOWN.encode())) == KNOWN
 
 
 @pytest.mark.parametrize(
     ("czxid", "ctime", "same"), [(5, 1_600_000_000_000, True), (5, 1, False), (6, 1, False)]
 )
-def test_an_ensemble_is_known_by_the_creation_of_a_znode(czxid: int, ctime: int, same: bool) -> None:
+def test_an_ensemble_is_identified_by_the_creation_of_a_znode(czxid: int, ctime: int, same: bool) -> None:
     assert KNOWN.is_of(znode(czxid, ctime)) is same
 
 
@@ -44,6 +44,6 @@ def test_each_shard_path_has_a_znode_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'{"format": "olap.partmove/cold-of-shard", "version": 2}'])
-def test_what_is_no_record_is_refused(data: bytes) -> None:
+def test_other_data_than_a_record_is_refused(data: bytes) -> None:
     with pytest.raises(FormatError, match="The data of /hits"):
         parse_known_cold(znode(1, 1, data))

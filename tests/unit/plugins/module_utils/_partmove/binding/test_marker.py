@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The marker in cold: what is written is read again, and what is not understood is refused."""
+"""The marker in cold: round trips, and refusal of unknown data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def znode(data: bytes) -> Znode:
 
 
 @pytest.mark.parametrize("marker", [ColdMarker(7, SIDE), ColdMarker(7, None)])
-def test_what_is_written_is_read(marker: ColdMarker) -> None:
+def test_a_marker_survives_a_round_trip(marker: ColdMarker) -> None:
     assert parse_marker(znode(marker.encode())) == marker
 
 
@@ -40,13 +40,13 @@ def test_the_fields_are_those_of_version_2() -> None:
     }
 
 
-def test_version_1_says_nothing_of_the_root() -> None:
+def test_version_1_has_no_coordination_root() -> None:
     data = b'{"format": "olap.partmove/cold-shard", "hot_czxid": 7, "version": 1}'
     assert parse_marker(znode(data)) == ColdMarker(7, None)
     assert ColdMarker(7, None).encode() == data
 
 
-def test_a_znode_without_data_is_nobodys() -> None:
+def test_a_znode_without_data_has_no_marker() -> None:
     assert parse_marker(znode(b"")) is None
 
 
@@ -61,7 +61,7 @@ def test_a_znode_without_data_is_nobodys() -> None:
         (b'{"format": "olap.partmove/cold-shard", "version": 1, "hot_czxid": "7"}', "hot_czxid is '7'"),
     ],
 )
-def test_what_is_no_marker_is_refused(data: bytes, reason: str) -> None:
+def test_other_data_than_a_marker_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(FormatError, match=r"The data of /tables/01/hits in the cold ensemble") as refused:
         parse_marker(znode(data))
     assert reason in refused.value.message

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a journal answers."""
+"""Queries of a journal."""
 
 from __future__ import annotations
 
@@ -71,14 +71,14 @@ LINES = [
 ]
 
 
-def history(wanted: HistoryQuery, most: int = 100) -> History:
-    found = History(wanted, most)
+def history(query: HistoryQuery, most: int = 100) -> History:
+    found = History(query, most)
     found.read(LINES, "journal")
     return found
 
 
 @pytest.mark.parametrize(
-    ("wanted", "minutes"),
+    ("query", "minutes"),
     [
         (HistoryQuery(), list(range(9))),
         (HistoryQuery(shard_path=PATH), [1, 3, 4, 5]),
@@ -89,10 +89,10 @@ def history(wanted: HistoryQuery, most: int = 100) -> History:
         (HistoryQuery(shard_path=PATH, run=B, since=at(5)[:-1]), [5]),
     ],
 )
-def test_events_that_are_asked_for_by_time(wanted: HistoryQuery, minutes: list[int]) -> None:
-    found = history(wanted)
+def test_requested_events_are_sorted_by_time(query: HistoryQuery, minutes: list[int]) -> None:
+    found = history(query)
     assert [event["time"] for event in found.events] == [at(minute) for minute in minutes]
-    assert found.found == len(minutes)
+    assert found.matched == len(minutes)
     assert found.incomplete == []
 
 
@@ -109,7 +109,7 @@ def test_an_event_has_its_fields() -> None:
 def test_only_the_newest_events_are_kept_and_all_are_counted() -> None:
     found = history(HistoryQuery(shard_path=PATH), most=2)
     assert [event["time"] for event in found.events] == [at(3), at(5)]
-    assert (found.found, len(found.runs)) == (4, 2)
+    assert (found.matched, len(found.runs)) == (4, 2)
 
 
 def test_runs_have_a_begin_and_an_end() -> None:
@@ -134,18 +134,18 @@ def test_a_run_that_failed(end: bytes) -> None:
     assert [run["outcome"] for run in found.runs] == ["failed"]
 
 
-def test_a_run_of_which_the_begin_was_rotated_away() -> None:
+def test_a_run_whose_begin_was_rotated_away() -> None:
     found = History(HistoryQuery(), 9)
     found.read([removed(3, A, "1")], "journal")
     assert [(run["began"], run["started"]) for run in found.runs] == [(at(3), None)]
 
 
-def test_only_runs_with_an_event_that_is_asked_for() -> None:
+def test_only_runs_with_a_requested_event_are_returned() -> None:
     assert [run["run"] for run in history(HistoryQuery("/other")).runs] == [A]
 
 
-def test_lines_that_were_cut_off_are_told() -> None:
-    """One by a killed run in the middle, after which another run began a new line, and the last one."""
+def test_unfinished_lines_are_reported() -> None:
+    """A killed run left an unfinished line in the middle; the last line is unfinished, too."""
     cut, whole = removed(1, A, "1")[:-9], removed(1, A, "2")
     found = History(HistoryQuery(), 9)
     found.read([started(0, A), cut + b"\n", whole, whole.rstrip(b"\n")], "journal")
@@ -153,7 +153,7 @@ def test_lines_that_were_cut_off_are_told() -> None:
     assert [event["event"] for event in found.events] == ["started", "copies_removed"]
 
 
-def test_a_line_that_is_not_understood_is_refused_by_its_number() -> None:
+def test_an_unknown_line_is_refused_with_its_number() -> None:
     with pytest.raises(FormatError, match="^journal, line 2 is no JSON object"):
         History(HistoryQuery(), 9).read([started(0, A), b"no journal\n"], "journal")
 
@@ -174,6 +174,6 @@ def test_a_moment_is_the_beginning_of_a_time(text: str, moment: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "yesterday", "1d", "2026-11", "2026-11-22T06:45:00+01:00", "٢٠٢٦-11-22"]
 )
-def test_what_is_no_moment_is_refused(text: str) -> None:
+def test_other_text_than_a_moment_is_refused(text: str) -> None:
     with pytest.raises(FormatError, match="which is no time in UTC"):
         parse_moment(text, "since")

@@ -60,14 +60,14 @@ def test_lines_are_read_as_they_were_written() -> None:
         (line_of(event="moved"), "here: parts is missing"),
     ],
 )
-def test_what_is_not_known_is_refused(line: bytes, problem: str) -> None:
+def test_an_unknown_line_is_refused(line: bytes, problem: str) -> None:
     with pytest.raises(FormatError) as refusal:
         parse_line(line, "here")
     assert refusal.value.message.startswith(problem)
-    assert "that runs of this collection have written" in refusal.value.remedy
+    assert "unchanged journal file of this collection" in refusal.value.remedy
 
 
-def test_a_line_that_is_cut_off_anywhere_is_told_from_a_whole_one() -> None:
+def test_an_unfinished_line_is_detected_wherever_it_ends() -> None:
     (line,) = encoded_lines(TIME, RUN, Event.COPIES_REMOVED, [ROW])
     whole = line.rstrip(b"\n")
     assert [is_cut(whole[:length]) for length in range(1, len(whole))] == [True] * (len(whole) - 1)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who may write to a shard path."""
+"""Leases: the right to write to a shard path."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def pair() -> Pair:
 
 
 def accepts(store: MemoryStore, lease: Lease) -> bool:
-    """Whether hot applies a write under the lease."""
+    """Return whether hot applies a write under the lease."""
     return isinstance(store.commit([(*lease.hot_checks, Create("/written", b""))])[0], Committed)
 
 
@@ -102,14 +102,14 @@ def test_a_lease_locks_hot_and_raises_both_epochs(pair: Pair) -> None:
     assert pair.epochs() == [1, 1]
 
 
-def test_the_clock_of_the_controller_does_not_say_when_a_lease_was_taken(pair: Pair) -> None:
+def test_the_begin_of_a_lease_is_independent_of_the_local_clock(pair: Pair) -> None:
     hot, cold, _keeper = pair.run()
     ahead = LeaseKeeper(hot, cold, ManualClock(START + 660), owner="me")
 
     assert ahead.acquire(PATH).taken_at == START
 
 
-def test_a_lock_that_another_run_took_over_is_lost(pair: Pair) -> None:
+def test_a_lock_taken_over_by_another_run_is_lost(pair: Pair) -> None:
     hot, cold, keeper = pair.run()
     other = MemoryClient(pair.hot.open())
 
@@ -139,7 +139,7 @@ def test_another_root(pair: Pair) -> None:
     assert keeper.acquire(PATH).lock_path.startswith("/deep/down/locks/")
 
 
-def test_a_lock_that_is_held_is_waited_for(pair: Pair) -> None:
+def test_acquire_waits_for_a_held_lock(pair: Pair) -> None:
     _hot, _cold, first = pair.run("the first")
     _hot, _cold, second = pair.run("the second")
     lease = first.acquire(PATH)
@@ -157,7 +157,7 @@ def test_a_lock_that_is_held_is_waited_for(pair: Pair) -> None:
     assert pair.clock.time == began + 3.0
 
 
-def test_a_lock_that_stays_held_is_told(pair: Pair) -> None:
+def test_a_lock_held_for_too_long_is_reported(pair: Pair) -> None:
     _hot, _cold, first = pair.run("the first, \xff")
     _hot, _cold, second = pair.run()
     first.acquire(PATH)
@@ -168,7 +168,7 @@ def test_a_lock_that_stays_held_is_told(pair: Pair) -> None:
 
     assert str(caught.value) == (
         f"{PATH} is locked by another run: the first, \xff."
-        " Wait until that run has ended; the lock of a killed run goes with its session."
+        " Wait until that run has ended; the lock of a killed run disappears with its session."
     )
     assert pair.epochs() == before
 
@@ -216,8 +216,8 @@ def test_a_session_that_ends_while_the_epochs_are_raised(pair: Pair) -> None:
         keeper.acquire(PATH)
 
 
-def test_whoever_raises_the_epochs_last_has_the_lease(pair: Pair) -> None:
-    """The first run raises the epoch of cold only after the second one has done so."""
+def test_the_run_that_raises_the_epochs_last_has_the_lease(pair: Pair) -> None:
+    """The first run raises the epoch of cold only after the second run."""
     first, first_cold, keeper = pair.run("the first")
     second, _cold, other = pair.run("the second")
     leases: list[Lease] = []
@@ -240,7 +240,7 @@ def test_whoever_raises_the_epochs_last_has_the_lease(pair: Pair) -> None:
 @pytest.mark.parametrize("applied", [True, False])
 @pytest.mark.parametrize("path", [LOCK, EPOCH])
 @pytest.mark.parametrize("ensemble", ["hot", "cold"])
-def test_a_lost_answer_is_found_out(pair: Pair, ensemble: str, path: str, applied: bool) -> None:
+def test_acquire_survives_a_lost_answer(pair: Pair, ensemble: str, path: str, applied: bool) -> None:
     hot, cold, keeper = pair.run()
     first = keeper.acquire(PATH)
     keeper.release(first)
@@ -264,7 +264,7 @@ def test_an_epoch_that_cannot_be_raised(pair: Pair) -> None:
         keeper.acquire(PATH)
 
 
-def test_a_cold_ensemble_that_cannot_be_written_to_is_found_before_hot_is_touched(pair: Pair) -> None:
+def test_an_unwritable_cold_ensemble_is_detected_before_any_write_to_hot(pair: Pair) -> None:
     _hot, cold, keeper = pair.run()
     cold.answers = [Rejected(0, Reason.NO_AUTH, -102)]
 
@@ -279,12 +279,12 @@ def test_a_cold_ensemble_that_cannot_be_written_to_is_found_before_hot_is_touche
 
 
 @pytest.mark.parametrize("reason", [Reason.NO_AUTH, Reason.READ_ONLY, Reason.OTHER])
-def test_a_check_of_the_lease_that_cannot_be_made_is_no_lost_lease(reason: Reason) -> None:
+def test_a_lease_check_rejected_for_another_reason_is_no_lost_lease(reason: Reason) -> None:
     raise_if_lease_lost(Rejected(0, reason, -8), 2, PATH)
 
 
 @pytest.mark.parametrize("reason", [Reason.NO_NODE, Reason.BAD_VERSION])
-def test_a_check_of_the_lease_that_fails(reason: Reason) -> None:
+def test_a_failed_lease_check_is_a_lost_lease(reason: Reason) -> None:
     with pytest.raises(LeaseLost):
         raise_if_lease_lost(Rejected(1, reason, 0), 2, PATH)
     raise_if_lease_lost(Rejected(2, reason, 0), 2, PATH)

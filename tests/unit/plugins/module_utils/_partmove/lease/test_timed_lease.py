@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whose turn it is to look after the tables."""
+"""Timed leases: turns of hosts in maintaining the tables."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Losing(HookedStore):
 
 
 class Hosts:
-    """One ensemble, and a session with it for each host."""
+    """One ensemble, and a session of each host."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
@@ -81,7 +81,7 @@ def hosts() -> Hosts:
     return Hosts()
 
 
-def test_a_turn_is_taken_once(hosts: Hosts) -> None:
+def test_a_lease_is_taken_once(hosts: Hosts) -> None:
     (_one, first), (_other, second) = hosts.host(), hosts.host()
 
     assert first.take("guard", FIRST) == TimedLease(FIRST, None, 60.0)
@@ -90,7 +90,7 @@ def test_a_turn_is_taken_once(hosts: Hosts) -> None:
     assert hosts.claim() == FIRST
 
 
-def test_a_turn_that_is_given_back_is_free(hosts: Hosts) -> None:
+def test_a_returned_lease_is_free(hosts: Hosts) -> None:
     (_one, first), (_other, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
 
@@ -100,7 +100,7 @@ def test_a_turn_that_is_given_back_is_free(hosts: Hosts) -> None:
     assert second.take("guard", SECOND) == TimedLease(SECOND, None, 60.0)
 
 
-def test_the_turn_of_another_is_not_given_back(hosts: Hosts) -> None:
+def test_a_lease_of_another_owner_is_not_given_back(hosts: Hosts) -> None:
     (_one, first), (_other, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
 
@@ -108,7 +108,7 @@ def test_the_turn_of_another_is_not_given_back(hosts: Hosts) -> None:
     assert hosts.claim() == FIRST
 
 
-def test_turns_of_different_names_have_nothing_to_do_with_each_other(hosts: Hosts) -> None:
+def test_leases_of_different_names_are_independent(hosts: Hosts) -> None:
     (_one, first), (_other, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
 
@@ -116,7 +116,7 @@ def test_turns_of_different_names_have_nothing_to_do_with_each_other(hosts: Host
 
 
 @pytest.mark.parametrize(("seconds", "is_over"), [(59.999, False), (60.0, True), (61.0, True)])
-def test_a_turn_whose_time_has_passed_is_taken_over(hosts: Hosts, seconds: float, is_over: bool) -> None:
+def test_an_expired_lease_is_taken_over(hosts: Hosts, seconds: float, is_over: bool) -> None:
     (_one, first), (_other, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
     hosts.clock.time += seconds
@@ -128,7 +128,7 @@ def test_a_turn_whose_time_has_passed_is_taken_over(hosts: Hosts, seconds: float
     assert hosts.claim() == turn.claim
 
 
-def test_how_long_a_turn_lasts_is_for_who_has_it_to_say(hosts: Hosts) -> None:
+def test_the_owner_sets_the_duration_of_a_lease(hosts: Hosts) -> None:
     (_one, first), (_other, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
     hosts.clock.time += 30
@@ -136,7 +136,7 @@ def test_how_long_a_turn_lasts_is_for_who_has_it_to_say(hosts: Hosts) -> None:
     assert second.take("guard", Claim("the second", 1)).claim == FIRST
 
 
-def test_a_turn_that_was_prolonged_lasts_longer(hosts: Hosts) -> None:
+def test_a_prolonged_lease_lasts_longer(hosts: Hosts) -> None:
     (_one, first), (_other, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
     hosts.clock.time += 50
@@ -146,7 +146,7 @@ def test_a_turn_that_was_prolonged_lasts_longer(hosts: Hosts) -> None:
     assert second.take("guard", SECOND).claim == FIRST
 
 
-def test_who_lost_its_turn_does_not_prolong_it(hosts: Hosts) -> None:
+def test_a_former_owner_does_not_prolong_the_lease(hosts: Hosts) -> None:
     (_one, first), (_other, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
     hosts.clock.time += 60
@@ -155,8 +155,8 @@ def test_who_lost_its_turn_does_not_prolong_it(hosts: Hosts) -> None:
     assert first.take("guard", FIRST) == TimedLease(SECOND, SECOND, 60.0)
 
 
-def test_what_time_it_is_is_asked_for_anew(hosts: Hosts) -> None:
-    """By a write of who asks: by an old one the turn of a run that was killed would last for ever."""
+def test_the_current_time_comes_from_a_new_write(hosts: Hosts) -> None:
+    """By the time of an old write, the lease of a killed run would never end."""
     (_one, first), (_other, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
     hosts.clock.time += 30
@@ -167,7 +167,7 @@ def test_what_time_it_is_is_asked_for_anew(hosts: Hosts) -> None:
 
 
 def overtake(first: Losing, act: Callable[[], object], path: str = PATH) -> None:
-    """Let something happen right before the first write of the path that the session sends."""
+    """Call ``act`` right before the session's first write to the path."""
     waiting = [act]
 
     def before(multi: Multi) -> None:
@@ -177,7 +177,7 @@ def overtake(first: Losing, act: Callable[[], object], path: str = PATH) -> None
     first.before = before
 
 
-def test_of_two_that_take_a_free_turn_at_once_one_has_it(hosts: Hosts) -> None:
+def test_of_two_concurrent_takers_of_a_free_lease_one_succeeds(hosts: Hosts) -> None:
     (store, first), (_other, second) = hosts.host(), hosts.host()
     overtake(store, lambda: second.take("guard", SECOND))
 
@@ -186,7 +186,7 @@ def test_of_two_that_take_a_free_turn_at_once_one_has_it(hosts: Hosts) -> None:
 
 
 @pytest.mark.parametrize("path", [PARENT, PATH], ids=["asks", "takes"])
-def test_of_two_that_take_over_a_turn_at_once_one_has_it(hosts: Hosts, path: str) -> None:
+def test_of_two_concurrent_takers_of_an_expired_lease_one_succeeds(hosts: Hosts, path: str) -> None:
     (_old, former), (store, first), (_other, second) = hosts.host(), hosts.host(), hosts.host()
     former.take("guard", Claim("the former", 60))
     hosts.clock.time += 60
@@ -196,7 +196,7 @@ def test_of_two_that_take_over_a_turn_at_once_one_has_it(hosts: Hosts, path: str
     assert hosts.claim() == SECOND
 
 
-def test_a_turn_that_is_prolonged_at_that_moment_is_not_taken_over(hosts: Hosts) -> None:
+def test_a_lease_prolonged_at_that_moment_is_not_taken_over(hosts: Hosts) -> None:
     (_one, first), (store, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
     hosts.clock.time += 60
@@ -205,7 +205,7 @@ def test_a_turn_that_is_prolonged_at_that_moment_is_not_taken_over(hosts: Hosts)
     assert second.take("guard", SECOND) == TimedLease(FIRST, FIRST, 60.0)
 
 
-def test_a_turn_that_was_taken_over_at_that_moment_is_not_given_back(hosts: Hosts) -> None:
+def test_a_lease_taken_over_at_that_moment_is_not_given_back(hosts: Hosts) -> None:
     (store, first), (_other, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
     hosts.clock.time += 60
@@ -216,7 +216,7 @@ def test_a_turn_that_was_taken_over_at_that_moment_is_not_given_back(hosts: Host
     assert hosts.claim() == SECOND
 
 
-def test_somebody_else_may_ask_for_the_time_at_that_moment(hosts: Hosts) -> None:
+def test_another_host_may_write_the_parent_at_that_moment(hosts: Hosts) -> None:
     (_one, first), (store, second), (_other, third) = hosts.host(), hosts.host(), hosts.host()
     first.take("guard", FIRST)
     hosts.clock.time += 20
@@ -225,7 +225,7 @@ def test_somebody_else_may_ask_for_the_time_at_that_moment(hosts: Hosts) -> None
     assert second.take("guard", SECOND) == TimedLease(FIRST, FIRST, 40.0)
 
 
-def test_a_member_that_is_behind_gives_no_turn_away(hosts: Hosts) -> None:
+def test_a_lagging_member_gives_no_lease_away(hosts: Hosts) -> None:
     (_one, first), (_other, second) = hosts.host(), hosts.host(member=1)
     first.take("guard", FIRST)
 
@@ -233,7 +233,7 @@ def test_a_member_that_is_behind_gives_no_turn_away(hosts: Hosts) -> None:
 
 
 @pytest.mark.parametrize("path", [PARENT, PATH], ids=["asked", "taken"])
-def test_a_lost_answer_is_found_out(hosts: Hosts, path: str) -> None:
+def test_take_survives_a_lost_answer(hosts: Hosts, path: str) -> None:
     (_one, first), (store, second) = hosts.host(), hosts.host()
     first.take("guard", FIRST)
     hosts.clock.time += 60
@@ -245,16 +245,18 @@ def test_a_lost_answer_is_found_out(hosts: Hosts, path: str) -> None:
     assert hosts.claim() is None
 
 
-def test_a_turn_that_cannot_be_settled(hosts: Hosts) -> None:
+def test_a_lease_that_keeps_changing(hosts: Hosts) -> None:
     store, turns = hosts.host()
     MemoryClient(hosts.hot.open()).ensure_path(PARENT)
     store.loses = lambda _multi: True
 
-    with pytest.raises(EnsembleError, match=f"Whose turn it is at {PATH} could not be settled in 10 tries"):
+    with pytest.raises(
+        EnsembleError, match=f"The timed lease {PATH} could not be taken or given back in 10 tries"
+    ):
         turns.take("guard", FIRST)
 
 
-def test_an_ensemble_that_cannot_be_written_to(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_ensemble(hosts: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
     store, turns = hosts.host()
     MemoryClient(hosts.hot.open()).ensure_path(PARENT)
     monkeypatch.setattr(store, "commit", lambda _multis: [Rejected(0, Reason.NO_AUTH, -102)])
@@ -264,12 +266,12 @@ def test_an_ensemble_that_cannot_be_written_to(hosts: Hosts, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "A", "x" * 61])
-def test_names_that_no_turn_has(hosts: Hosts, name: str) -> None:
+def test_invalid_names(hosts: Hosts, name: str) -> None:
     _store, turns = hosts.host()
 
-    with pytest.raises(FormatError, match="which no turn has"):
+    with pytest.raises(FormatError, match="which is invalid"):
         turns.take(name, FIRST)
-    with pytest.raises(FormatError, match="which no turn has"):
+    with pytest.raises(FormatError, match="which is invalid"):
         turns.give_back(name, FIRST.owner)
 
 
@@ -277,7 +279,7 @@ def test_names_that_no_turn_has(hosts: Hosts, name: str) -> None:
     ("changes", "says"),
     [
         ({"version": 2}, "its version is 2"),
-        ({"format": "another"}, "this is no turn"),
+        ({"format": "another"}, "this is no timed lease"),
         ({"owner": None}, "It has to be text in quotes"),
         ({"ttl": 0}, f"It has to be a whole number of seconds from 1 to {LONGEST_SECONDS}"),
         ({"ttl": LONGEST_SECONDS + 1}, "It has to be a whole number of seconds"),
@@ -285,9 +287,7 @@ def test_names_that_no_turn_has(hosts: Hosts, name: str) -> None:
         ({"more": 1}, "is not a known key"),
     ],
 )
-def test_a_turn_that_is_not_understood_is_left_alone(
-    hosts: Hosts, changes: dict[str, Any], says: str
-) -> None:
+def test_unknown_data_is_left_unchanged(hosts: Hosts, changes: dict[str, Any], says: str) -> None:
     _store, turns = hosts.host()
     data = json.dumps({**json.loads(FIRST.data), **changes}).encode()
     MemoryClient(hosts.hot.open()).create(PATH, data, makepath=True)
@@ -296,11 +296,11 @@ def test_a_turn_that_is_not_understood_is_left_alone(
         turns.take("guard", SECOND)
 
     assert str(caught.value).startswith(PATH)
-    assert "delete the znode while nobody looks after the tables" in str(caught.value)
+    assert "delete it while no guard is running" in str(caught.value)
     assert hosts.hot.read([PATH])[0].data == data  # type: ignore[union-attr]
 
 
-def test_nothing_but_the_turn_and_its_parents_is_written(hosts: Hosts) -> None:
+def test_only_the_lease_and_its_parents_are_written(hosts: Hosts) -> None:
     store, turns = hosts.host()
     written: list[tuple[type, str]] = []
     store.before = lambda multi: written.extend((type(op), op.path) for op in multi)

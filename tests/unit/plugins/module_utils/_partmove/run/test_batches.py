@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How partitions are divided into portions."""
+"""Memory batches and paced batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTS = {"a": 3, "b": 3, "c": 6, "d": 1, "e": 0}
 
 
 @pytest.mark.parametrize(
-    ("most", "portions"),
+    ("most", "batches"),
     [
         (100, [(["a", "b", "c", "d", "e", "f"], 15)]),
         (6, [(["a", "b"], 6), (["c"], 6), (["d", "e", "f"], 3)]),
@@ -29,40 +29,40 @@ PARTS = {"a": 3, "b": 3, "c": 6, "d": 1, "e": 0}
         (1, [(["a"], 3), (["b"], 3), (["c"], 6), (["d"], 1), (["e"], 1), (["f"], 1)]),
     ],
 )
-def test_partitions_go_together_as_long_as_they_have_few_parts(
-    most: int, portions: list[tuple[list[str], int]]
+def test_a_paced_batch_has_a_limited_number_of_parts(
+    most: int, batches: list[tuple[list[str], int]]
 ) -> None:
-    assert list(paced_batches(["a", "b", "c", "d", "e", "f"], PARTS, most)) == portions
+    assert list(paced_batches(["a", "b", "c", "d", "e", "f"], PARTS, most)) == batches
 
 
 @given(st.dictionaries(st.text(), st.integers(0, 50)), st.integers(1, 100))
-def test_each_partition_is_in_one_portion(parts: dict[str, int], most: int) -> None:
-    portions = list(paced_batches(list(parts), parts, most))
-    assert [each for portion, _count in portions for each in portion] == list(parts)
-    assert all(count <= most or len(portion) == 1 for portion, count in portions)
-    assert all(portion for portion, _count in portions)
+def test_each_partition_is_in_one_paced_batch(parts: dict[str, int], most: int) -> None:
+    batches = list(paced_batches(list(parts), parts, most))
+    assert [each for batch, _count in batches for each in batch] == list(parts)
+    assert all(count <= most or len(batch) == 1 for batch, count in batches)
+    assert all(batch for batch, _count in batches)
 
 
 @pytest.fixture
-def small_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_memory_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "MOST_PARTITIONS", 2)
 
 
-@pytest.mark.usefixtures("small_stages")
+@pytest.mark.usefixtures("small_memory_batches")
 @pytest.mark.parametrize(
-    ("given_ids", "stages"), [("", []), ("a", ["a"]), ("ba", ["ab"]), ("cadab", ["ab", "cd"])]
+    ("given_ids", "expected"), [("", []), ("a", ["a"]), ("ba", ["ab"]), ("cadab", ["ab", "cd"])]
 )
-def test_stages_are_sorted_and_have_each_partition_once(given_ids: str, stages: list[str]) -> None:
-    assert [*memory_batches(given_ids)] == [[*each] for each in stages]
+def test_memory_batches_are_sorted_and_without_duplicates(given_ids: str, expected: list[str]) -> None:
+    assert [*memory_batches(given_ids)] == [[*each] for each in expected]
 
 
-@pytest.mark.usefixtures("small_stages")
-def test_all_stages_are_gone_through_in_one_report() -> None:
-    wanted = days(5)
-    bench = Bench(TableOptions(partitions=wanted))
-    assert bench.move(*wanted[:1], wanted[3]).moved.keys() == {wanted[0], wanted[3]}
-    report = bench.move(*wanted, "19700101")
-    assert report.unchanged == {wanted[0], wanted[3]}
-    assert report.moved.keys() == {wanted[1], wanted[2], wanted[4]}
+@pytest.mark.usefixtures("small_memory_batches")
+def test_one_report_covers_all_memory_batches() -> None:
+    requested = days(5)
+    bench = Bench(TableOptions(partitions=requested))
+    assert bench.move(*requested[:1], requested[3]).moved.keys() == {requested[0], requested[3]}
+    report = bench.move(*requested, "19700101")
+    assert report.unchanged == {requested[0], requested[3]}
+    assert report.moved.keys() == {requested[1], requested[2], requested[4]}
     assert report.deferred.keys() == {"19700101"}
-    assert bench.reheat(*wanted).moved.keys() == set(wanted)
+    assert bench.reheat(*requested).moved.keys() == set(requested)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a limit delays, when a run pauses, whom it tells, and when it gives up."""
+"""The pace of a run: limit, pauses, log lines and giving up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import (
     MOST_AT_ONCE,
     RunPace,
-    Unhurried,
+    UnlimitedPace,
 )
 from support.memory.memory import ManualClock
 
@@ -24,7 +24,7 @@ REQUESTS = st.lists(st.tuples(st.integers(1, 500), st.floats(0, 3)), min_size=2)
 
 
 class Trouble:
-    """A run's pace, a clock that passes when it is waited for, and problems that last for some time."""
+    """The pace of a run, a clock advanced by sleeps, and a problem of limited duration."""
 
     def __init__(self, *, lasts: float = 0.0, per_second: int = 0, give_up_after: float = 60.0) -> None:
         self.clock = ManualClock(100)
@@ -34,7 +34,7 @@ class Trouble:
             per_second,
             self.problem,
             give_up_after=give_up_after,
-            tell=self.lines.append,
+            log=self.lines.append,
             now=self.clock.now,
         )
 
@@ -42,57 +42,57 @@ class Trouble:
         return "hot is slow" if self.clock.time < self.ends else ""
 
     def wait(self, parts: int = 1) -> float:
-        """For how many seconds was waited."""
+        """Return the seconds spent waiting."""
         before = self.clock.time
         self.pace.wait(parts, self.clock)
         return self.clock.time - before
 
 
-def test_a_run_goes_on_while_all_is_well() -> None:
+def test_a_run_without_problems_does_not_pause() -> None:
     trouble = Trouble()
     assert trouble.wait() == 0
     assert trouble.lines == []
 
 
-def test_a_run_pauses_until_the_trouble_is_over_and_says_so() -> None:
+def test_a_run_pauses_until_the_problem_is_over_and_logs_it() -> None:
     trouble = Trouble(lasts=20)
     assert trouble.wait() == 20
     assert trouble.lines == ["paused: hot is slow", "going on after 20 s"]
     assert trouble.wait() == 0
 
 
-def test_a_run_gives_up_after_a_pause_that_is_too_long() -> None:
+def test_a_run_gives_up_after_too_long_a_pause() -> None:
     trouble = Trouble(lasts=100)
     with pytest.raises(PausedTooLong) as ended:
         trouble.wait()
     assert trouble.clock.time == 160
     assert str(ended.value) == (
-        "The run paused for 60 s and ended, as hot is slow. What it did so far holds; run again to go on when"
-        " the ensemble is well."
+        "The run paused for 60 s and ended, as hot is slow. Completed work stays valid; run again to"
+        " continue when the ensemble is healthy."
     )
     assert trouble.lines == ["paused: hot is slow", "paused for 60 s"]
 
 
-def test_each_pause_may_take_its_time() -> None:
+def test_the_limit_holds_for_each_pause_separately() -> None:
     trouble = Trouble(lasts=50)
     trouble.wait()
     trouble.ends = trouble.clock.time + 50
     assert trouble.wait() == 50
 
 
-def test_the_turn_comes_before_the_look_at_the_ensembles() -> None:
-    """What was well before a long wait need not be so after it."""
+def test_the_health_is_checked_after_the_limit() -> None:
+    """An ensemble that was healthy before a long wait may be unhealthy after it."""
     trouble = Trouble(per_second=10)
     trouble.wait(100)
     trouble.ends = trouble.clock.time + 15
     assert trouble.wait(100) == 15
 
 
-def test_of_threads_that_pause_one_tells() -> None:
+def test_of_pausing_threads_one_logs() -> None:
     trouble = Trouble()
     over, pausing = threading.Event(), threading.Barrier(5)
     trouble.pace = RunPace(
-        0, lambda: "" if over.is_set() else "hot is slow", give_up_after=1e9, tell=trouble.lines.append
+        0, lambda: "" if over.is_set() else "hot is slow", give_up_after=1e9, log=trouble.lines.append
     )
 
     class Waiting(ManualClock):
@@ -117,11 +117,11 @@ def test_of_threads_that_pause_one_tells() -> None:
 @pytest.mark.parametrize(
     ("per_second", "at_once"), [(0, MOST_AT_ONCE), (10, 10), (10 * MOST_AT_ONCE, MOST_AT_ONCE)]
 )
-def test_a_portion_is_no_more_than_what_a_second_may_have(per_second: int, at_once: int) -> None:
+def test_a_paced_batch_has_at_most_the_parts_of_a_second(per_second: int, at_once: int) -> None:
     assert Trouble(per_second=per_second).pace.parts_at_once == at_once
 
 
-def test_nothing_need_be_waited_for() -> None:
+def test_unlimited_pace_does_not_wait() -> None:
     clock = ManualClock(100)
-    Unhurried().wait(10**9, clock)
+    UnlimitedPace().wait(10**9, clock)
     assert clock.time == 100

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Work goes on under another lease where one was lost, a few times, and says why where it cannot."""
+"""Work continues under a new lease after a lost lease, a limited number of times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.leas
     path_of_lock,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.under_lease import (
-    LEASES,
+    MAX_LEASES,
     work_under_leases,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
@@ -27,7 +27,7 @@ LOCK = path_of_lock("/partmove", PATH)
 
 
 class Ground:
-    """The lock of a shard path, and work that loses its lease so many times first."""
+    """The lock of a shard path, and work that first loses its lease ``losses`` times."""
 
     def __init__(self, losses: int = 0) -> None:
         self.hot = MemoryEnsemble("hot")
@@ -47,23 +47,23 @@ class Ground:
             raise LeaseLost("the session ended", remedy="Run again")
 
 
-@pytest.mark.parametrize("losses", range(LEASES))
-def test_it_ends_under_the_lease_that_is_kept(losses: int) -> None:
+@pytest.mark.parametrize("losses", range(MAX_LEASES))
+def test_work_ends_under_the_first_kept_lease(losses: int) -> None:
     ground = Ground(losses)
     assert work_under_leases(ground.leases, PATH, ground.work) is None
     assert ground.worked == losses + 1
     assert not ground.is_locked
 
 
-def test_leases_that_are_all_lost_are_told() -> None:
-    ground = Ground(LEASES)
+def test_losing_all_leases_is_a_refusal() -> None:
+    ground = Ground(MAX_LEASES)
     refusal = work_under_leases(ground.leases, PATH, ground.work)
     assert refusal == (GateName.LOCK_KEPT, "the session ended", "Run again")
-    assert ground.worked == LEASES
+    assert ground.worked == MAX_LEASES
     assert not ground.is_locked
 
 
-def test_a_lease_that_somebody_has_is_not_waited_for_again() -> None:
+def test_a_lease_of_another_run_is_waited_for_only_once() -> None:
     ground = Ground()
     other = ground.hot.open()
     ensure_path(other, LOCK)
@@ -73,7 +73,7 @@ def test_a_lease_that_somebody_has_is_not_waited_for_again() -> None:
     assert ground.worked == 0
 
 
-def test_what_else_ends_the_work_is_raised_and_the_lease_released() -> None:
+def test_other_errors_are_raised_and_the_lease_is_released() -> None:
     ground = Ground()
 
     def fail(_lease: Lease) -> None:

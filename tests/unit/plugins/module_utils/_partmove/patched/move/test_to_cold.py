@@ -274,7 +274,7 @@ CASES = [
         "lock_free",
         lock_held,
         f"{PATH} is locked by another run: another run",
-        "Wait until that run has ended; the lock of a killed run goes with its session",
+        "Wait until that run has ended; the lock of a killed run disappears with its session",
     ),
     Case(
         "lock_kept",
