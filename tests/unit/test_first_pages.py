@@ -192,17 +192,32 @@ def test_the_variables_of_the_quickstart_are_enough(variables: dict[str, Any], n
     assert all(variables.keys() & set(group) for group in given_as(needed.get("one_of", [])))
 
 
-def test_the_variables_for_cold_twins_are_those_of_roles_and_enough() -> None:
-    page = (ROOT / "docs" / "twin" / "move.md").read_text(encoding="utf-8")
-    (text,) = re.findall(r"^```yaml\n(separation: .*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+@pytest.mark.parametrize(
+    ("page", "own", "playbooks"),
+    [
+        ("twin/move", {"separation", "hot"}, ["separate", "reheat"]),
+        (
+            "quickstart",
+            {"separation", "hot", "clickhouse"},
+            ["separate", "reheat", "audit", "census", "auxiliary_ensemble"],
+        ),
+    ],
+    ids=["twin/move", "quickstart"],
+)
+def test_the_variables_for_cold_twins_are_those_of_roles_and_enough(
+    page: str, own: set[str], playbooks: list[str]
+) -> None:
+    whole = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```yaml\n(separation: .*?)^```$", whole, flags=re.MULTILINE | re.DOTALL)
     given: dict[str, Any] = yaml.safe_load(text)
-    known = {name for role in ("partition_classify", "twin_move") for name in specs(role)["options"]}
-    assert given.keys() - known == {"separation", "hot"}
+    known = {name for each in (ROOT / "roles").iterdir() for name in specs(each.name)["options"]}
+    assert given.keys() - known == own
     separation = given["separation"]
-    for name in ("separate", "reheat"):
+    for name in playbooks:
         needed = needed_by(ROOT / "playbooks" / f"{name}.yml")
-        assert separation in needed["choices"]["separation"]
-        assert set(given_as(needed["needed"], separation=separation)) <= given.keys()
+        if name in {"separate", "reheat", "audit"}:
+            assert separation in needed["choices"]["separation"]
+        assert set(given_as(needed.get("needed", []), separation=separation)) <= given.keys()
         assert all(
             given.keys() & set(group) for group in given_as(needed.get("one_of", []), separation=separation)
         )
