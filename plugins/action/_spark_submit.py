@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs spark-submit on the host for the role partition_classify and shows what the driver says.
+"""Runs spark-submit on the host for the role partition_classify, and shows the progress of the driver.
 
-It is an internal helper of that role, and works on any connection.
+An internal helper of this role. It works on any connection.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
-# People know the role; the name of its helper would tell them nothing.
-_TOLD_BY = "olap.partmove.partition_classify"
+# Users know the role, not its helper.
+_SHOWN_AS = "olap.partmove.partition_classify"
 
 
 class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type information
-    """Starts the program in the background of the host and asks for news until it has ended."""
+    """Starts the program in the background of the host, and polls its output until it has ended."""
 
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Run the program to its end, and give its exit status and its last line."""
+        """Run the program to its end, and return its exit status and its last line."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         del tmp
         _validated, arguments = self.validate_argument_spec(
@@ -53,7 +53,7 @@ class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type
             offset = news["offset"]
             for line in news["lines"]:
                 if line != last:
-                    display.display(f"{_TOLD_BY}: {line}")
+                    display.display(f"{_SHOWN_AS}: {line}")
                 last = line
             if news["status"] is not None:
                 return _outcome(news)
@@ -65,7 +65,7 @@ class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type
 
 
 def _outcome(news: dict[str, Any]) -> dict[str, Any]:
-    """The result of the task: the exit status, the last line on stdout, and, if it failed, why."""
+    """Return the result of the task: exit status, last line of stdout, and the reason of a failure."""
     failed = news["status"] != 0
     outcome = {"rc": news["status"], "stdout": news["stdout"], "failed": failed, "changed": not failed}
     return outcome | ({"msg": news["reason"]} if failed else {})

@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs part_move, and other modules that take long, and shows how far they are, on any connection."""
+"""Runs a long module, such as part_move, and shows its progress on any connection.
+
+``meta/runtime.yml`` routes the modules to this plugin.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +24,17 @@ from ansible.utils.display import Display
 
 _POLL_SECONDS = 0.5
 _REMOTE_POLL_SECONDS = 2.0
-_SHARE = 10
-"""A look over the connection comes after as many times as long as the one before took."""
+_WAIT_FACTOR = 10
+"""The wait before a remote poll is this many times the duration of the poll before."""
 _JOIN_SECONDS = 10.0
-"""A look that hangs must not keep a task from its end."""
+"""Longest wait for a poll at the end: a poll that hangs must not keep the task from ending."""
 
-News = Callable[[], Iterable[str]]
-"""Gives the lines that came since it was asked before; raises OSError or AnsibleError where it cannot."""
+NewLines = Callable[[], Iterable[str]]
+"""Returns the lines since the last call. Raises OSError or AnsibleError if they cannot be read."""
 
 
 class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type information
-    """The module writes a line to a file now and then, which is followed while it runs."""
+    """Follows a file while the module runs; the module appends lines about its progress to this file."""
 
     _supports_async = True
     _supports_check_mode = True
@@ -42,32 +45,32 @@ class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type
         del tmp
         arguments = dict(self._task.args)
         if self._task.async_val:
-            # Nobody waits for it here.
+            # Ansible does not wait for the module, so nothing can be shown.
             return result | self._execute(arguments, task_vars)
         if self._connection.transport == "local" and self._connection.become is None:
             return result | self._execute_here(arguments, task_vars)
         return result | self._execute_there(arguments, task_vars)
 
     def _execute_here(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
-        """The module can write to a file of ours."""
+        """Run the module on the controller, where it writes to a temporary file of this process."""
         with tempfile.NamedTemporaryFile("r", prefix="part_move.", encoding="utf-8") as progress:
             arguments["progress_file"] = progress.name
             with _followed(lambda: progress, self._task.action, lambda _took: _POLL_SECONDS, last=True):
                 return self._execute(arguments, task_vars)
 
     def _execute_there(self, arguments: dict[str, Any], task_vars: dict[str, Any] | None) -> dict[str, Any]:
-        """The module makes the file, as the user that it runs as, and it is read by the same way."""
+        """Run the module on the host, as a user that creates the file, and read the file as the same user."""
         path = f"/tmp/olap.partmove.{uuid.uuid4().hex}"
         arguments["progress_file"] = path
         other = self._over_the_same_connection()
         try:
-            with _followed(_news_of(other, path), self._task.action, _patience, last=False):
+            with _followed(_lines_of(other, path), self._task.action, _patience, last=False):
                 return self._execute(arguments, task_vars)
         finally:
             self._low_level_execute_command(f"rm -f {shlex.quote(path)}", sudoable=True)
 
     def _over_the_same_connection(self) -> ActionModule:
-        """Runs commands while the module runs: what the connection knows of a command it has twice."""
+        """Return a copy of the plugin for commands during the module: a connection has state per command."""
         other = copy.copy(self)
         other._connection = copy.copy(self._connection)
         if other._connection.become is not None:
@@ -81,32 +84,34 @@ class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type
         return done
 
 
-def _news_of(action: ActionModule, path: str) -> News:
-    """The lines of a file on the host, each once it is whole."""
+def _lines_of(action: ActionModule, path: str) -> NewLines:
+    """Return a function for the new lines of a file on the host. It returns complete lines only."""
     taken = 0
 
-    def news() -> Iterable[str]:
+    def new_lines() -> Iterable[str]:
         nonlocal taken
-        # Until the module has made the file there is none, and nothing is said of it.
+        # Before the module has created the file, tail fails, which is no error.
         command = f"tail -c +{taken + 1} {shlex.quote(path)} 2>/dev/null || true"
         text: bytes = action._low_level_execute_command(command, sudoable=True)["stdout"].encode()
         whole = text[: text.rfind(b"\n") + 1]
         taken += len(whole)
         return whole.decode(errors="replace").splitlines()
 
-    return news
+    return new_lines
 
 
 def _patience(took: float) -> float:
-    """How long to wait after a look that took so long: one a tenth of the time at most."""
-    return max(_REMOTE_POLL_SECONDS, _SHARE * took)
+    """Return the seconds to wait after a poll, so that polls take at most a tenth of the time."""
+    return max(_REMOTE_POLL_SECONDS, _WAIT_FACTOR * took)
 
 
 @contextmanager
-def _followed(news: News, who: str, patience: Callable[[float], float], *, last: bool) -> Iterator[None]:
-    """Show each line that comes, until the block ends; with ``last`` also what came right before that."""
+def _followed(
+    new_lines: NewLines, who: str, patience: Callable[[float], float], *, last: bool
+) -> Iterator[None]:
+    """Show each new line until the block ends; with ``last`` also the lines right before its end."""
     ended = threading.Event()
-    follower = threading.Thread(target=_follow, args=(news, who, patience, ended, last), daemon=True)
+    follower = threading.Thread(target=_follow, args=(new_lines, who, patience, ended, last), daemon=True)
     follower.start()
     try:
         yield
@@ -116,7 +121,7 @@ def _followed(news: News, who: str, patience: Callable[[float], float], *, last:
 
 
 def _follow(
-    news: News, who: str, patience: Callable[[float], float], ended: threading.Event, last: bool
+    new_lines: NewLines, who: str, patience: Callable[[float], float], ended: threading.Event, last: bool
 ) -> None:
     display = Display()
     took = 0.0
@@ -127,9 +132,9 @@ def _follow(
             return
         began = time.monotonic()
         try:
-            for line in news():
+            for line in new_lines():
                 display.display(f"{who}: {line.rstrip()}")
-        except Exception as error:  # noqa: BLE001 - the module goes on, and ends with what it has done
-            display.warning(f"{who}: how far it is cannot be shown: {error}")
+        except Exception as error:  # noqa: BLE001 - the module goes on without a display
+            display.warning(f"{who}: the progress cannot be shown: {error}")
             return
         took = time.monotonic() - began

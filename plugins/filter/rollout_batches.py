@@ -9,7 +9,8 @@ name: rollout_batches
 short_description: The order in which the servers of a cluster are changed
 version_added: 0.1.0
 description:
-  - One shard comes first and alone. Then come the others, several at the same time if wanted.
+  - Returns batches of servers. The servers of the canary shard come first and alone, then those of the other
+    shards, of several shards at the same time if O(size) allows it.
 author:
   - olap.partmove contributors (@olap-partmove)
 options:
@@ -19,16 +20,16 @@ options:
     elements: dict
     required: true
   canary:
-    description: The shard that comes first; the first one if empty.
+    description: The shard that comes first; the first shard if empty.
     type: str
     default: ""
   size:
-    description: Of how many shards servers are changed at the same time, or of which percentage of them.
+    description: How many shards are changed at the same time, or a percentage of all shards.
     type: str
     default: "1"
   within:
     description:
-      - V(rolling) changes one server of a shard at a time, the one that lags most first.
+      - V(rolling) changes one server of a shard at a time, the one with the most lag first.
       - V(together) changes all servers of a shard at the same time.
     type: str
     choices: [rolling, together]
@@ -48,7 +49,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: Names of the servers to change at the same time, in the order in which to change them.
+  description: Batches of server names, in the order of the changes.
   type: list
   elements: list
   sample: [[ch3], [ch2], [ch1]]
@@ -66,7 +67,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.rollout im
 def rollout_batches(
     servers: Sequence[Mapping[str, Any]], canary: str = "", size: str | int = "1", within: str = "rolling"
 ) -> list[list[str]]:
-    """The filter; raises AnsibleFilterError for what cannot be."""
+    """Return the batches. Raises AnsibleFilterError for wrong servers or options."""
     try:
         return batches(servers_of(servers), canary=str(canary), size=str(size), within=within)
     except PartMoveError as error:
@@ -74,8 +75,8 @@ def rollout_batches(
 
 
 class FilterModule:
-    """What Ansible looks for."""
+    """Provides the filter to Ansible."""
 
     def filters(self) -> dict[str, Callable[..., Any]]:
-        """Name of each filter, and the function that it is."""
+        """Return the function of each filter by its name."""
         return {"rollout_batches": rollout_batches}
