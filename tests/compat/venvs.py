@@ -18,8 +18,11 @@ from compat.cores import chosen_cores, controller_of
 from compat.pythons import OWN, REFUSED, find_pythons
 
 ROOT = Path(__file__).resolve().parents[2]
-# Its bounds hold, and what it has besides is not installed.
-CONSTRAINTS = ROOT / "requirements.txt"
+# pip installs no package for being in one of these: they only limit the versions.
+_RANGES = ROOT / "requirements.txt"
+_PINS = ROOT / "constraints.txt"
+# The oldest Python that all versions of constraints.txt support. Releases for older Pythons have ended.
+_OLDEST_PINNED = (3, 11)
 
 # The Python that has a pip of its own.
 _PYTHON = ROOT / ".venv" / "bin" / "python"
@@ -36,6 +39,8 @@ class Venv(NamedTuple):
     base: Path
     """The Python to make it with."""
     packages: tuple[str, ...]
+    constraints: Path
+    """The file that limits the versions of packages."""
 
     @property
     def python(self) -> Path:
@@ -58,7 +63,7 @@ class Venv(NamedTuple):
         install = [str(self.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         # What is used of it is compiled when it is first imported; most never is.
         install.append("--no-compile")
-        install += ["--constraint", str(CONSTRAINTS), *self.packages]
+        install += ["--constraint", str(self.constraints), *self.packages]
         subprocess.run(install, env=environment, check=True)
         self._stamp.write_text(self._recipe)
 
@@ -68,7 +73,7 @@ class Venv(NamedTuple):
 
     @property
     def _recipe(self) -> str:
-        return "\n".join((str(self.base), *self.packages, CONSTRAINTS.read_text()))
+        return "\n".join((str(self.base), *self.packages, self.constraints.read_text()))
 
 
 def folder_of_pip(version: str) -> Path:
@@ -93,7 +98,7 @@ def host_venvs() -> dict[str, Venv]:
     """Version of a Python → what a managed host with it has, for each that is here and runs modules."""
     folder = ROOT / "build" / "pythons"
     return {
-        version: Venv(folder / version, program, _OF_HOSTS)
+        version: Venv(folder / version, program, _OF_HOSTS, _constraints_for(version))
         for version, program in find_pythons().items()
         if version not in (OWN, REFUSED)
     }
@@ -104,7 +109,11 @@ def core_venvs() -> dict[str, Venv]:
     folder = ROOT / "build" / "cores"
     controllers = {core: controller_of(core) for core in chosen_cores()}
     return {
-        core: Venv(folder / core, program, (f"ansible-core=={core}.*", "lxml"))
+        core: Venv(folder / core, program, (f"ansible-core=={core}.*", "lxml"), _RANGES)
         for core, program in controllers.items()
         if program is not None
     }
+
+
+def _constraints_for(python: str) -> Path:
+    return _PINS if tuple(map(int, python.split("."))) >= _OLDEST_PINNED else _RANGES

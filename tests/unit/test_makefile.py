@@ -12,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
@@ -71,3 +72,14 @@ def test_files_that_recipes_name_exist() -> None:
 )
 def test_a_demo_installs_less_than_tests_need(target: list[str], installed: str) -> None:
     assert re.findall(r"setup_host\.sh (\w+)", dry_run(*target).stdout) == [installed]
+
+
+def test_every_package_for_development_has_an_exact_version() -> None:
+    names = {
+        Requirement(line).name.lower()
+        for file in ("requirements.txt", "requirements-dev.txt")
+        for line in (ROOT / file).read_text(encoding="utf-8").splitlines()
+        if line[:1].isalpha()
+    }
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    assert names <= {name.lower() for name in re.findall(r"^([\w.-]+)==[\w.]+$", pins, re.MULTILINE)}
