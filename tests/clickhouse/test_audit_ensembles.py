@@ -135,7 +135,7 @@ class Care:
             assert [table.detached(number) for number in (0, 1)] == [[], []]
             self._field.restart_servers()
         with self._field.ground() as ground:
-            assert all(kind.is_sound for kind in kinds_told(ground))
+            assert all(kind.is_consistent for kind in kinds_told(ground))
 
 
 def _files_of(member: Member) -> Path:

@@ -153,7 +153,7 @@ def test_what_drifted_is_repaired_and_outlives_a_restart(
     for name, patient in patients.items():
         if name not in FOR_PEOPLE:
             assert patient.kept() == patient.seen, name
-            assert all(kind.is_sound for kind in patient.kinds()), name
+            assert all(kind.is_consistent for kind in patient.kinds()), name
 
 
 def unsafe_to_restart(ground: Ground) -> Iterator[tuple[str, tuple[str, ...]]]:

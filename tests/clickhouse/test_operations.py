@@ -209,7 +209,7 @@ def test_a_state_that_is_lost_is_repaired_and_put_back(
     done = operator.play("repair", "partmove_repair", variables)
     assert changed(done) == 1
     assert f"{table.path} {DAY} of r1: {PART}" in done.output
-    assert "partitions of replicas: 4 sound, 0 drifted, 0 not judged" in done.output
+    assert "partitions of replicas: 4 consistent, 0 inconsistent, 0 not judged" in done.output
     (file,) = backup.iterdir()
     assert f"What was deleted or changed is in {file}" in done.output
     assert registry.hot.get(state)[0] == b"COLD"

@@ -223,7 +223,7 @@ def test_what_was_dropped_replaced_and_detached_since(pair: ClickHouseCluster, m
     assert [(each["symptom"], each["where"], each["what"]) for each in after["findings"]] == [
         ("table_lost", where_of(gone), "the table is gone; it had 9 rows"),
         ("partition_lost", where_of(table), "partitions are gone: 20191201 with 3 rows"),
-        ("part_lost", where_of(table), "neither active nor part of an active part: 20191202_0_0_0"),
+        ("part_lost", where_of(table), "neither active nor merged into an active part: 20191202_0_0_0"),
         ("detached_new", where_of(table), "new in its folder detached: 20191201_0_0_0"),
     ]
     assert not after["healthy"]
@@ -310,9 +310,9 @@ def test_an_outage_of_zookeeper_and_what_it_can_leave_behind(
     assert (during["healthy"], during["caught_up"]) == (False, False)
     assert symptoms(after) == ["metadata_lost", "replica_exists"]
     what = finding(after, "metadata_lost")["what"]
-    assert what == f"it is read-only, and there is no {gone.path}/replicas/r1 in ZooKeeper"
+    assert what == f"the table is read-only, and there is no {gone.path}/replicas/r1 in ZooKeeper"
     what = finding(after, "replica_exists")["what"]
-    assert what.endswith(f"{taken.path}/replicas/r1 is active in another session; 127.0.0.1 had it last")
+    assert what.endswith(f"another session has {taken.path}/replicas/r1 active; 127.0.0.1 had it last")
     lags = {each["table"]: each["log_lag"] for each in after["replicas"]}
     assert lags == {healthy.name: 0, gone.name: None, taken.name: 0}
 

@@ -77,7 +77,7 @@ def test_cold_partitions_need_the_ledger_and_the_patch(
     stock = ask(server, **ensembles)
     assert symptoms(stock, where) == ["state_without_ledger"]
     found = finding(stock, "state_without_ledger", where)
-    assert found["what"] == f"State is COLD of {FIRST}, and replica r1 is not in the ledger"
+    assert found["what"] == f"State of {FIRST} is COLD, and replica r1 is not in the ledger"
     assert not stock["healthy"]
     # The State is in hot, so that cold need not be asked for it.
     assert symptoms(ask(server, hot=ensembles["hot"]), where) == ["state_without_ledger"]

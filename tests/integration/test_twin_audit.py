@@ -30,7 +30,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinRecord,
     contents,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
     TwinReplica,
 )
@@ -272,7 +272,7 @@ def test_state_is_told_with_its_way_out(ground: Ground, scene: Scene) -> None:
     before = rows_of(ground)
     answer = ground.audit()
     assert ground.kinds(answer) == {DAY: scene.kind.value}, answer
-    assert (answer["complete"], answer["drifted"]) == (True, not scene.kind.is_sound)
+    assert (answer["complete"], answer["drifted"]) == (True, not scene.kind.is_consistent)
     (found,) = answer["findings"]
     compare = [sql for sql in found["statements"] if sql.startswith("SELECT")]
     rest = [sql for sql in found["statements"] if sql not in compare]

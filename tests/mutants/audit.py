@@ -16,15 +16,15 @@ MUTANTS = (
     Mutant(
         "what only the second look finds is told",
         _AUDIT,
-        "return before if before.kind.is_sound and after.kind not in _OF_CONTENT else after",
+        "return before if before.kind.is_consistent and after.kind not in _OF_CONTENT else after",
         "return after",
         ("patched/audit/test_audit.py::test_drift_that_comes_after_the_first_look_is_not_told",),
     ),
     Mutant(
         "content that is wrong is told only where names are",
         _AUDIT,
-        "return before if before.kind.is_sound and after.kind not in _OF_CONTENT else after",
-        "return before if before.kind.is_sound else after",
+        "return before if before.kind.is_consistent and after.kind not in _OF_CONTENT else after",
+        "return before if before.kind.is_consistent else after",
         ("patched/audit/test_audit.py::test_content_of_what_is_sound_is_compared_on_request",),
     ),
     Mutant(
@@ -44,8 +44,8 @@ MUTANTS = (
     Mutant(
         "a run hides what a restart sets aside",
         _AUDIT,
-        "if not verdict.kind.is_drift or verdict.restart_unsafe:",
-        "if not verdict.kind.is_drift:",
+        "if not verdict.kind.is_inconsistent or verdict.restart_unsafe:",
+        "if not verdict.kind.is_inconsistent:",
         ("patched/audit/test_audit.py::test_what_a_restart_sets_aside_is_told_beside_a_run",),
     ),
     Mutant(

@@ -44,7 +44,7 @@ MUTANTS = (
     Mutant(
         "what a run is in the middle of is told for a person to drop",
         _JUDGE,
-        "    if verdict is None or verdict.kind.is_sound or not look.lock:",
+        "    if verdict is None or verdict.kind.is_consistent or not look.lock:",
         "    if True:",
         ("twin/audit/test_judge.py::test_while_a_run_is_at_work_nothing_is_told_but_what_is_sound",),
     ),
@@ -58,22 +58,22 @@ MUTANTS = (
     Mutant(
         "what only the first look sees is told",
         _AUDIT,
-        "for place, verdict in first.items() if not verdict.kind.is_drift}",
+        "for place, verdict in first.items() if not verdict.kind.is_inconsistent}",
         "for place, verdict in first.items()}",
         ("twin/audit/test_audit.py::test_a_replica_is_told_only_where_both_looks_say_so",),
     ),
     Mutant(
         "what only the second look sees is told",
         _AUDIT,
-        "if place in first else verdict.kind.is_drift)",
+        "if place in first else verdict.kind.is_inconsistent)",
         "if place in first else False)",
         ("twin/audit/test_audit.py::test_a_replica_is_told_only_where_both_looks_say_so",),
     ),
     Mutant(
         "what nobody could judge is sound",
         _AUDIT,
-        "for place, verdict in first.items() if not verdict.kind.is_drift}",
-        "for place, verdict in first.items() if verdict.kind.is_sound}",
+        "for place, verdict in first.items() if not verdict.kind.is_inconsistent}",
+        "for place, verdict in first.items() if verdict.kind.is_consistent}",
         ("twin/audit/test_audit.py::test_replicas_are_told_where_partitions_cannot_be",),
     ),
 )

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.audit import ShardAudit
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.report import (
     AuditReport,
 )
@@ -25,9 +25,9 @@ def test_the_page_has_every_kind_as_the_code_has_it_and_no_other() -> None:
             kind.value,
             "unsafe " if kind.restart_unsafe else "",
             f"{kind.means[0].upper()}{kind.means[1:]}.",
-            "Nothing." if kind.is_sound else f"{kind.way_out}.",
+            "Nothing." if kind.is_consistent else f"{kind.remedy}.",
         )
-        for kind in Kind
+        for kind in FindingKind
     ]
 
 

@@ -21,7 +21,7 @@ PASSES = {TwinKind.UNEVEN, TwinKind.NOT_JUDGED}
 
 
 def ended_by(kind: TwinKind) -> str:
-    if kind.is_sound:
+    if kind.is_consistent:
         return ""
     if kind.is_begun or kind is TwinKind.LATE:
         return "a run "
@@ -39,7 +39,7 @@ def test_the_page_has_every_kind_as_the_code_has_it_and_no_other() -> None:
             kind.value,
             ended_by(kind),
             sentence(kind.means),
-            "Nothing." if kind.is_sound else sentence(kind.way_out),
+            "Nothing." if kind.is_consistent else sentence(kind.remedy),
         )
         for kind in TwinKind
     ]

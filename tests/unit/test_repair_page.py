@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import Kind
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
 from support.servers.leftovers import original, ours, servers
 from support.servers.leftovers.ground import Scene
@@ -22,7 +22,7 @@ PAGE = (ROOT / "docs" / "operate" / "repair.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `(\w+)` \| (repaired|by a person|sound) \| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
 
 
-UNTOLD = {Kind.HOT, Kind.EMPTY}
+UNTOLD = {FindingKind.HOT, FindingKind.EMPTY}
 PLAYED = (
     ("", "test_leftovers.py", ours.SCENES),
     ("another tool ", "test_leftovers.py", original.SCENES),
@@ -31,19 +31,19 @@ PLAYED = (
 """Who did it, which test shows it, and the scenes."""
 
 
-def who(kind: Kind) -> str:
+def who(kind: FindingKind) -> str:
     if kind in REMEDIES:
         return "repaired"
-    return "sound" if kind.is_sound else "by a person"
+    return "sound" if kind.is_consistent else "by a person"
 
 
 def test_the_page_has_every_kind_with_who_repairs_it() -> None:
-    assert [row[:2] for row in ROWS] == [(kind.value, who(kind)) for kind in Kind]
+    assert [row[:2] for row in ROWS] == [(kind.value, who(kind)) for kind in FindingKind]
 
 
 def test_it_says_what_is_done_to_what_is_repaired_and_to_nothing_else() -> None:
     assert [name for name, _who, done, _else in ROWS if done != "\N{EN DASH}"] == [
-        kind.value for kind in Kind if kind in REMEDIES
+        kind.value for kind in FindingKind if kind in REMEDIES
     ]
 
 
@@ -68,7 +68,7 @@ def shown() -> list[tuple[str, str, str, str]]:
 def after(scene: Scene) -> str:
     if not scene.is_repaired:
         return "is not tried"
-    if all(kind.is_sound for kind in scene.worst_first):
+    if all(kind.is_consistent for kind in scene.worst_first):
         return "nothing to do"
     return (
         ", ".join(f"`{kind.value}` stays" for kind in sorted(scene.left, key=lambda kind: kind.rank))
@@ -84,7 +84,7 @@ def test_the_page_has_what_was_played_on_servers() -> None:
 def test_the_page_has_the_kinds_that_were_not_played() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (`test_\w+\.py`|in memory alone) \| (.+) \|$", PAGE, re.MULTILINE)
     played = {kind for _tool, _test, scenes in PLAYED for scene in scenes for kind in scene.worst_first}
-    assert [name for name, _test, _why in rows] == [kind.value for kind in Kind if kind not in played]
+    assert [name for name, _test, _why in rows] == [kind.value for kind in FindingKind if kind not in played]
     tests = {test.strip("`") for _name, test, _why in rows} - {"in memory alone"}
     assert all((ROOT / "tests" / "clickhouse" / test).exists() for test in tests)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._partmove.findings.findings import AnyRow, Findings, Found, Kind_
+from .._partmove.findings.findings import AnyRow, Findings, KindT, RowT
 
 
-def answer_of(report: Findings[Found, Kind_], now: float) -> dict[str, Any]:
+def answer_of(report: Findings[RowT, KindT], now: float) -> dict[str, Any]:
     """All but what was found; ``now`` is the time of the audit in seconds since 1970."""
     return {
         "changed": False,

@@ -69,7 +69,7 @@ def test_a_sound_cluster(audits: Audits) -> None:
 
     run = audits.run()
     assert changed(run) == 0
-    assert summary(run) == ["Shard paths: 0; partitions of replicas: 0 sound, 0 drifted, 0 not judged"]
+    assert summary(run) == ["Shard paths: 0; partitions of replicas: 0 consistent, 0 inconsistent, 0 not judged"]
     result = json.loads(audits.files["json"].read_text())
     assert (result["drifted"], result["complete"], result["findings"]) == (False, True, [])
     metrics = audits.files["metrics"].read_text()
@@ -110,7 +110,7 @@ def test_drift_fails_the_run_once_all_is_written(audits: Audits) -> None:
 def test_a_server_that_is_silent_fails_the_run(audits: Audits, table: Table) -> None:
     run = audits.run(root=None, shard_paths=[table.path], json="")
     assert run.status == 2
-    assert "0 sound, 0 drifted, 6 not judged" in summary(run)[0]
+    assert "0 consistent, 0 inconsistent, 6 not judged" in summary(run)[0]
     assert "ClickHouse at 127.0.0.1:9" in summary(run)[1]
     assert PASSWORD not in run.output
     assert audits.written() == [audits.files["metrics"], audits.files["page"]]

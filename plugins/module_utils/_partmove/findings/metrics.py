@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Figures in the text format that collectors of Prometheus read."""
+"""Metrics in the Prometheus text format."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 
 class Sample(NamedTuple):
-    """One figure; names and values of its labels in the order in which they are written."""
+    """One value of a metric, with its labels in the order of the output."""
 
     value: float
     labels: tuple[tuple[str, str], ...] = ()
 
 
 class Family(NamedTuple):
-    """All figures of one name. ``help`` is a sentence; every figure is one that may rise and fall."""
+    """A metric of type gauge with all its samples. ``help`` is one sentence."""
 
     name: str
     help: str
@@ -26,7 +26,7 @@ class Family(NamedTuple):
 
 
 def exposition(families: Iterable[Family]) -> str:
-    r"""The families as text, in their order; one without figures still says what it is.
+    r"""Return the families as text, in their order; a family without samples keeps its HELP and TYPE lines.
 
     >>> exposition([Family("parts", "Parts.", (Sample(2, (("path", 'a"b'),)),))])
     '# HELP parts Parts.\n# TYPE parts gauge\nparts{path="a\\"b"} 2\n'

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the vocabularies of audits have in common: each kind says what is so, and what to do about it."""
+"""The base of the audit vocabularies: each kind has a meaning and a remedy."""
 
 from __future__ import annotations
 
@@ -12,47 +12,49 @@ from functools import cache
 from typing import NamedTuple
 
 NOT_JUDGED = "not_judged"
-"""The value of the kind that each vocabulary has for what could not be found out."""
+"""The value of the kind that every vocabulary has for a row that could not be judged."""
 
 
 class Texts(NamedTuple):
-    """Sentences without their full stops."""
+    """A meaning and a remedy, each a sentence without its full stop."""
 
     means: str
     remedy: str = ""
 
 
 class Vocabulary(Enum):
-    """A closed vocabulary, the worst kind first; its subclasses have the kinds."""
+    """A closed vocabulary of kinds, worst kind first; subclasses define the members."""
 
     @property
-    def told(self) -> Texts:
-        """What is said of the kind."""
+    def texts(self) -> Texts:
+        """The meaning and the remedy of the kind."""
         raise NotImplementedError
 
     @property
     def means(self) -> str:
-        """One sentence without its full stop: what is so."""
-        return self.told.means
+        """The meaning of the kind: one sentence without its full stop."""
+        return self.texts.means
 
     @property
     def remedy(self) -> str:
-        """What to do about it; empty for what is sound."""
-        return self.told.remedy
+        """The remedy; empty for a consistent kind."""
+        return self.texts.remedy
 
     @property
-    def is_sound(self) -> bool:
-        """Whether nothing has to be done."""
-        return not self.told.remedy
+    def is_consistent(self) -> bool:
+        """Whether no action is needed."""
+        return not self.texts.remedy
 
     @property
-    def is_drift(self) -> bool:
-        """Whether something is not as it should be. What could not be judged is neither sound nor drift."""
-        return not self.is_sound and self.value != NOT_JUDGED
+    def is_inconsistent(self) -> bool:
+        """Whether an action is needed. A row that could not be judged is neither consistent nor"
+        " inconsistent.
+        """
+        return not self.is_consistent and self.value != NOT_JUDGED
 
     @property
     def rank(self) -> int:
-        """0 for the worst."""
+        """The position in the vocabulary; 0 is the worst kind."""
         return _ranks(type(self))[self]
 
 

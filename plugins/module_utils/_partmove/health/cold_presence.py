@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the two ensembles say of the replicas of one server: cold partitions, cold parts and the ledger."""
+"""Reads the two ensembles for the replicas of one server: cold partitions, cold parts and the ledger."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .facts import ColdFacts, Disk, ReplicaPath, ReplicaStatus, TableKey
 
 
 class ColdPresence:
-    """Reads both ensembles; without ``cold`` only what hot says of cold partitions."""
+    """Reads both ensembles; without ``cold``, only the State of the partitions and the ledger from hot."""
 
     def __init__(self, hot: ZnodeStore, cold: ZnodeStore | None, ledger: Ledger) -> None:
         self._hot = hot
@@ -31,15 +31,15 @@ class ColdPresence:
         self._ledger = ledger
 
     def registered(self, replicas: Sequence[ReplicaStatus]) -> Mapping[ReplicaPath, frozenset[str]]:
-        """Names of the parts that cold has registered for each replica; empty without ``cold``.
+        """Return the names of the parts that cold registers for each replica; empty without ``cold``.
 
-        Read it before the disk, and once more for parts that were not found there: a part that is
-        dropped leaves the disk first.
+        Call it before the disk is read, and again for registered parts that were not on the disk: a dropped
+        part leaves the disk before it leaves cold.
         """
         if self._cold is None:
             return {}
-        found = _listed(self._cold, replicas)
-        return {path: names or frozenset() for path, names in found.items()}
+        by_path = _listed(self._cold, replicas)
+        return {path: names or frozenset() for path, names in by_path.items()}
 
     def facts(
         self,
@@ -47,12 +47,12 @@ class ColdPresence:
         registered: Mapping[ReplicaPath, frozenset[str]],
         disk: Disk,
     ) -> list[ColdFacts]:
-        """Facts of each replica, in order; a read-only one whose znodes are gone is left out.
+        """Return the facts of each replica, in order, without read-only replicas whose znodes are gone.
 
-        What neither ensemble registers is read after ``disk``: a server registers a part before it is active.
-        Raises NoSuchTable when hot cannot be the ensemble of the server, FormatError, EnsembleError.
+        Both ensembles are read after ``disk``, because a server registers a part before the part is active.
+        Raises NoSuchTable if hot cannot be the ensemble of the server, FormatError, EnsembleError.
         """
-        found = []
+        facts = []
         unregistered = self._unregistered(replicas, disk)
         for replica in replicas:
             layout = ShardLayout(replica.shard_path)
@@ -60,7 +60,7 @@ class ColdPresence:
             if metadata is not None:
                 version = parse_table_metadata(metadata.data, layout.metadata).format_version
                 names = registered.get(replica.path)
-                found.append(
+                facts.append(
                     ColdFacts(
                         key=replica.key,
                         shard_path=replica.shard_path,
@@ -75,10 +75,12 @@ class ColdPresence:
                     f"{replica.key} is a replica of {layout.path}, which is not in the hot ensemble",
                     remedy="Give as hot the ensemble that the server uses, with its <root> as chroot",
                 )
-        return found
+        return facts
 
     def still_missing(self, facts: Sequence[ColdFacts], replicas: Sequence[ReplicaStatus]) -> list[ColdFacts]:
-        """The facts without those missing parts that cold does not register any more: they were dropped."""
+        """Return the facts without missing parts that cold does not register any more, because they were"
+        " dropped.
+        """
         if not any(each.missing for each in facts):
             return list(facts)
         names = {each.key: self.registered([each])[each.path] for each in replicas}
@@ -88,15 +90,15 @@ class ColdPresence:
         ]
 
     def still_unregistered(
-        self, facts: Sequence[ColdFacts], replicas: Sequence[ReplicaStatus], look: Callable[[], Disk]
+        self, facts: Sequence[ColdFacts], replicas: Sequence[ReplicaStatus], read_disk: Callable[[], Disk]
     ) -> list[ColdFacts]:
-        """The facts without those unregistered parts that were dropped, merged or registered meanwhile.
+        """Return the facts without unregistered parts that were dropped, merged or registered meanwhile.
 
-        ``look`` tells what is on disk now; it is called only where something was found.
+        ``read_disk`` returns the current content of the disk, and is called only if parts are unregistered.
         """
         if not any(each.unregistered for each in facts):
             return list(facts)
-        again = self._unregistered(replicas, look())
+        again = self._unregistered(replicas, read_disk())
         return [
             each
             if each.unregistered is None
@@ -109,9 +111,10 @@ class ColdPresence:
     def _unregistered(
         self, replicas: Sequence[ReplicaStatus], disk: Disk
     ) -> Mapping[TableKey, tuple[str, ...]]:
-        """Names of the parts on disk that neither ensemble has, sorted; a replica that hot lacks is no key.
+        """Return the sorted names of the parts on disk that neither ensemble registers.
 
-        Hot is read first, as a move takes parts from hot to cold. Empty without ``cold``.
+        A replica that hot lacks is no key; empty without ``cold``. Hot is read first, because a move takes
+        parts from hot to cold.
         """
         if self._cold is None or not replicas:
             return {}
@@ -120,14 +123,14 @@ class ColdPresence:
         in_hot = _listed(self._hot, replicas)
         self._cold.sync("/")
         in_cold = _listed(self._cold, replicas)
-        found: dict[TableKey, tuple[str, ...]] = {}
+        unregistered: dict[TableKey, tuple[str, ...]] = {}
         for replica, metadata in zip_strict(replicas, definitions):
             names = in_hot[replica.path]
             if metadata is not None and names is not None:
                 version = parse_table_metadata(metadata.data, metadata.path).format_version
                 known = names | (in_cold[replica.path] or frozenset())
-                found[replica.key] = _not_among(replica, known, version, disk)
-        return found
+                unregistered[replica.key] = _not_among(replica, known, version, disk)
+        return unregistered
 
     def _not_ready(self, layout: ShardLayout, name: str) -> str | None:
         entry = self._ledger.read(layout.path, [name])[name]
@@ -140,18 +143,21 @@ class ColdPresence:
 def _listed(
     reader: ZnodeStore, replicas: Sequence[ReplicaStatus]
 ) -> dict[ReplicaPath, frozenset[str] | None]:
-    """Names of the parts of each replica; None where the ensemble does not have the replica."""
+    """Return the names of the parts of each replica; None if the ensemble does not have the replica."""
     paths = [ShardLayout(each.shard_path).replica(each.replica).parts for each in replicas]
-    found = reader.children(paths)
+    listings = reader.children(paths)
     return {
-        each.path: None if names is None else frozenset(names) for each, names in zip_strict(replicas, found)
+        each.path: None if names is None else frozenset(names)
+        for each, names in zip_strict(replicas, listings)
     }
 
 
 def _missing(
     replica: ReplicaStatus, names: Collection[str], format_version: int, disk: Disk
 ) -> tuple[str, ...]:
-    """Registered names of which the disk has no active part; also those that no part can have."""
+    """Return the registered names without an active part on disk; names that no part can have count as"
+    " well.
+    """
     by_partition, missing = _by_partition(replica, names, format_version)
     table = disk.tables.get(replica.key)
     for partition_id, registered in by_partition.items():
@@ -164,27 +170,27 @@ def _missing(
 def _not_among(
     replica: ReplicaStatus, names: Collection[str], format_version: int, disk: Disk
 ) -> tuple[str, ...]:
-    """Active parts that are not among the registered names, nor came to one of them."""
-    by_partition, _odd = _by_partition(replica, names, format_version)
+    """Return the active parts that are neither registered nor covered by a registered part."""
+    by_partition, _invalid = _by_partition(replica, names, format_version)
     table = disk.tables.get(replica.key)
-    found: list[str] = []
+    unregistered: list[str] = []
     for partition_id, active in (table.partitions if table is not None else {}).items():
         registered = by_partition.get(partition_id, ())
-        found += uncovered_names(active.parts, registered, partition_id, str(replica.key))
-    return tuple(sorted(found))
+        unregistered += uncovered_names(active.parts, registered, partition_id, str(replica.key))
+    return tuple(sorted(unregistered))
 
 
 def _by_partition(
     replica: ReplicaStatus, names: Collection[str], format_version: int
 ) -> tuple[Mapping[str, list[str]], list[str]]:
-    """Names of parts by partition id, and the names that no part has."""
+    """Return partition id → part names, and the names that no part can have."""
     by_partition: defaultdict[str, list[str]] = defaultdict(list)
-    odd: list[str] = []
+    invalid: list[str] = []
     for name in names:
         try:
             partition_id = parse_part_name(name, format_version, str(replica.path)).partition_id
         except FormatError:
-            odd.append(name)
+            invalid.append(name)
         else:
             by_partition[partition_id].append(name)
-    return by_partition, odd
+    return by_partition, invalid

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is not well with a server: one look at its facts for each symptom there is."""
+"""The diagnosis of a server: checks its facts for every symptom."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .symptom import Finding, Severity, Symptom
 SYMPTOMS: tuple[Symptom, ...] = REPLICA_SYMPTOMS + DISK_SYMPTOMS + LOSS_SYMPTOMS
 
 _PASSING = frozenset({"delay_growing", "queue_backlog"})
-"""Warnings that a replica gives until it has caught up."""
+"""Warnings that a replica causes only until it has caught up."""
 
 
 def diagnose(facts: HealthFacts) -> list[Finding]:
-    """The findings, errors first, in the order of the table of symptoms, then by place."""
+    """Return the findings: errors first, then in the order of `SYMPTOMS`, then by place."""
     return [
         finding
         for severity in Severity
@@ -32,10 +32,10 @@ def diagnose(facts: HealthFacts) -> list[Finding]:
 
 
 def is_healthy(findings: Sequence[Finding]) -> bool:
-    """Whether nothing is lost and everything works."""
+    """Return whether no finding is an error."""
     return all(finding.severity != Severity.ERROR.value for finding in findings)
 
 
 def has_caught_up(findings: Sequence[Finding]) -> bool:
-    """Whether it is healthy and has nothing left to do that others have done already."""
+    """Return whether the server is healthy and has no work left that other replicas have already done."""
     return is_healthy(findings) and not any(finding.symptom in _PASSING for finding in findings)

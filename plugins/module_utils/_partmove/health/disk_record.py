@@ -2,7 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The active parts and detached folders of a server as plain data: into a result, and back from one."""
+"""The active parts and detached folders of a server as plain data: written into a result, and parsed from"
+" one.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from typing import Any
 from ..records import COUNT, FLAG, TEXT, Record, list_of, mapping_of, or_none
 from .facts import Disk, DiskPartition, DiskTable, TableKey
 
-# A result of a later version may tell more.
+# A result of a later version may have more keys.
 _PARTITION = Record({"rows": COUNT, "parts": list_of(TEXT)}, extra_keys=True)
 _TABLE = Record(
     {
@@ -33,7 +35,7 @@ _RECORD = Record(
 
 
 def parts_record(disk: Disk) -> list[dict[str, Any]]:
-    """The active parts, as one mapping for each table, sorted."""
+    """Return the active parts: one mapping per table, sorted."""
     return [
         {
             "database": key.database,
@@ -50,7 +52,7 @@ def parts_record(disk: Disk) -> list[dict[str, Any]]:
 
 
 def detached_record(disk: Disk) -> list[dict[str, Any]]:
-    """The detached folders, as one mapping for each table, sorted; names is None where they are not known."""
+    """Return the detached folders: one mapping per table, sorted; names is None if they are unknown."""
     return [
         {
             "database": key.database,
@@ -62,9 +64,9 @@ def detached_record(disk: Disk) -> list[dict[str, Any]]:
 
 
 def parse_record(record: object) -> Disk:
-    """What `parts_record` and `detached_record` gave, as ``parts`` and ``detached``, whatever is beside them.
+    """Parse the keys ``parts`` and ``detached`` of a result, as the two functions above write them.
 
-    Raises FormatError for anything else.
+    Other keys are ignored. Raises FormatError for invalid data.
     """
     given = _RECORD.read(record, "before is no earlier result of replica_info")
     return Disk(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Symptoms of what is on the disk of a server, by itself and against the cold ensemble and the ledger."""
+"""Symptoms on the disk of a server, alone and compared with the cold ensemble and the ledger."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..text import first_few
 from .facts import ColdFacts, DiskTable, HealthFacts
 from .symptom import Occurrence, Severity, Symptom
 
-_SET_ASIDE = ("ignored_", "unexpected_")
-"""How the names of folders begin that a server took out of a table because of ZooKeeper."""
+_DETACHED_BY_SERVER = ("ignored_", "unexpected_")
+"""Prefixes of the folders that a server detached by itself because ZooKeeper did not register the part."""
 
 
 def _too_many_parts(facts: HealthFacts) -> Iterator[Occurrence]:
@@ -43,9 +43,9 @@ def _crowded(where: str, table: DiskTable, least: int, below: int | None, how: s
 
 def _detached_parts(facts: HealthFacts) -> Iterator[Occurrence]:
     for key, names in facts.disk.detached.items():
-        aside = sorted(name for name in names or () if name.startswith(_SET_ASIDE))
-        if aside:
-            yield Occurrence(str(key), f"its folder detached has {first_few(aside)}")
+        detached = sorted(name for name in names or () if name.startswith(_DETACHED_BY_SERVER))
+        if detached:
+            yield Occurrence(str(key), f"its folder detached has {first_few(detached)}")
 
 
 def _cold_missing(facts: HealthFacts) -> Iterator[Occurrence]:
@@ -69,8 +69,9 @@ def _unpatched(facts: HealthFacts) -> Iterator[Occurrence]:
             if cold.cold_partitions:
                 yield Occurrence(
                     str(cold.key),
-                    f"it has cold partitions ({first_few(cold.cold_partitions)}), and the server has no sign of the"
-                    " patch",
+                    f"the table has cold partitions ({first_few(cold.cold_partitions)}), and the server"
+                    f" has no"
+                    " sign of the patch",
                 )
 
 
@@ -84,7 +85,7 @@ def _state_without_ledger(facts: HealthFacts) -> Iterator[Occurrence]:
     if facts.server.patched is None:
         for cold in _not_ready(facts):
             yield Occurrence(
-                str(cold.key), f"State is COLD of {first_few(cold.cold_partitions)}, and {cold.not_ready}"
+                str(cold.key), f"State of {first_few(cold.cold_partitions)} is COLD, and {cold.not_ready}"
             )
 
 
@@ -92,13 +93,13 @@ def _ledger_stale(facts: HealthFacts) -> Iterator[Occurrence]:
     if facts.server.patched:
         for cold in _not_ready(facts):
             yield Occurrence(
-                str(cold.key), f"State is COLD of {first_few(cold.cold_partitions)}, and {cold.not_ready}"
+                str(cold.key), f"State of {first_few(cold.cold_partitions)} is COLD, and {cold.not_ready}"
             )
 
 
 def _old_process(facts: HealthFacts) -> Iterator[Occurrence]:
     changed, started = facts.limits.config_changed_at, facts.server.started
-    # The start is known to a second only, so less than that proves nothing.
+    # The start time is exact to a second only, so a smaller difference proves nothing.
     if changed is not None and changed >= started + 1:
         seconds = changed - started
         yield Occurrence(
@@ -112,7 +113,8 @@ DISK_SYMPTOMS = (
         Severity.ERROR,
         "Too many parts: a partition has so many small parts that inserts are refused.",
         "system.parts, system.merge_tree_settings (parts_to_throw_insert)",
-        "Insert fewer, larger batches into fewer partitions, and see that merges are running (system.merges)",
+        "Insert fewer, larger batches into fewer partitions, and check that merges are running"
+        " (system.merges)",
         _too_many_parts,
     ),
     Symptom(
@@ -120,25 +122,28 @@ DISK_SYMPTOMS = (
         Severity.WARNING,
         "A partition has so many small parts that inserts are slowed down.",
         "system.parts, system.merge_tree_settings (parts_to_delay_insert)",
-        "Insert fewer, larger batches into fewer partitions, and see that merges are running (system.merges)",
+        "Insert fewer, larger batches into fewer partitions, and check that merges are running"
+        " (system.merges)",
         _many_parts,
     ),
     Symptom(
         "cold_missing",
         Severity.ERROR,
-        "A part that the cold ensemble has registered for the replica is not on its disk.",
+        "A part that the cold ensemble registers for the replica is not on the replica's disk.",
         "system.parts, the folder detached, olap.partmove.part_info",
-        "Do not restart, CHECK or OPTIMIZE the table; look for the part in the folder detached and on the"
-        " other replicas, and let part_audit_info tell how it is put right",
+        "Do not restart the server, nor CHECK or OPTIMIZE the table; search for the part in the folder"
+        " detached"
+        " and on the other replicas, then run part_audit_info: its finding names the repair",
         _cold_missing,
     ),
     Symptom(
         "unregistered",
         Severity.ERROR,
-        "A part is active on disk and registered in neither ensemble: the next restart sets it aside.",
+        "A part is active on disk and registered in neither ensemble: the next restart moves it to"
+        " detached/.",
         "system.parts, olap.partmove.part_info, olap.partmove.part_audit_info",
-        "Do not restart the server, nor CHECK or OPTIMIZE the table; see that cold is the ensemble that the"
-        " server has, let part_audit_info tell what is so, and repair it with part_repair",
+        "Do not restart the server, nor CHECK or OPTIMIZE the table; check that cold is the ensemble that the"
+        " server has, run part_audit_info, then part_repair with the kind of its finding",
         _unregistered,
     ),
     Symptom(
@@ -146,16 +151,17 @@ DISK_SYMPTOMS = (
         Severity.ERROR,
         "The server is not patched while partitions of its tables are cold.",
         "the query given as patched_sign, olap.partmove.part_info",
-        "Do not restart it; install the patched server, or bring the partitions back to the hot ensemble",
+        "Do not restart the server; install the patched server, or bring the partitions back to the hot"
+        " ensemble (part_move with state: hot)",
         _unpatched,
     ),
     Symptom(
         "state_without_ledger",
         Severity.ERROR,
-        "Partitions are cold while nobody vouches that the server knows the cold ensemble.",
+        "Partitions are cold, and the ledger does not vouch that the server knows the cold ensemble.",
         "olap.partmove.part_info, the ledger in the hot ensemble",
-        "Find out whether the server is patched (patched_sign); verify it and enter it with replica_ledger,"
-        " or bring the partitions back to the hot ensemble",
+        "Find out whether the server is patched (patched_sign); verify the server and enter it with"
+        " replica_ledger, or bring the partitions back to the hot ensemble (part_move with state: hot)",
         _state_without_ledger,
     ),
     Symptom(
@@ -163,13 +169,13 @@ DISK_SYMPTOMS = (
         Severity.WARNING,
         "Partitions are cold, the server is patched, and the ledger does not say so.",
         "the ledger in the hot ensemble",
-        "Verify the server and enter it with replica_ledger; until then nothing else is moved",
+        "Verify the server and enter it with replica_ledger; until then no other partition is moved",
         _ledger_stale,
     ),
     Symptom(
         "old_process",
         Severity.ERROR,
-        "The server runs with a configuration from before it was changed.",
+        "The server process is older than the last change of its configuration.",
         "uptime(), the time of the config file",
         "Restart the server",
         _old_process,
@@ -177,11 +183,11 @@ DISK_SYMPTOMS = (
     Symptom(
         "detached_parts",
         Severity.WARNING,
-        "Parts were taken out of a table because ZooKeeper did not know them (ignored_, unexpected_).",
+        "The server detached parts because ZooKeeper did not register them (ignored_, unexpected_).",
         "the folder detached, system.detached_parts",
-        "See whether an active part has their rows; a cold part is put back by renaming its folder while the"
+        "Check whether an active part has their rows; put a cold part back by renaming its folder while the"
         " table is detached, not by ATTACH PART; delete folders that are not needed any more",
         _detached_parts,
     ),
 )
-"""All of these symptoms, in the order in which findings are told."""
+"""These symptoms, in the order of the report."""

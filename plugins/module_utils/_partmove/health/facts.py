@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""All that a diagnosis of one server is made from. Times are seconds."""
+"""The facts that the diagnosis of one server needs. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..formats.layout import DEFAULT_ENSEMBLE
 
 
 class TableKey(NamedTuple):
-    """A table as its server calls it."""
+    """A table by its names on the server."""
 
     database: str
     table: str
@@ -24,42 +24,42 @@ class TableKey(NamedTuple):
 
 
 class ServerFacts(NamedTuple):
-    """What a server says of itself, and of its settings."""
+    """A server and the settings that matter to a diagnosis."""
 
     address: str
     version: str
     uptime: int
-    """For how many full seconds its process has run."""
+    """Full seconds since its process started."""
     now: int
-    """What its clock said when it was asked, in seconds since 1970."""
+    """The clock of the server when it was asked, in seconds since 1970."""
     patched: bool | None = None
-    """What the sign of the patch said; None without a sign."""
+    """The result of the query for the sign of the patch; None without such a query."""
     zookeeper_problem: str | None = None
-    """Why the server cannot read from ZooKeeper; None when it can, empty when it is not configured."""
+    """Why the server cannot read ZooKeeper; None if it can, empty if ZooKeeper is not configured."""
     parts_to_delay: int = 0
-    """Active parts of a partition from which on inserts are slowed down; 0 for never."""
+    """Active parts of a partition from which inserts are slowed down; 0 for never."""
     parts_to_throw: int = 0
-    """Active parts of a partition from which on inserts are refused; 0 for never."""
+    """Active parts of a partition from which inserts are refused; 0 for never."""
 
     @property
     def started(self) -> int:
-        """When the process started, seconds since 1970; less than a second too early or too late."""
+        """When the process started, in seconds since 1970; exact to less than a second."""
         return self.now - self.uptime
 
 
 class LogPosition(NamedTuple):
-    """What a server reads from ZooKeeper for ``system.replicas``."""
+    """The position in the replication log that a server reads from ZooKeeper for ``system.replicas``."""
 
     max_index: int
-    """The newest entry of the log; 0 also for an empty one."""
+    """The number of the newest log entry; also 0 for an empty log."""
     pointer: int
-    """The first entry that the replica has not taken over."""
+    """The number of the first log entry that the replica has not copied to its queue."""
     total_replicas: int
     active_replicas: int
 
     @property
     def lag(self) -> int:
-        """Entries that the replica has yet to take over."""
+        """The number of log entries that the replica has not copied to its queue."""
         return max(0, self.max_index - self.pointer + 1) if self.pointer or self.max_index else 0
 
 
@@ -84,31 +84,31 @@ class ReplicaStatus(NamedTuple):
     read_only: bool
     session_expired: bool
     delay: int
-    """How far the replica is behind the others."""
+    """Seconds that the replica is behind the others."""
     queue: int
-    """Entries in its queue."""
+    """The number of entries in its queue."""
     queue_age: int
-    """Age of the oldest of them; 0 for an empty queue."""
+    """Age of the oldest queue entry; 0 for an empty queue."""
     log: LogPosition | None
-    """Where the replica is in the log; None when the server could not read that from ZooKeeper."""
+    """The position in the log; None if the server could not read it from ZooKeeper."""
     ensemble: str = DEFAULT_ENSEMBLE
-    """What the server calls the ensemble that the table is in."""
+    """The server's name for the ensemble of the table."""
 
     @property
     def path(self) -> ReplicaPath:
-        """Where the replica is in ZooKeeper."""
+        """The place of the replica in ZooKeeper."""
         return ReplicaPath(self.shard_path, self.replica)
 
     @property
     def is_auxiliary(self) -> bool:
-        """Whether the table is in another ensemble than that of ``<zookeeper>``, as a cold twin is."""
+        """Whether the znodes of the table are in an auxiliary ensemble, as those of a cold twin are."""
         return self.ensemble != DEFAULT_ENSEMBLE
 
 
 class Registration(NamedTuple):
-    """What ZooKeeper has of a replica, as the server itself sees it.
+    """The znodes of a replica, as the server itself reads them.
 
-    host: address of the server that activated it last; empty where it never was.
+    host: address of the server that activated the replica last; empty if it was never active.
     """
 
     exists: bool
@@ -127,9 +127,9 @@ class FailingEntry(NamedTuple):
 
 
 class DdlTask(NamedTuple):
-    """A statement that was given with ON CLUSTER, and what became of it on each host.
+    """An ON CLUSTER statement and its result on each host.
 
-    finished: host → what it answered; empty text for success. A host that has not executed it is no key.
+    finished: host → error text; empty text for success. A host that has not executed it is no key.
     """
 
     path: str
@@ -140,7 +140,7 @@ class DdlTask(NamedTuple):
 
 
 class DiskPartition(NamedTuple):
-    """The active parts of a partition; the names sorted."""
+    """The row count and the sorted names of the active parts of a partition."""
 
     rows: int
     parts: tuple[str, ...]
@@ -149,7 +149,7 @@ class DiskPartition(NamedTuple):
 class DiskTable(NamedTuple):
     """The active parts of a table, by partition id.
 
-    ttl: whether rows of it expire.
+    ttl: whether its rows can expire.
     """
 
     engine: str
@@ -158,9 +158,9 @@ class DiskTable(NamedTuple):
 
 
 class Disk(NamedTuple):
-    """What a server has on disk, or had.
+    """The content of a server's disk at one time.
 
-    detached: names in the ``detached`` folder of each table; None where they are not known.
+    detached: names in the ``detached`` folder of each table; None if they are unknown.
     """
 
     tables: Mapping[TableKey, DiskTable]
@@ -168,14 +168,14 @@ class Disk(NamedTuple):
 
 
 class ColdFacts(NamedTuple):
-    """What the two ensembles say of one replica.
+    """The content of the two ensembles for one replica.
 
-    cold_partitions: those whose State is COLD, sorted.
-    not_ready: why the ledger does not vouch for the replica; None when it does.
-    missing: names of parts that cold has registered for the replica and that are not on its disk, by
-        themselves or as a part of another one; None when the cold ensemble was not looked at.
-    unregistered: names of parts that are active on its disk and that neither ensemble has registered for it,
-        by themselves or as a part of another one; None when the ensembles were not looked at.
+    cold_partitions: ids of the partitions whose State is COLD, sorted.
+    not_ready: why the ledger does not vouch for the replica; None if it does.
+    missing: names of parts that cold registers for the replica and that its disk lacks, both as an active
+        part and as a source of an active part; None if the cold ensemble was not read.
+    unregistered: names of parts that are active on its disk and that neither ensemble registers for the
+        replica, neither as they are nor as a source of a registered part; None if they were not read.
     """
 
     key: TableKey
@@ -187,22 +187,23 @@ class ColdFacts(NamedTuple):
 
 
 class HealthLimits(NamedTuple):
-    """What an operator may set of a diagnosis; ages and delays are in seconds."""
+    """The operator's limits for a diagnosis; ages and delays are in seconds."""
 
     max_delay: int = 60
     max_queue_age: int = 60
     ddl_grace: int = 60
-    """Age from which on a statement of ON CLUSTER should have been executed everywhere."""
+    """Age from which an ON CLUSTER statement should have been executed on every host."""
     config_changed_at: float | None = None
-    """When the configuration was changed, in seconds since 1970; the process has to be younger."""
+    """When the configuration changed, in seconds since 1970; the process has to be younger."""
 
 
 @dataclass(frozen=True)
 class HealthFacts:
-    """One server, at one time; ``later`` is what its replicas said a little later, if they were asked again.
+    """The facts of one server at one time.
 
-    registrations: of the replicas that are expected and not there, and of those that are read-only.
-    before: what the server had on disk earlier, if that is known.
+    later: the replicas a little later; empty if they were read once only.
+    registrations: the znodes of expected replicas that the server lacks, and of its read-only replicas.
+    before: the disk at an earlier time; None if unknown.
     """
 
     server: ServerFacts

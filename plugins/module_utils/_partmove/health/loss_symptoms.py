@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Symptoms of loss: what a server had on disk earlier, against what it has now.
+"""Symptoms of loss: compares an earlier state of a server's disk with the current one.
 
-Inserts and merges go on meanwhile, so the two are never simply equal. Nothing is lost as long as each
-part of then is active, or is part of an active one, and no partition has fewer rows; rows that a merge or
-a mutation takes away on purpose are only mentioned.
+Inserts and merges go on meanwhile, so the two states are never simply equal. No data is lost if each earlier
+part is active, or covered by an active part, and no partition has fewer rows. Rows that a merge or a mutation
+removes on purpose are reported as a notice only.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .facts import DiskPartition, DiskTable, HealthFacts, TableKey
 from .symptom import Occurrence, Severity, Symptom
 
 _COLLAPSING = ("Replacing", "Collapsing", "Summing", "Aggregating", "Graphite")
-"""Kinds of MergeTree whose merges leave fewer rows."""
+"""Words in the names of table engines whose merges remove rows."""
 
 
 class _Pair(NamedTuple):
-    """A table at the earlier look and now."""
+    """A table at the earlier time and now."""
 
     key: TableKey
     then: DiskTable
@@ -58,7 +58,9 @@ def _part_lost(facts: HealthFacts) -> Iterator[Occurrence]:
             for part in uncovered_names(then.parts, now.parts, name, str(pair.key))
         ]
         if gone:
-            yield Occurrence(str(pair.key), f"neither active nor part of an active part: {first_few(gone)}")
+            yield Occurrence(
+                str(pair.key), f"neither active nor merged into an active part: {first_few(gone)}"
+            )
 
 
 def _rows_lost(facts: HealthFacts) -> Iterator[Occurrence]:
@@ -81,7 +83,7 @@ def _fewer_rows(facts: HealthFacts, *, explained: bool) -> Iterator[Occurrence]:
 
 
 def _is_explained(pair: _Pair, partition_id: str, then: DiskPartition, now: DiskPartition) -> bool:
-    """Whether a merge or a mutation may have taken the rows away."""
+    """Whether a merge or a mutation may have removed the rows."""
     changed = set(now.parts) - set(then.parts)
     if not changed or uncovered_names(then.parts, now.parts, partition_id, str(pair.key)):
         return False
@@ -107,12 +109,12 @@ def _detached_unknown(facts: HealthFacts) -> Iterator[Occurrence]:
     ]
     if unknown:
         yield Occurrence(
-            facts.server.address, f"what is new in the folder detached is not known of {first_few(unknown)}"
+            facts.server.address, f"new folders in detached are unknown for {first_few(unknown)}"
         )
 
 
 def _detached_before(facts: HealthFacts, key: TableKey) -> frozenset[str] | None:
-    """The names at the earlier look; None where they are not known. A table that was not there had none."""
+    """Return the names at the earlier time; None if unknown. A table that did not exist then had none."""
     if facts.before is None:
         return None
     return facts.before.detached.get(key, None if key in facts.before.tables else frozenset())
@@ -133,13 +135,13 @@ def _partitions(pair: _Pair) -> Iterator[tuple[str, DiskPartition, DiskPartition
             yield name, then, now
 
 
-_REMEDY = "Stop what you are rolling out; look in the folder detached and on the other replicas, and find out"
+_REMEDY = "Stop the rollout; search the folder detached and the other replicas, and find out"
 
 LOSS_SYMPTOMS = (
     Symptom(
         "table_lost",
         Severity.ERROR,
-        "A table that had rows is not there any more.",
+        "A table that had rows does not exist any more.",
         "system.tables",
         f"{_REMEDY} whether somebody dropped or detached the table",
         _table_lost,
@@ -165,13 +167,13 @@ LOSS_SYMPTOMS = (
         Severity.ERROR,
         "A partition has fewer rows, and neither the engine nor a mutation explains it.",
         "system.parts",
-        f"{_REMEDY} what the log of the server says of its parts",
+        f"{_REMEDY} from the log of the server what happened to the parts",
         _rows_lost,
     ),
     Symptom(
         "detached_new",
         Severity.ERROR,
-        "A folder was put into detached since.",
+        "The folder detached has a new part since the earlier run.",
         "the folder detached, system.detached_parts",
         f"{_REMEDY} from the log of the server why it was detached",
         _detached_new,
@@ -179,18 +181,18 @@ LOSS_SYMPTOMS = (
     Symptom(
         "detached_unknown",
         Severity.WARNING,
-        "It is not known whether something was detached since.",
+        "Whether a part was detached since the earlier run is unknown.",
         "the folder detached",
-        "Run the module on the host of the server with read_disk, both times",
+        "Run replica_info on the host of the server with read_disk, both times",
         _detached_unknown,
     ),
     Symptom(
         "rows_merged",
         Severity.NOTICE,
-        "A partition has fewer rows, as merges of its engine, a TTL or a mutation make it.",
+        "A partition has fewer rows, which merges of its engine, a TTL or a mutation can cause.",
         "system.parts, system.mutations",
-        "Nothing, if that is what the table is for",
+        "Nothing, if the table is meant to lose rows",
         _rows_merged,
     ),
 )
-"""All of these symptoms, in the order in which findings are told."""
+"""These symptoms, in the order of the report."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Symptoms of replication: sessions, queues, delays, and statements of ON CLUSTER."""
+"""Symptoms of replication: sessions, queues, delays, and ON CLUSTER statements."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .facts import DdlTask, HealthFacts, Registration, ReplicaPath, ReplicaStatu
 from .symptom import Occurrence, Severity, Symptom
 
 _TRIES = 3
-"""Attempts after which an entry of the queue counts as failing."""
+"""Attempts after which a queue entry counts as failing."""
 
 _UNKNOWN = Registration(exists=True)
-"""Nothing is known of the replica in ZooKeeper, so nothing is said of it."""
+"""Stands for a replica whose znodes were not read: causes no symptom."""
 
 
 def _no_zookeeper(facts: HealthFacts) -> Iterator[Occurrence]:
@@ -31,12 +31,12 @@ def _no_zookeeper(facts: HealthFacts) -> Iterator[Occurrence]:
     for replica in facts.replicas:
         if replica.session_expired:
             yield Occurrence(
-                str(replica.key), "its session with ZooKeeper has expired, and no new one is in use yet"
+                str(replica.key), "its ZooKeeper session has expired, and the server uses no new session yet"
             )
 
 
 def _read_only(facts: HealthFacts) -> Iterator[tuple[ReplicaStatus, Registration]]:
-    """Tables that take no inserts although ZooKeeper can be reached."""
+    """Yield the tables that take no inserts although ZooKeeper can be reached."""
     if facts.server.zookeeper_problem is None:
         for replica in facts.replicas:
             if replica.read_only and not replica.session_expired:
@@ -47,7 +47,7 @@ def _metadata_lost(facts: HealthFacts) -> Iterator[Occurrence]:
     for replica, registration in _read_only(facts):
         if not registration.exists:
             yield Occurrence(
-                str(replica.key), f"it is read-only, and there is no {replica.path} in ZooKeeper"
+                str(replica.key), f"the table is read-only, and there is no {replica.path} in ZooKeeper"
             )
 
 
@@ -55,13 +55,13 @@ def _replica_exists(facts: HealthFacts) -> Iterator[Occurrence]:
     for replica, registration in _read_only(facts):
         if registration.exists and registration.active:
             host = registration.host or "a server that left no address"
-            what = f"it is read-only, because {replica.path} is active in another session; {host} had it last"
+            what = f"the table is read-only: another session has {replica.path} active; {host} had it last"
             yield Occurrence(str(replica.key), what)
     for path in _missing(facts):
         registration = facts.registrations.get(path, _UNKNOWN)
         if path in facts.registrations and registration.exists:
             host = registration.host or "a server that left no address"
-            what = f"the server does not have this replica, and it is there in ZooKeeper; {host} had it last"
+            what = f"the server does not have this replica, but ZooKeeper has it; {host} had it last"
             yield Occurrence(str(path), what)
     for path, count in Counter(each.path for each in facts.replicas).items():
         if count > 1:
@@ -84,11 +84,11 @@ def _missing(facts: HealthFacts) -> list[ReplicaPath]:
 def _read_only_otherwise(facts: HealthFacts) -> Iterator[Occurrence]:
     for replica, registration in _read_only(facts):
         if registration.exists and not registration.active:
-            yield Occurrence(str(replica.key), "it is read-only, and its session with ZooKeeper is alive")
+            yield Occurrence(str(replica.key), "the table is read-only, and its ZooKeeper session is alive")
 
 
 def _working(facts: HealthFacts) -> Iterator[tuple[ReplicaStatus, ReplicaStatus | None]]:
-    """Replicas that can do their work, as they were first and a little later."""
+    """Yield the replicas that can do their work: at first, and a little later."""
     for replica in facts.replicas:
         if not replica.read_only and not replica.session_expired:
             yield replica, facts.later.get(replica.path)
@@ -99,14 +99,14 @@ def _delay_too_long(facts: HealthFacts) -> Iterator[Occurrence]:
         delay = (later or first).delay
         if delay > facts.limits.max_delay:
             yield Occurrence(
-                str(first.key), f"it is {delay} s behind, and {facts.limits.max_delay} s are allowed"
+                str(first.key), f"the replica is {delay} s behind, and {facts.limits.max_delay} s are allowed"
             )
 
 
 def _delay_growing(facts: HealthFacts) -> Iterator[Occurrence]:
     for first, later in _working(facts):
         if later is not None and first.delay < later.delay <= facts.limits.max_delay:
-            yield Occurrence(str(first.key), f"its delay went from {first.delay} s to {later.delay} s")
+            yield Occurrence(str(first.key), f"its delay grew from {first.delay} s to {later.delay} s")
 
 
 def _queue_backlog(facts: HealthFacts) -> Iterator[Occurrence]:
@@ -115,15 +115,15 @@ def _queue_backlog(facts: HealthFacts) -> Iterator[Occurrence]:
         if last.queue_age > facts.limits.max_queue_age:
             yield Occurrence(
                 str(first.key),
-                f"of the {last.queue} entries in its queue one is {last.queue_age} s old, and"
+                f"the oldest of the {last.queue} queue entries is {last.queue_age} s old, and"
                 f" {facts.limits.max_queue_age} s are allowed",
             )
         elif later is not None and _stands_still(first, later):
-            yield Occurrence(str(first.key), "it does not take over new entries of the log")
+            yield Occurrence(str(first.key), "the replica does not copy new log entries to its queue")
 
 
 def _stands_still(first: ReplicaStatus, later: ReplicaStatus) -> bool:
-    """Whether there were entries of the log to take over and the replica took none."""
+    """Whether the log had new entries and the replica copied none of them."""
     if first.log is None or later.log is None:
         return False
     return bool(first.log.lag) and first.log.pointer == later.log.pointer
@@ -152,7 +152,8 @@ def _ddl_unfinished(facts: HealthFacts) -> Iterator[Occurrence]:
     for task in facts.ddl:
         open_hosts = [host for host in task.hosts if host not in task.finished]
         if open_hosts and task.age > facts.limits.ddl_grace:
-            what = f"{_statement(task)} was given {task.age} s ago and is not executed on {first_few(open_hosts)}"
+            hosts = first_few(open_hosts)
+            what = f"{_statement(task)} was given {task.age} s ago and is not executed on {hosts}"
             yield Occurrence(task.path, what)
 
 
@@ -165,7 +166,7 @@ def _ddl_failed(facts: HealthFacts) -> Iterator[Occurrence]:
 
 
 def _statement(task: DdlTask) -> str:
-    """What the statement is about; the rest of it may hold passwords."""
+    """Return the first words of the statement; the rest may hold passwords."""
     return " ".join(task.query.split()[:3])
 
 
@@ -175,8 +176,9 @@ REPLICA_SYMPTOMS = (
         Severity.ERROR,
         "The server is not connected to ZooKeeper; its replicated tables are read-only.",
         "system.zookeeper, the log of the server, telnet HOST 2181",
-        "Check zookeeper in its config, the firewall and the ensemble; tables are back within a minute after"
-        " ZooKeeper is, else restart the server",
+        "Check zookeeper in its config, the firewall and the ensemble; the tables recover within a minute"
+        " after"
+        " ZooKeeper does, else restart the server",
         _no_zookeeper,
     ),
     Symptom(
@@ -184,27 +186,28 @@ REPLICA_SYMPTOMS = (
         Severity.ERROR,
         "A table is read-only because its znodes are gone.",
         "system.replicas, system.zookeeper",
-        "Do not restart the server, which may not start without them; from 21.8 on SYSTEM RESTORE REPLICA,"
-        " before that make a table with another path and ATTACH PARTITION ... FROM this one",
+        "Do not restart the server, which may not start without the znodes; from 21.8 on use SYSTEM RESTORE"
+        " REPLICA; before 21.8 create a table with another path and ATTACH PARTITION ... FROM this table",
         _metadata_lost,
     ),
     Symptom(
         "replica_exists",
         Severity.ERROR,
-        "Replica ... already exists: two tables, on one server or on two, want to be the same replica.",
+        "Replica ... already exists: two tables, on one server or on two, are the same replica.",
         "system.replicas, the znode host of the replica",
-        "Give each its own {replica} (macros), then DETACH and ATTACH or create the table again; remove the"
-        " replica of a server that is gone for good first; an earlier session of the same server ends by"
+        "Give each table its own {replica} (macros), then DETACH and ATTACH or create the table again; first"
+        " remove the replica of a server that is gone for good; an earlier session of the same server ends by"
         " itself",
         _replica_exists,
     ),
     Symptom(
         "replica_missing",
         Severity.ERROR,
-        "A replica that the server should have is not there.",
+        "A replica that the server should have does not exist.",
         "system.replicas",
-        "ATTACH the table if it is detached, else create it; with cold partitions bring them back to the hot"
-        " ensemble first",
+        "ATTACH the table if it is detached, else create the table; with cold partitions first bring them"
+        " back"
+        " to the hot ensemble (part_move with state: hot)",
         _replica_missing,
     ),
     Symptom(
@@ -212,7 +215,7 @@ REPLICA_SYMPTOMS = (
         Severity.ERROR,
         "A table takes no inserts although ZooKeeper can be reached.",
         "system.replicas, the log of the server",
-        "Wait a minute after a start; if it stays so, see the log of the server for the table",
+        "Wait a minute after a start; if the table stays read-only, read the log of the server for the table",
         _read_only_otherwise,
     ),
     Symptom(
@@ -228,51 +231,53 @@ REPLICA_SYMPTOMS = (
         Severity.WARNING,
         "A replica falls behind more and more.",
         "system.replicas (absolute_delay), system.replication_queue",
-        "See which entries wait and why (postpone_reason, last_exception); check disk, CPU and network of the"
+        "Check which entries wait and why (postpone_reason, last_exception); check disk, CPU and network"
+        " of the"
         " server, and that fetches and queues are not stopped",
         _delay_growing,
     ),
     Symptom(
         "queue_backlog",
         Severity.WARNING,
-        "A replica has work left that is older than allowed, or does not take over the log.",
+        "A replica has queue entries that are older than allowed, or does not copy new log entries.",
         "system.replication_queue",
-        "Wait, or SYSTEM SYNC REPLICA; see postpone_reason and last_exception of the oldest entries",
+        "Wait, or SYSTEM SYNC REPLICA; read postpone_reason and last_exception of the oldest entries",
         _queue_backlog,
     ),
     Symptom(
         "queue_failing",
         Severity.WARNING,
-        "An entry of the queue fails again and again.",
+        "A queue entry fails again and again.",
         "system.replication_queue (num_tries, last_exception)",
-        "See what the exception says; a part that no replica has any more is lost, unless it is in a detached"
+        "Read the exception; a part that no replica has any more is lost, unless the part is in a detached"
         " folder or registered in the cold ensemble",
         _queue_failing,
     ),
     Symptom(
         "replicas_inactive",
         Severity.WARNING,
-        "Another replica of a table is not there.",
+        "Another replica of a table is not active.",
         "system.replicas (active_replicas)",
-        "Start its server and see its health",
+        "Start its server, and check it with replica_info",
         _replicas_inactive,
     ),
     Symptom(
         "ddl_unfinished",
         Severity.WARNING,
-        "A statement of ON CLUSTER was not executed on all hosts, so definitions may differ.",
+        "An ON CLUSTER statement was not executed on all hosts, so table definitions may differ.",
         "system.zookeeper below the path of distributed_ddl",
-        "Start the hosts, which then execute it; for a host that is gone change remote_servers. Always use"
-        " ON CLUSTER for DDL, so that no host is forgotten",
+        "Start the hosts, which then execute the statement; for a host that is gone change remote_servers."
+        " Always use ON CLUSTER for DDL, so that no host is forgotten",
         _ddl_unfinished,
     ),
     Symptom(
         "ddl_failed",
         Severity.WARNING,
-        "A statement of ON CLUSTER failed on a host, so definitions may differ.",
+        "An ON CLUSTER statement failed on a host, so table definitions may differ.",
         "system.zookeeper below the path of distributed_ddl",
-        "Compare the definitions of the table on the hosts and give the statement again where it is missing",
+        "Compare the definitions of the table on the hosts and repeat the statement on the hosts that lack"
+        " it",
         _ddl_failed,
     ),
 )
-"""All of these symptoms, in the order in which findings are told."""
+"""These symptoms, in the order of the report."""

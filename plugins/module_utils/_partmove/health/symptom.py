@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A symptom: something that is not well with a replica, how to see it, and the way out."""
+"""A symptom: a problem of a replica, with the place to check and the remedy."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class Severity(Enum):
     """How bad a symptom is, worst first."""
 
     ERROR = "error"
-    """Something is lost, or does not work now. The server is not healthy."""
+    """Data is lost, or a function does not work now. The server is not healthy."""
     WARNING = "warning"
-    """It works, and somebody should look."""
+    """The server works, and the operator should check the finding."""
     NOTICE = "notice"
-    """It works as it should, and is told because somebody may want to know."""
+    """The server works as it should; the finding is for information."""
 
 
 class Occurrence(NamedTuple):
-    """One place where a symptom shows: a table, a znode or the server, and what is the matter with it."""
+    """One place with a symptom (a table, a znode or the server), and the problem there."""
 
     where: str
     what: str
 
 
 class Finding(NamedTuple):
-    """What is told about a symptom that was seen."""
+    """A symptom at one place, as the report lists it."""
 
     symptom: str
     severity: str
@@ -47,7 +47,8 @@ class Finding(NamedTuple):
 class Symptom:
     """A row of the table of symptoms.
 
-    meaning: a sentence for people; see: where a person finds it; remedy: a sentence without its full stop.
+    meaning: a sentence; see: the place to check; remedy: a sentence without its full stop.
+    find: yields the occurrences in the facts of a server.
     """
 
     name: str
@@ -55,11 +56,11 @@ class Symptom:
     meaning: str
     see: str
     remedy: str
-    look: Callable[[HealthFacts], Iterable[Occurrence]]
+    find: Callable[[HealthFacts], Iterable[Occurrence]]
 
     def findings(self, facts: HealthFacts) -> list[Finding]:
-        """Every place where it shows, sorted."""
+        """Return one finding for every place with the symptom, sorted."""
         return [
             Finding(self.name, self.severity.value, where, what, self.see, self.remedy)
-            for where, what in sorted(self.look(facts))
+            for where, what in sorted(self.find(facts))
         ]

@@ -110,7 +110,7 @@ class Repairs:
             before, found = found, kinds_told(self.ground)
             if found == before or not wanted:
                 break
-        return {kind for kind in found if not kind.is_sound}
+        return {kind for kind in found if not kind.is_consistent}
 
     def _permit(self) -> None:
         cold = self.ground.registry.cold

@@ -28,7 +28,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit
     TwinVerdict,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
     TwinReplica,
     TwinTables,
@@ -139,8 +139,8 @@ def test_names_are_text_whatever_is_in_them() -> None:
 def test_every_kind_that_was_found_is_told_with_its_way_out() -> None:
     text = " ".join(Page(large()).words)
     for kind in FindingKind:
-        assert (f"{kind.means[1:]}." in text) is not kind.is_sound
-        assert kind.is_sound or f"{kind.remedy}." in text
+        assert (f"{kind.means[1:]}." in text) is not kind.is_consistent
+        assert kind.is_consistent or f"{kind.remedy}." in text
 
 
 def test_what_must_not_be_restarted_comes_first() -> None:
@@ -183,8 +183,8 @@ def test_page_about_twins_tells_every_kind_with_what_a_person_may_do() -> None:
     check_page(page)
     text = " ".join(Page(page).words)
     for kind in TwinKind:
-        assert (f"{kind.means[1:]}." in text) is not kind.is_sound
-        assert kind.is_sound or f"{kind.remedy}." in text
+        assert (f"{kind.means[1:]}." in text) is not kind.is_consistent
+        assert kind.is_consistent or f"{kind.remedy}." in text
     assert "ALTER TABLE db.hot DROP PART '201912_0_27_5'" in text
     assert "Readers of both tables may see rows of 8 partitions twice." in text
     assert UNSAFE not in text

@@ -104,14 +104,14 @@ def _verdicts(shard: ShardEvidence) -> dict[str, dict[str, Verdict]]:
 
 def _under_lock(verdict: Verdict, reason: str) -> Verdict:
     """What a run is in the middle of is not drift; what a restart would set aside is told in any case."""
-    if not verdict.kind.is_drift or verdict.restart_unsafe:
+    if not verdict.kind.is_inconsistent or verdict.restart_unsafe:
         return verdict
     return Verdict(FindingKind.NOT_JUDGED, verdict.parts, reason)
 
 
 def _unsound(verdicts: _Verdicts) -> frozenset[str]:
     return frozenset(
-        each for each, found in verdicts.items() if not all(one.kind.is_sound for one in found.values())
+        each for each, found in verdicts.items() if not all(one.kind.is_consistent for one in found.values())
     )
 
 
@@ -133,8 +133,8 @@ def _in_both(first: _Verdicts, second: _Verdicts, wanted: Collection[str]) -> _V
 
 def _settled(before: Verdict | None, after: Verdict) -> Verdict | None:
     if before is None:
-        return None if after.kind.is_drift else after
-    return before if before.kind.is_sound and after.kind not in _OF_CONTENT else after
+        return None if after.kind.is_inconsistent else after
+    return before if before.kind.is_consistent and after.kind not in _OF_CONTENT else after
 
 
 def _rows(shard_path: str, verdicts: _Verdicts) -> Iterable[Row]:

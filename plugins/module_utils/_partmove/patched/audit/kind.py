@@ -44,9 +44,9 @@ class FindingKind(Vocabulary):
     EMPTY = "empty"
 
     @property
-    def told(self) -> Texts:
+    def texts(self) -> Texts:
         """What is said of the kind."""
-        return _TOLD[self]
+        return _TEXTS[self]
 
     @property
     def restart_unsafe(self) -> bool:
@@ -56,7 +56,7 @@ class FindingKind(Vocabulary):
 
 _REPAIR = "part_repair with this kind"
 
-_TOLD = {
+_TEXTS = {
     FindingKind.UNREGISTERED: Texts(
         "parts are active on disk and registered in neither ensemble, so the next restart sets them aside",
         f"Do not restart the server. {_REPAIR} and a file that has the registrations, or DETACH PARTITION and"

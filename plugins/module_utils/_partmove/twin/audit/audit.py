@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...errors import AccessDenied, FormatError
-from ..move.servers import TwinTables
+from ..move.tables import TwinTables
 from .judge import TwinVerdict, Verdicts, judge
 from .reader import TwinReader
 
@@ -48,7 +48,7 @@ def audit_twins(reader: TwinReader, shard_path: str) -> TwinAudit:
     try:
         look = reader.read(shard_path)
         verdicts: Verdicts = judge(look)
-        unsound = {partition for (partition, _who), verdict in verdicts.items() if not verdict.kind.is_sound}
+        unsound = {partition for (partition, _who), verdict in verdicts.items() if not verdict.kind.is_consistent}
         if unsound:
             reader.wait(_SECONDS_BETWEEN_LOOKS)
             again = reader.read(shard_path, None if look.tables is None else unsound)
@@ -66,10 +66,10 @@ def _in_both(first: Verdicts, second: Verdicts) -> dict[tuple[str, str], TwinVer
     Drift that only one of the looks found is left out. What the first one could not judge stays so where the
     second one says nothing of it.
     """
-    kept = {place: verdict for place, verdict in first.items() if not verdict.kind.is_drift}
+    kept = {place: verdict for place, verdict in first.items() if not verdict.kind.is_inconsistent}
     told = {
         place: verdict
         for place, verdict in second.items()
-        if not (first[place].kind.is_sound if place in first else verdict.kind.is_drift)
+        if not (first[place].kind.is_consistent if place in first else verdict.kind.is_inconsistent)
     }
     return {**kept, **told}

@@ -19,7 +19,7 @@ from ..move.classify import TwinState, undoing, with_record
 from ..move.clones import clones_of, is_changed, new_in
 from ..move.gates import misplaced, not_ready, refuse_uneven, unlike
 from ..move.record import TwinRecord, contents
-from ..move.servers import Parts, PartsOf, Side, TwinPart, TwinTables
+from ..move.tables import Parts, PartsOf, Side, TwinPart, TwinTables
 from .evidence import RecordZnode, TwinPartitionRead, TwinShardRead
 from .kind import TwinKind
 
@@ -117,7 +117,7 @@ def _tables(look: TwinShardRead, tables: TwinTables, first: TwinTables) -> TwinV
 
 def _under_lock(look: TwinShardRead, verdict: TwinVerdict | None) -> TwinVerdict | None:
     """What a run is in the middle of is nothing to tell of."""
-    if verdict is None or verdict.kind.is_sound or not look.lock:
+    if verdict is None or verdict.kind.is_consistent or not look.lock:
         return verdict
     return TwinVerdict(TwinKind.NOT_JUDGED, verdict.parts, f"a run works on the table: {look.lock}")
 
@@ -160,6 +160,7 @@ def _begun(
 
 _OF_STATE = {
     TwinState.RECORDED: TwinKind.RECORDED,
+    TwinState.STALE: TwinKind.RECORDED,
     TwinState.UNDOING: TwinKind.CLONED,
     TwinState.ATTACHED: TwinKind.ATTACHED,
     TwinState.DROPPED_PARTLY: TwinKind.DROPPED_PARTLY,

@@ -48,9 +48,9 @@ class TwinKind(Vocabulary):
     WITHOUT_TWIN = "without_twin"
 
     @property
-    def told(self) -> Texts:
+    def texts(self) -> Texts:
         """What is said of the kind."""
-        return _TOLD[self]
+        return _TEXTS[self]
 
     @property
     def is_seen_twice(self) -> bool:
@@ -60,12 +60,12 @@ class TwinKind(Vocabulary):
     @property
     def is_begun(self) -> bool:
         """Whether a run has begun with the partition, and another one goes on."""
-        return _TOLD[self].remedy == _AGAIN
+        return _TEXTS[self].remedy == _AGAIN
 
 
 _AGAIN = "twin_move with the partition, whatever the state: it goes on from there"
 
-_TOLD = {
+_TEXTS = {
     TwinKind.UNKNOWN: Texts(
         "it is between the tables, and what they have of it fits no state that a run leaves",
         "Give the first statement told. Where both lines of its answer are the same, give the others; else"

@@ -73,7 +73,7 @@ def test_a_table_that_is_sound() -> None:
     assert (result["findings"], result["restart_unsafe"], result["unjudged"]) == ([], [], [])
     assert (result["drifted"], result["complete"], result["shard_paths"]) == (False, True, 1)
     assert {kind: count for kind, count in result["kinds"].items() if count} == {"cold": 2, "hot": 2}
-    assert result["summary"] == ["Shard paths: 1; partitions of replicas: 4 sound, 0 drifted, 0 not judged"]
+    assert result["summary"] == ["Shard paths: 1; partitions of replicas: 4 consistent, 0 inconsistent, 0 not judged"]
     now = parsed(result["metrics"])["partmove_audit_timestamp_seconds"]
     assert now == {(): pytest.approx(bench.clock.now(), abs=1)}
 

@@ -24,7 +24,7 @@ class Fruit(Vocabulary):
     RIPE = "ripe"
 
     @property
-    def told(self) -> Texts:
+    def texts(self) -> Texts:
         """What is said of it."""
         return Texts("it may be eaten") if self is Fruit.RIPE else Texts("it may not be eaten", "Look at it")
 
@@ -77,7 +77,7 @@ def test_the_worst_comes_first() -> None:
 
 def test_lines_for_people() -> None:
     assert Basket(Fruit, TREES).summary() == [
-        "Shard paths: 3; apples of trees: 1 sound, 1 drifted, 1 not judged",
+        "Shard paths: 3; apples of trees: 1 consistent, 1 inconsistent, 1 not judged",
         "rotten 1: it may not be eaten. Look at it. it is brown (/b 2)",
         "not_judged 1: it may not be eaten. Look at it. (/a 3)",
         "not audited: /c: nobody may look",

@@ -20,18 +20,18 @@ class Weather(Vocabulary):
     SUN = "sun"
 
     @property
-    def told(self) -> Texts:
+    def texts(self) -> Texts:
         """What is said of it."""
         return Texts("the sun shines") if self is Weather.SUN else Texts("it rains", "Stay at home")
 
 
 def test_what_has_no_way_out_is_sound() -> None:
-    assert [kind.is_sound for kind in Weather] == [False, False, True]
+    assert [kind.is_consistent for kind in Weather] == [False, False, True]
     assert (Weather.SUN.means, Weather.SUN.remedy) == ("the sun shines", "")
 
 
 def test_what_is_not_judged_is_neither_sound_nor_drift() -> None:
-    assert [kind.is_drift for kind in Weather] == [True, False, False]
+    assert [kind.is_inconsistent for kind in Weather] == [True, False, False]
 
 
 def test_the_order_is_that_of_the_vocabulary() -> None:

@@ -96,12 +96,12 @@ COUNTS = "2020 with 4 parts, 2019 with 3 parts"
         ),
         (
             {"cold": cold(not_ready="x"), "server": SERVER._replace(patched=False)},
-            "it has cold partitions (2019), and the server has no sign of the patch",
+            "the table has cold partitions (2019), and the server has no sign of the patch",
         ),
-        ({"cold": cold(not_ready="it is stale")}, "State is COLD of 2019, and it is stale"),
+        ({"cold": cold(not_ready="it is stale")}, "State of 2019 is COLD, and it is stale"),
         (
             {"cold": cold(not_ready="it is stale"), "server": SERVER._replace(patched=True)},
-            "State is COLD of 2019, and it is stale",
+            "State of 2019 is COLD, and it is stale",
         ),
         (
             {"limits": HealthLimits(config_changed_at=903.0)},

@@ -123,7 +123,7 @@ def test_every_symptom_has_a_case() -> None:
         ({"before": AFTER, "disk": disk({})}, "partitions are gone: 2019 with 3 rows"),
         (
             {"before": AFTER, "disk": disk(parts("2019_1_1_0"))},
-            "neither active nor part of an active part: 2019_0_0_0",
+            "neither active nor merged into an active part: 2019_0_0_0",
         ),
         (
             {"before": AFTER, "disk": disk(parts("2019_0_0_0", rows=2))},
@@ -139,7 +139,7 @@ def test_every_symptom_has_a_case() -> None:
         ),
         (
             {"before": AFTER, "disk": disk(detached=None)},
-            "what is new in the folder detached is not known of d.t",
+            "new folders in detached are unknown for d.t",
         ),
     ],
 )

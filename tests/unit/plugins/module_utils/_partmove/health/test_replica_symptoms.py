@@ -144,7 +144,7 @@ def test_every_symptom_has_a_case() -> None:
     assert shown == {symptom.name for symptom in REPLICA_SYMPTOMS}
 
 
-TAKEN = "the server does not have this replica, and it is there in ZooKeeper"
+TAKEN = "the server does not have this replica, but ZooKeeper has it"
 
 
 @pytest.mark.parametrize(
@@ -156,25 +156,25 @@ TAKEN = "the server does not have this replica, and it is there in ZooKeeper"
         ),
         (
             {"replicas": [READ_ONLY], "registrations": {PATH: Registration(False)}},
-            "it is read-only, and there is no /p/t/replicas/r1 in ZooKeeper",
+            "the table is read-only, and there is no /p/t/replicas/r1 in ZooKeeper",
         ),
         (
             {"replicas": [READ_ONLY], "registrations": {PATH: Registration(True, True, "ch2")}},
-            "it is read-only, because /p/t/replicas/r1 is active in another session; ch2 had it last",
+            "the table is read-only: another session has /p/t/replicas/r1 active; ch2 had it last",
         ),
         (
             {"expected": [OTHER], "registrations": {OTHER: Registration(True)}},
             f"{TAKEN}; a server that left no address had it last",
         ),
         ({"replicas": [ROW, ROW._replace(key=U)]}, "2 tables of the server are this replica: d.t, d.u"),
-        ({"replicas": [ROW._replace(delay=61)]}, "it is 61 s behind, and 60 s are allowed"),
+        ({"replicas": [ROW._replace(delay=61)]}, "the replica is 61 s behind, and 60 s are allowed"),
         (
             {"replicas": [ROW._replace(delay=1)], "later": {PATH: ROW._replace(delay=2)}},
-            "its delay went from 1 s to 2 s",
+            "its delay grew from 1 s to 2 s",
         ),
         (
             {"replicas": [ROW._replace(queue=9, queue_age=61)]},
-            "of the 9 entries in its queue one is 61 s old, and 60 s are allowed",
+            "the oldest of the 9 queue entries is 61 s old, and 60 s are allowed",
         ),
         (
             {"failing": [FailingEntry(T, "GET_PART", "2019_0_0_0", 3, "no\n disk")]},

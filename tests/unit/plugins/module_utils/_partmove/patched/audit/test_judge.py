@@ -377,7 +377,7 @@ def test_every_replica_is_of_one_kind_and_sound_only_where_nothing_contradicts(
     assert list(found) == [each.name for each in evidence.replicas]
     for each in evidence.replicas:
         verdict = found[each.name]
-        if verdict.kind.is_sound:
+        if verdict.kind.is_consistent:
             assert each.is_in_hot
             assert each.active is not None
             assert has_everything_registered(each)

@@ -17,15 +17,15 @@ SOUND = {FindingKind.COPIES_NEEDED, FindingKind.COLD, FindingKind.HOT, FindingKi
 def test_a_kind_says_what_is_so_and_what_to_do(kind: FindingKind) -> None:
     assert kind.value == kind.name.lower()
     assert kind.means
-    assert bool(kind.remedy) != kind.is_sound
+    assert bool(kind.remedy) != kind.is_consistent
     for text in (kind.means, kind.remedy):
         assert not text.endswith(".")
         assert "|" not in text
 
 
 def test_what_is_sound_and_what_is_drift() -> None:
-    assert {kind for kind in FindingKind if kind.is_sound} == SOUND
-    assert {kind for kind in FindingKind if not kind.is_drift} == {*SOUND, FindingKind.NOT_JUDGED}
+    assert {kind for kind in FindingKind if kind.is_consistent} == SOUND
+    assert {kind for kind in FindingKind if not kind.is_inconsistent} == {*SOUND, FindingKind.NOT_JUDGED}
 
 
 def test_what_a_restart_sets_aside_is_drift_and_comes_first() -> None:
@@ -36,7 +36,7 @@ def test_what_a_restart_sets_aside_is_drift_and_comes_first() -> None:
         FindingKind.UNREADABLE,
         FindingKind.COLD_UNKNOWN,
     }
-    assert all(kind.is_drift and kind.rank < FindingKind.FOREIGN.rank for kind in unsafe)
+    assert all(kind.is_inconsistent and kind.rank < FindingKind.FOREIGN.rank for kind in unsafe)
 
 
 def test_the_worst_comes_first_and_what_is_sound_last() -> None:

@@ -128,7 +128,7 @@ def test_summary() -> None:
     assert lines[0] == (
         f"DO NOT RESTART r1, r2 ({VISITS}): unregistered, registered_for_another in partition 201902, 201903"
     )
-    assert lines[1] == "Shard paths: 3; partitions of replicas: 2 sound, 4 drifted, 0 not judged"
+    assert lines[1] == "Shard paths: 3; partitions of replicas: 2 consistent, 4 inconsistent, 0 not judged"
     assert lines[2].startswith("unregistered 2: parts are active on disk")
     assert lines[2].endswith(f"({VISITS} 201902, {VISITS} 201903)")
     assert lines[3].startswith("registered_for_another 1: ")
@@ -137,7 +137,7 @@ def test_summary() -> None:
 
 def test_summary_of_what_is_sound_is_one_line() -> None:
     assert AuditReport(SOUND).summary() == [
-        "Shard paths: 2; partitions of replicas: 2 sound, 0 drifted, 0 not judged"
+        "Shard paths: 2; partitions of replicas: 2 consistent, 0 inconsistent, 0 not judged"
     ]
 
 
@@ -168,7 +168,7 @@ def test_figures() -> None:
         "partmove_audit_timestamp_seconds",
     ]
     drift = metrics["partmove_audit_drift"]
-    kinds = [kind.value for kind in FindingKind if kind.is_drift]
+    kinds = [kind.value for kind in FindingKind if kind.is_inconsistent]
     assert list(drift) == [
         (("shard_path", path), ("kind", kind)) for path in (HITS, VISITS) for kind in kinds
     ]

@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import Records
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from support.memory.interleaving import Died, Script
 from support.memory.twin_audits import SILENT, MemoryWitnesses, audited, reader_of
 from support.memory.twins import DAY, PATH, TwinBench, Twins
@@ -44,7 +44,7 @@ def test_every_state_that_a_killed_run_leaves_is_one_that_another_run_ends(desti
             bench.run(destination, script)
         bench.servers.script = Script()
         ((_day, kind),) = kinds(audited(bench)).items()
-        assert kind.is_begun or kind.is_sound, (number, kind)
+        assert kind.is_begun or kind.is_consistent, (number, kind)
         assert kind.is_begun == bool(bench.records)
         seen.add(kind)
         bench.run(destination)

@@ -17,7 +17,7 @@ SOUND = [TwinKind.COLD, TwinKind.HOT, TwinKind.EXCHANGED, TwinKind.WITHOUT_TWIN]
 def test_a_kind_says_what_is_so_and_what_to_do(kind: TwinKind) -> None:
     assert kind.value == kind.name.lower()
     assert kind.means
-    assert bool(kind.remedy) != kind.is_sound
+    assert bool(kind.remedy) != kind.is_consistent
     for text in (kind.means, kind.remedy):
         assert not text.endswith(".")
         assert "|" not in text
@@ -25,8 +25,8 @@ def test_a_kind_says_what_is_so_and_what_to_do(kind: TwinKind) -> None:
 
 def test_what_is_sound_comes_last_and_what_is_not_judged_before() -> None:
     assert list(TwinKind)[-5:] == [TwinKind.NOT_JUDGED, *SOUND]
-    assert [kind for kind in TwinKind if kind.is_sound] == SOUND
-    assert [kind for kind in TwinKind if not kind.is_drift] == [TwinKind.NOT_JUDGED, *SOUND]
+    assert [kind for kind in TwinKind if kind.is_consistent] == SOUND
+    assert [kind for kind in TwinKind if not kind.is_inconsistent] == [TwinKind.NOT_JUDGED, *SOUND]
 
 
 def test_what_another_run_ends_says_so() -> None:

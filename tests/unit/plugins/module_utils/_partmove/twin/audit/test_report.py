@@ -30,12 +30,14 @@ def test_what_is_seen_twice_is_told_first() -> None:
     assert [row.partition for row in report.seen_twice()] == ["2", "1"]
     assert report.summary()[:2] == [
         f"Rows that readers of both tables may see twice are in 2 partitions: {PATH} 2, {PATH} 1",
-        "Shard paths: 1; partitions and tables: 1 sound, 3 drifted, 0 not judged",
+        "Shard paths: 1; partitions and tables: 1 consistent, 3 inconsistent, 0 not judged",
     ]
     assert parsed(report.metrics(0.0))["partmove_twin_audit_seen_twice"] == {(): 2}
 
 
 def test_where_nothing_is_seen_twice_the_figure_is_there_and_the_line_is_not() -> None:
     report = report_of(TwinKind.HOT)
-    assert report.summary() == ["Shard paths: 1; partitions and tables: 1 sound, 0 drifted, 0 not judged"]
+    assert report.summary() == [
+        "Shard paths: 1; partitions and tables: 1 consistent, 0 inconsistent, 0 not judged"
+    ]
     assert parsed(report.metrics(0.0))["partmove_twin_audit_seen_twice"] == {(): 0}
