@@ -44,6 +44,8 @@ extends_documentation_fragment:
   - olap.partmove.clickhouse_server.replicas
   - olap.partmove.journal
   - olap.partmove.moves
+  - olap.partmove.load
+  - olap.partmove.load.parts
   - olap.partmove.load.progress
   - olap.partmove.attributes
   - olap.partmove.attributes.action_group
@@ -253,7 +255,8 @@ def main() -> None:
             "lock_wait": argspec.LOCK_WAIT,
             "stop_merges": {"type": "bool", "default": False},
             **argspec.MAX_LISTED,
-            **argspec.PROGRESS_FILE,
+            **argspec.LOAD,
+            **argspec.PARTS_PER_SECOND,
         },
         supports_check_mode=True,
     )

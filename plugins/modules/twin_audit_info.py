@@ -31,6 +31,8 @@ extends_documentation_fragment:
   - olap.partmove.twins
   - olap.partmove.twins.records
   - olap.partmove.clickhouse_server.replicas
+  - olap.partmove.load
+  - olap.partmove.load.progress
   - olap.partmove.attributes
   - olap.partmove.attributes.read_only
   - olap.partmove.attributes.action_group
@@ -198,6 +200,7 @@ def main() -> None:
             "shard_paths": {"type": "list", "elements": "str"},
             "root": {"type": "str"},
             "details": {"type": "str", "choices": ["findings", "all"], "default": "findings"},
+            **argspec.LOAD,
         },
         mutually_exclusive=[("shard_paths", "root")],
         required_one_of=[("shard_paths", "root")],

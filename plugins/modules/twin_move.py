@@ -215,6 +215,9 @@ totals:
     bytes:
       description: Bytes on disk.
       type: int
+    seconds:
+      description: How long the run took.
+      type: float
     seen_twice_seconds_most:
       description: The longest time that rows of one partition were seen twice.
       type: float

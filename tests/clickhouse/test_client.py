@@ -19,11 +19,10 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import (
     ClickHouseClient,
     QueryRefused,
-    identifier,
-    literal,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.sql import identifier, literal
 from support.servers.clickhouse import ClickHouseServer, ServerOptions, ZooKeeperSource
 from support.servers.ports import ReservedPorts
 from support.servers.tls import TlsFiles

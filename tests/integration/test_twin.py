@@ -18,10 +18,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
-    Side,
-    TwinServers,
-    TwinTables,
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import TwinServers
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
+    AttachPartition,
+    DropPart,
+    SetMerges,
 )
 from support.ansible.twin_runs import DAY, NEXT, ModernTables
 from support.servers.clickhouse_config import ZooKeeperSource
@@ -274,19 +275,19 @@ class DyingServers(HttpTwinServers):
         self._is_dead = False
         self._given = given
 
-    def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
+    def attach(self, statement: AttachPartition) -> str:
         """As the servers do, or die."""
-        return self._live(lambda: super(DyingServers, self).attach(tables, destination, partition_id))
+        return self._live(lambda: super(DyingServers, self).attach(statement))
 
-    def drop(self, tables: TwinTables, side: Side, part: str) -> bool:
+    def drop(self, statement: DropPart) -> bool:
         """As the servers do, or die."""
-        return self._live(lambda: super(DyingServers, self).drop(tables, side, part))
+        return self._live(lambda: super(DyingServers, self).drop(statement))
 
-    def start_merges(self, tables: TwinTables) -> None:
-        """As the servers do; a process that is gone tells nobody anything."""
+    def set_merges(self, statement: SetMerges) -> None:
+        """As the servers do; a process that is gone starts no merges."""
         if self._is_dead:
             raise Killed
-        super().start_merges(tables)
+        super().set_merges(statement)
 
     def _live(self, statement: Callable[[], T]) -> T:
         if self._left:
@@ -312,10 +313,10 @@ class ActingServers(HttpTwinServers):
         self._acts = [act]
         self._before = before
 
-    def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
+    def attach(self, statement: AttachPartition) -> str:
         """As the servers do."""
         self._before()
-        problem = super().attach(tables, destination, partition_id)
+        problem = super().attach(statement)
         if self._acts:
             self._acts.pop()()
         return problem

@@ -14,9 +14,8 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
-    Side,
-    TwinTables,
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
+    AttachPartition,
 )
 from support.ansible.twin_runs import NEXT, ModernTables
 from support.servers.modern.server import ModernShard
@@ -165,8 +164,8 @@ def test_a_view_leaves_out_what_is_under_way(beside: Place) -> None:
     class LookingServers(HttpTwinServers):
         """Has the readers look right after an ATTACH."""
 
-        def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
-            problem = super().attach(tables, destination, partition_id)
+        def attach(self, statement: AttachPartition) -> str:
+            problem = super().attach(statement)
             look()
             return problem
 

@@ -29,7 +29,6 @@ _EXCEPTION = re.compile(
     r"(?P<text>.*?)(?:, e\.what\(\) = .*| \(version .*)?",
     re.DOTALL,
 )
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 class ServerSilent(PartMoveError):
@@ -241,15 +240,3 @@ class ClickHouseClient:
 def _close_all(idle: list[tuple[float, _Connection]]) -> None:
     while idle:
         idle.pop()[1].close()
-
-
-def literal(text: str) -> str:
-    """The text as a string literal of SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def identifier(name: str) -> str:
-    """The name of a database or a table as it stands in SQL: in back quotes where it needs them."""
-    if _PLAIN_NAME.fullmatch(name):
-        return name
-    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"

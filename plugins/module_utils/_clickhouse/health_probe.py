@@ -12,6 +12,7 @@ from typing import Any
 
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import DEFAULT_ENSEMBLE
+from .._partmove.formats.sql import literal
 from .._partmove.health.facts import (
     Disk,
     DiskPartition,
@@ -23,7 +24,7 @@ from .._partmove.health.facts import (
     TableKey,
 )
 from .auxiliary import auxiliary_tables
-from .client import ClickHouseClient, QueryRefused, literal
+from .client import ClickHouseClient, QueryRefused
 from .server_probe import HttpServerProbe
 from .system_zookeeper import SystemZookeeper
 

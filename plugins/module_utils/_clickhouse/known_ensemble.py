@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
-from .client import ClickHouseClient, QueryRefused, ServerSilent, literal
+from .._partmove.formats.sql import literal
+from .client import ClickHouseClient, QueryRefused, ServerSilent
 from .config.files import Config
 from .config.local_files import ConfigFiles
 from .config.names import AUXILIARY_ELEMENT

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .client import QueryRefused, identifier, literal
+from .._partmove.formats.sql import identifier, literal
+from .client import QueryRefused
 from .replica_probe import HttpReplicaProbe
 from .replica_table import ask_replica
 

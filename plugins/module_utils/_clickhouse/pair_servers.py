@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._partmove.twin.move.servers import Side, TwinReplica, TwinTable, TwinTables
+from .._partmove.formats.sql import literal
+from .._partmove.twin.move.tables import Side, TwinReplica, TwinTable, TwinTables
 from .._partmove.twin.table.pair import FoundTables, Holding, TablePair, named, tables_of
-from .client import ClickHouseClient, literal
+from .client import ClickHouseClient
 from .options import ClickHouseOptions
 from .twin_activity import statements_under_way
 from .twin_creation import TwinPlace
 from .twin_servers import DEFAULT_TWIN, HttpTwinServers
-from .twin_sql import both_tables, one_table, sql_name
+from .twin_sql import both_tables, one_table
 
 _OF_INSERTS = ("GET_PART", "ATTACH_PART", "MERGE_PARTS")
 """Entries of a queue that inserts and merges make, and which say nothing of the name of a table."""
@@ -52,7 +53,7 @@ class HttpPairServers(HttpTwinServers):
     def exchange_statement(self, pair: TablePair) -> str:
         """As PairServers says."""
         first, second = sorted((pair.home, pair.away), key=lambda table: table.name)
-        return f"EXCHANGE TABLES {sql_name(first)} AND {sql_name(second)}"
+        return f"EXCHANGE TABLES {first.sql_name} AND {second.sql_name}"
 
     def hindrances(self, pair: TablePair) -> Sequence[str]:
         """As PairServers says."""

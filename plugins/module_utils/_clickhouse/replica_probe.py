@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from .._partmove.formats.sql import literal
 from .._partmove.gates.probe import ActivePart
 from .._partmove.patched.audit.evidence import DiskParts
-from .client import ClickHouseClient, literal
+from .client import ClickHouseClient
 from .options import ClickHouseOptions
 from .replica_table import ReplicaClients, Rows, ask_replica
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
+from .._partmove.formats.sql import literal
 from .._partmove.formats.znode_text import ZnodeText
-from .client import ClickHouseClient, literal
+from .client import ClickHouseClient
 from .options import ClickHouseOptions
 
 Rows = Mapping[str, list[list[str]]]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from .._partmove.formats.sql import literal
 from .._partmove.patched.ledger.enter import SeenActivation, ServedReplica
 from .._partmove.patched.ledger.ledger import ReplicaKey
 from .auxiliary import auxiliary_tables
-from .client import ClickHouseClient, QueryRefused, literal
+from .client import ClickHouseClient, QueryRefused
 
 
 class HttpServerProbe:

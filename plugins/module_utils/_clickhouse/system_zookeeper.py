@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from urllib.parse import unquote
 
 from .._partmove.errors import PartMoveError
+from .._partmove.formats.sql import literal
 from .._partmove.health.facts import DdlTask, Registration, ReplicaPath
-from .client import ClickHouseClient, QueryRefused, ServerSilent, literal
+from .client import ClickHouseClient, QueryRefused, ServerSilent
 
 _UNKNOWN_TABLE = 60
 _ZOOKEEPER = 999

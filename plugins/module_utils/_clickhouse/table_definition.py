@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from .._partmove.errors import FormatError
+from .._partmove.formats.sql import literal
 from .._partmove.text import shown
-from .client import literal
 
 _TEXT = r"'(?:[^'\\]|\\.)*'"
 _ENGINE = re.compile(

@@ -13,9 +13,10 @@ from contextlib import suppress
 
 from .._partmove.errors import FormatError
 from .._partmove.formats.names import FORMAT_VERSIONS, PATCH_PREFIX, partition_id_of
+from .._partmove.formats.sql import literal
 from .._partmove.text import shortened
-from .._partmove.twin.move.servers import ActivityInProgress, TwinTables
-from .client import ClickHouseClient, literal
+from .._partmove.twin.move.tables import ActivityInProgress, TwinTables
+from .client import ClickHouseClient
 from .twin_sql import both_tables, texts
 
 _NOT_WRITABLE = {

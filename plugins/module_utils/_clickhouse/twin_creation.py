@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.layout import check_shard_path
 from .._partmove.twin.move.gates import first_difference
-from .._partmove.twin.move.servers import TwinReplica
+from .._partmove.twin.move.tables import TwinReplica
 from .table_definition import create_statement
 from .twin_servers import HttpTwinServers, TwinOfReplica
 

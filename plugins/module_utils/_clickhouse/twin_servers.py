@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
-from .._partmove.twin.move.servers import (
+from .._partmove.formats.sql import identifier, literal
+from .._partmove.twin.move.statements import AttachPartition, DropPart, SetMerges
+from .._partmove.twin.move.tables import (
     ActivityInProgress,
     PartContent,
     PartsOf,
@@ -23,12 +25,12 @@ from .._partmove.twin.move.servers import (
 )
 from .._partmove.twin.table.pair import TABLE
 from .auxiliary import tells_ensembles
-from .client import ClickHouseClient, QueryRefused, identifier, literal
+from .client import ClickHouseClient, QueryRefused
 from .options import ClickHouseOptions
 from .replica_table import ReplicaClients
 from .table_definition import definition_of, ensemble_in
 from .twin_activity import read_activity
-from .twin_sql import both_tables, one_table, sql_name, texts
+from .twin_sql import both_tables, one_table, texts
 
 DEFAULT_TWIN = f"{TABLE}_cold"
 
@@ -157,45 +159,38 @@ class HttpTwinServers:
         # A hash of values would be NULL where one of them is.
         row = f"formatRow('RowBinary', {', '.join(identifier(name) for (name,) in columns)})"
         ((count, total),) = client.rows(
-            f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {sql_name(table)}"
+            f"SELECT toString(count()), toString(sum(cityHash64({row}))) FROM {table.sql_name}"
             f" WHERE _part IN {texts(parts)}"
         )
         return f"{count} rows {total}"
 
-    def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
-        """As TwinServers says; any error but those of which it is known tells nothing of what was done."""
-        to, of = tables.on(destination), tables.on(destination.other)
-        sql = f"ALTER TABLE {sql_name(to)} ATTACH PARTITION ID {literal(partition_id)} FROM {sql_name(of)}"
+    def attach(self, statement: AttachPartition) -> str:
+        """Implement `TwinServers.attach`. Any error besides _NOT_DONE leaves the outcome unknown."""
         try:
-            self._client_of(tables).execute(sql, replication_alter_partitions_sync=_EVERY_REPLICA)
+            self._execute_everywhere(statement)
         except QueryRefused as error:
             if error.code not in _NOT_DONE:
                 raise
             return error.text
         return ""
 
-    def drop(self, tables: TwinTables, side: Side, part: str) -> bool:
-        """As TwinServers says; otherwise as `attach`."""
-        sql = f"ALTER TABLE {sql_name(tables.on(side))} DROP PART {literal(part)}"
+    def drop(self, statement: DropPart) -> bool:
+        """Implement `TwinServers.drop`. Any error besides _NOT_THERE leaves the outcome unknown."""
         try:
-            self._client_of(tables).execute(sql, replication_alter_partitions_sync=_EVERY_REPLICA)
+            self._execute_everywhere(statement)
         except QueryRefused as error:
             if error.code not in _NOT_THERE:
                 raise
             return False
         return True
 
-    def stop_merges(self, tables: TwinTables) -> None:
-        """As TwinServers says."""
-        self._tell_merges(tables, "STOP")
+    def set_merges(self, statement: SetMerges) -> None:
+        """Implement `TwinServers.set_merges`."""
+        self._client_of(statement.tables).execute(statement.sql)
 
-    def start_merges(self, tables: TwinTables) -> None:
-        """As TwinServers says."""
-        self._tell_merges(tables, "START")
-
-    def _tell_merges(self, tables: TwinTables, verb: str) -> None:
-        for table in (tables.hot, tables.cold):
-            self._client_of(tables).execute(f"SYSTEM {verb} MERGES {sql_name(table)}")
+    def _execute_everywhere(self, statement: AttachPartition | DropPart) -> None:
+        client = self._client_of(statement.tables)
+        client.execute(statement.sql, replication_alter_partitions_sync=_EVERY_REPLICA)
 
     def _client_of(self, tables: TwinTables) -> ClickHouseClient:
         replica = tables.replica

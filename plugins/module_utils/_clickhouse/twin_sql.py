@@ -8,13 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._partmove.twin.move.servers import TwinTable, TwinTables
-from .client import identifier, literal
-
-
-def sql_name(table: TwinTable) -> str:
-    """Database and table as they stand in SQL."""
-    return f"{identifier(table.database)}.{identifier(table.name)}"
+from .._partmove.formats.sql import literal
+from .._partmove.twin.move.tables import TwinTable, TwinTables
 
 
 def one_table(table: TwinTable) -> str:

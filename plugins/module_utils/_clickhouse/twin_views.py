@@ -16,13 +16,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._partmove.errors import PartMoveError
-from .._partmove.twin.move.servers import TwinReplica, TwinTable
+from .._partmove.formats.sql import identifier, literal
+from .._partmove.twin.move.tables import TwinReplica, TwinTable
 from .._partmove.twin.table.pair import EXCHANGEABLE, TABLE, FoundTables, named
-from .client import ClickHouseClient, identifier, literal
+from .client import ClickHouseClient
 from .options import ClickHouseOptions
 from .pair_servers import HttpPairServers
 from .twin_creation import TwinPlace
-from .twin_sql import one_table, sql_name
+from .twin_sql import one_table
 
 BESIDE, IN_FRONT = f"{TABLE}_all", f"{TABLE}_hot"
 """The names of a reading table beside, and of the table that it was put in front of."""
@@ -149,8 +150,8 @@ class TwinViews(HttpPairServers):
             if found.database_engine == EXCHANGEABLE:
                 verb = "CREATE OR REPLACE TABLE"
             else:
-                drop = (f"DROP TABLE {sql_name(table)}",)
-        return (*drop, f"{verb} {sql_name(table)} AS {sql_name(found.home)} ENGINE = {engine}")
+                drop = (f"DROP TABLE {table.sql_name}",)
+        return (*drop, f"{verb} {table.sql_name} AS {found.home.sql_name} ENGINE = {engine}")
 
 
 def steps_to_reading(

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
+from .._partmove.formats.sql import literal
 from .._partmove.twin.audit.evidence import ReplicaTables
 from .._partmove.twin.audit.judge import ManualCheck
-from .._partmove.twin.move.servers import TwinReplica, TwinTable, TwinTables
+from .._partmove.twin.move.tables import TwinReplica, TwinTable, TwinTables
 from .._partmove.twin.table.pair import TABLE
 from .auxiliary import auxiliary_tables
-from .client import ClickHouseClient, literal
+from .client import ClickHouseClient
 from .twin_activity import partition_of
 from .twin_servers import HttpTwinServers
-from .twin_sql import sql_name, texts
+from .twin_sql import texts
 
 _BLOCKS = ("blocks", "async_blocks", "deduplication_hashes")
 """Where a table keeps what it has inserted; which of them there are depends on the version."""
@@ -75,10 +76,8 @@ def statements_of(tables: TwinTables, doubt: ManualCheck) -> list[str]:
     """What compares the rows, where that has to be done, and what drops those that are there twice."""
     sums = [
         f"SELECT {literal(str(tables.on(side)))} AS place, count() AS rows, sum(cityHash64(*)) AS hash"
-        f" FROM {sql_name(tables.on(side))} WHERE _part IN {texts(parts)}"
+        f" FROM {tables.on(side).sql_name} WHERE _part IN {texts(parts)}"
         for side, parts in doubt.compare.items()
     ]
-    drops = [
-        f"ALTER TABLE {sql_name(tables.on(side))} DROP PART {literal(part)}" for side, part in doubt.drop
-    ]
+    drops = [f"ALTER TABLE {tables.on(side).sql_name} DROP PART {literal(part)}" for side, part in doubt.drop]
     return [*([" UNION ALL ".join(sums)] if sums else []), *drops]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from .._partmove.formats.sql import identifier
 from .auxiliary import auxiliary_tables
-from .client import ClickHouseClient, identifier
+from .client import ClickHouseClient
 
 READ_DAYS = 7
 """How far back reads are counted."""

@@ -24,7 +24,7 @@ from .._clickhouse.config.names import AUXILIARY_ELEMENT, DEFAULT_SUBSTITUTIONS
 from .._clickhouse.config.xml_document import LXML_IMPORT_ERROR
 from .._clickhouse.config.zookeeper_element import ElementContent
 from .._partmove.errors import PartMoveError
-from .._zookeeper.handshake import Member, check_members
+from .._zookeeper.handshake import MemberAddress, check_members
 from .resources import Resources
 
 _ENSEMBLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
@@ -105,7 +105,7 @@ class EditConfig:
 
     def _check_members(self, wanted: ElementContent) -> None:
         root = wanted.settings.get("root", "")
-        members = [Member(node.host, int(node.port), secure=node.secure) for node in wanted.nodes]
+        members = [MemberAddress(node.host, int(node.port), secure=node.secure) for node in wanted.nodes]
         check_members(members, root, self._params["member_timeout"])
 
 

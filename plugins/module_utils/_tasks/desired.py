@@ -64,6 +64,11 @@ class DesiredPartitions:
             self._counts = {each: counts for each, counts in self._counts.items() if each in ours}
             self._name += f", share {share}"
 
+    @property
+    def whole(self) -> Sequence[str]:
+        """The shard paths that were given by name, without partitions."""
+        return self._whole
+
     def check_cluster(self, hot: ZnodeReader) -> None:
         """Raise PlanError for a plan of another cluster; what is given by name is of this one."""
         if self._plan is not None:

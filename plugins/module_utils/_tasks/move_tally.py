@@ -6,39 +6,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
 
 from .._partmove.gates.gate import Refusal
 from .._partmove.plan.file import PlanRow
+from .._partmove.run.report import RunReport
+
+_Report = TypeVar("_Report", bound="RunReport[Any]")
+_Self = TypeVar("_Self", bound="PartitionTally[Any]")
 
 
-class MoveReport(Protocol):
-    """What became of the partitions of one shard path."""
-
-    @property
-    def shard_path(self) -> str:
-        """The shard path."""
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether something was done, or would be in check mode."""
-
-    @property
-    def unchanged(self) -> Collection[str]:
-        """The partitions that were as they shall be."""
-
-    @property
-    def deferred(self) -> Mapping[str, Refusal]:
-        """Those that a gate kept back."""
-
-    @property
-    def failed(self) -> Mapping[str, Refusal]:
-        """Those that a person has to look at."""
-
-
-class PartitionTally:
+class PartitionTally(ABC, Generic[_Report]):
     """Adds up reports that come sorted by shard path, so that every list is sorted."""
 
     kinds: Sequence[str]
@@ -83,7 +64,34 @@ class PartitionTally:
         """What else was done, with a comma and a blank at its end."""
         return ""
 
-    def _add_kept(self, report: MoveReport) -> None:
+    @abstractmethod
+    def add(self, report: _Report) -> None:
+        """Add the outcomes of one memory batch of a shard path."""
+
+    @abstractmethod
+    def result(self, *, check_mode: bool, seconds: float) -> dict[str, Any]:
+        """Return the values that the module returns, with the diff. ``seconds``: how long the run has taken."""
+
+    def merge(self: _Self, other: _Self) -> None:
+        """Add what another tally has added up, of shard paths that sort after those of this one."""
+        self._is_changed |= other._is_changed
+        self._counts.update(other._counts)
+        self._totals.update(other._totals)
+        room = {kind: self._max_listed - len(rows) for kind, rows in self._lists.items()}
+        for kind, rows in other._lists.items():
+            self._lists[kind] += rows[: room[kind]]
+        self._merge_diff(other, room)
+        for name, gate in other._gates.items():
+            own = self._gates.setdefault(name, {**gate, "deferred": 0, "failed": 0})
+            for kind in ("deferred", "failed"):
+                own[kind] += gate[kind]
+        self._first_failure = self._first_failure or other._first_failure
+
+    @abstractmethod
+    def _merge_diff(self: _Self, other: _Self, room: dict[str, int]) -> None:
+        """Add the diff of another tally. ``room``: kind → how many more of its rows are listed."""
+
+    def _add_kept(self, report: _Report) -> None:
         """Add what stayed as it was, and why."""
         path = report.shard_path
         self._is_changed |= report.is_changed

@@ -88,7 +88,7 @@ class InspectParts:
             "shard_path": shard_path,
             "partition": overview.partition_id,
             "state": state_text(overview.state),
-            "location": overview.location.told if self._has_cold else None,
+            "location": overview.location.summary if self._has_cold else None,
             "replicas": sorted({row.replica for row in overview.rows}),
             "last_modified": None if modified is None else format_time(modified),
         }

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._partmove.formats.state import State
-from .._partmove.patched.move.report import MovedPartition, ShardReport
+from .._partmove.patched.move.report import MovedPartition, PatchedReport
 from .move_tally import PartitionTally
 
 
-class MoveTally(PartitionTally):
+class PatchedTally(PartitionTally[PatchedReport]):
     """Adds up shard reports that come sorted by shard path, so that every list is sorted."""
 
     kinds = ("moved", "copies_removed", "deferred", "failed", "unchanged", "other_state")
@@ -23,7 +23,7 @@ class MoveTally(PartitionTally):
         self._diff: list[tuple[str, str, str]] = []
         """Kind of each row that is listed and has a diff, and what was and is so of it."""
 
-    def add(self, report: ShardReport) -> None:
+    def add(self, report: PatchedReport) -> None:
         """Add what was done to the partitions of one shard path."""
         path = report.shard_path
         for _partition, moved in sorted(report.moved.items()):
@@ -36,24 +36,12 @@ class MoveTally(PartitionTally):
                 )
         self._add_kept(report)
 
-    def merge(self, other: MoveTally) -> None:
-        """Add what another one has added up, of shard paths that come after those of this one."""
-        self._is_changed |= other._is_changed
-        self._counts.update(other._counts)
-        self._totals.update(other._totals)
-        room = {kind: self._max_listed - len(rows) for kind, rows in self._lists.items()}
-        for kind, rows in other._lists.items():
-            self._lists[kind] += rows[: room[kind]]
+    def _merge_diff(self, other: PatchedTally, room: dict[str, int]) -> None:
         for each in other._diff:
             # In the order of the rows, so that the first ones are those that are listed.
             if room[each[0]] > 0:
                 room[each[0]] -= 1
                 self._diff.append(each)
-        for name, gate in other._gates.items():
-            mine = self._gates.setdefault(name, {**gate, "deferred": 0, "failed": 0})
-            for kind in ("deferred", "failed"):
-                mine[kind] += gate[kind]
-        self._first_failure = self._first_failure or other._first_failure
 
     def _summary_of_more(self, check_mode: bool) -> str:
         removed = self._counts["copies_removed"]

@@ -17,8 +17,8 @@ from .._partmove.journal.port import Journal
 from .._partmove.tree.ports import Clock
 
 _SECONDS_BETWEEN_LINES = 2.0
-_STEPS = (Event.MOVED, Event.REHEATED, Event.COPIES_REMOVED)
-"""What a run tells of a partition that it is done with, but for those that it leaves where they are."""
+_STEPS = (Event.MOVED, Event.REHEATED, Event.COPIES_REMOVED, Event.TWIN_MOVED)
+"""Journal events that mark a partition as finished. Deferred and unchanged partitions emit none."""
 
 
 class ProgressFile:

@@ -17,12 +17,14 @@ from .._partmove.text import parse_duration
 from .._partmove.twin.move.partition import TwinOptions
 from .._partmove.twin.move.report import MovedTwin, TwinReport
 from .._partmove.twin.move.run import TwinMoveContext
-from .._partmove.twin.move.servers import Side, read_replicas
+from .._partmove.twin.move.servers import read_replicas
+from .._partmove.twin.move.tables import Side
 from .._partmove.twin.table.pair import Holding
 from .._partmove.twin.table.table_switch import FinalCounts, TableSwitch, TableSwitchReport, Target
 from .journal_file import journalled_run
+from .pacing import PaceOptions
 from .progress import Progress
-from .resources import LockOptions, Resources
+from .resources import LockOptions, Resources, SystemClock
 from .twin_move_result import TwinTally
 from .twin_table import told_twin
 
@@ -36,6 +38,7 @@ class MoveTables:
         self._twin: str = params["twin"]
         self._servers = HttpPairServers(ClickHouseOptions.of(params["clickhouse"]), self._place, self._twin)
         self._locks = LockOptions.of(params)
+        self._pace = PaceOptions.of(params)
         self._wanted = Side(params["state"])
         min_age = float(parse_duration(params["min_age"], "min_age"))
         self._options = TwinOptions(min_age, params["stop_merges"])
@@ -45,7 +48,9 @@ class MoveTables:
             self._place.of(each)
         self._reports = [TableSwitchReport(each) for each in paths]
         self._twins: list[tuple[str, TwinSteps]] = []
-        self._is_dry = False
+        self._check_mode = False
+        self._clock = SystemClock()
+        self._began = self._clock.now()
 
     @property
     def failure(self) -> str:
@@ -54,7 +59,7 @@ class MoveTables:
 
     def result(self) -> dict[str, Any]:
         """What was done so far, as the module returns it."""
-        moved = self._tally().result(check_mode=self._is_dry)
+        moved = self._tally().result(check_mode=self._check_mode, seconds=self._clock.now() - self._began)
         twins = [told_twin(path, steps) for path, steps in self._twins]
         created = [each for each in twins if each["created"]]
         exchanged = [
@@ -77,15 +82,21 @@ class MoveTables:
 
     def run(self, resources: Resources) -> None:
         """Take each step for all tables before the next one, so that all are exchanged at about one time."""
-        self._is_dry = resources.check_mode
+        self._check_mode = resources.check_mode
         hot, journal = resources.open_ensemble("hot"), resources.open_journal()
         progress = resources.open_progress("shard paths", "steps")
+        pace = resources.open_pace(self._pace, progress.announce, ensembles=("hot",))
         keeper = self._locks.keeper("table_move", hot, None, resources.clock)
-        context = TwinMoveContext(
-            hot, resources.clock, journal, keeper, self._servers, dry=resources.check_mode
-        )
+        context = TwinMoveContext(hot, resources.clock, journal, keeper, self._servers, pace)
         tables = [
-            TableSwitch(context, self._servers, Target(self._twin, self._wanted), self._options, each)
+            TableSwitch(
+                context,
+                self._servers,
+                Target(self._twin, self._wanted),
+                self._options,
+                each,
+                check_mode=resources.check_mode,
+            )
             for each in self._reports
         ]
         work = {
@@ -109,7 +120,7 @@ class MoveTables:
             for step in steps_to_twins(self._servers, path, read_replicas(context.hot, path), self._place)
         ]
         for path, step in steps:
-            if not context.dry:
+            if not self._check_mode:
                 step.carry_out()
             self._twins.append((path, step))
 
@@ -128,7 +139,7 @@ class MoveTables:
 
     def _move_after(self, table: TableSwitch) -> None:
         # In check mode names are as they were, and what will be left nobody knows.
-        if not self._is_dry or table.is_at_end:
+        if not self._check_mode or table.is_at_end:
             table.move_after()
 
     def _tally(self) -> TwinTally:
@@ -141,7 +152,7 @@ class MoveTables:
         return tally
 
     def _message(self, exchanged: int, moved: str) -> str:
-        would = "would be " if self._is_dry else ""
+        would = "would be " if self._check_mode else ""
         names = {report.name for report in self._reports if report.name}
         return f"{', '.join(sorted(names)) or 'nothing'}: {exchanged} replicas {would}exchanged; {moved}"
 

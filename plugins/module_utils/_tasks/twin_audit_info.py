@@ -20,6 +20,7 @@ from .._partmove.twin.audit.reader import TwinReader
 from .._partmove.twin.audit.report import TwinAuditReport
 from .._partmove.twin.move.record import recorded_shard_paths
 from .audit_answer import answer_of, finding_of
+from .pacing import PaceOptions
 from .resources import SERVERS_AT_ONCE, Resources, coordination_root
 from .shard_paths import DeniedZnodes, shard_paths_below
 
@@ -37,6 +38,7 @@ class AuditTwins:
         self._root: str | None = params["root"]
         self._shard_paths = sorted({ShardLayout(path).path for path in params["shard_paths"] or ()})
         self._coordination_root = coordination_root(params)
+        self._pace = PaceOptions.of(params)
         self._with_sound = params["details"] == "all"
         self._servers = servers or HttpTwinWitnesses(
             ClickHouseOptions.of(params["clickhouse"]), params["twin"]
@@ -52,19 +54,31 @@ class AuditTwins:
         return result if self._is_whole else {**result, "complete": False, "metrics": ""}
 
     def run(self, resources: Resources) -> None:
-        """Audit one shard path after the other."""
+        """Audit one shard path after the other, and wait between them while hot is slow."""
         hot = resources.open_ensemble("hot")
+        progress = resources.open_progress("shard paths", "partitions")
+        progress.expect(len(self._shard_paths))
+        pace = resources.open_pace(self._pace, progress.announce, ensembles=("hot",), members=False)
         reader = TwinReader(
             hot, self._servers, resources.clock, self._coordination_root, at_once=SERVERS_AT_ONCE
         )
         for shard_path in self._paths(hot):
-            try:
-                self._audits.append(audit_twins(reader, shard_path))
-            except NoSuchTable:
-                if self._root is None:
-                    raise
-                # The table was dropped after it was found below the root.
+            pace.wait(0, resources.clock)
+            partitions = self._audit(reader, shard_path)
+            progress.add(1, partitions, f"done with {shard_path}")
         self._is_whole, self._now = True, resources.clock.now()
+
+    def _audit(self, reader: TwinReader, shard_path: str) -> int:
+        """Audit one shard path; return how many partitions were judged."""
+        try:
+            audit = audit_twins(reader, shard_path)
+        except NoSuchTable:
+            if self._root is None:
+                raise
+            # The table was dropped after it was found below the root.
+            return 0
+        self._audits.append(audit)
+        return len(audit.rows)
 
     def _paths(self, hot: ZnodeReader) -> Iterator[str]:
         if self._root is None:

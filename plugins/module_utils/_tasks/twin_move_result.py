@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._partmove.twin.move.report import MovedTwin, TwinReport
 from .move_tally import PartitionTally
 
 
-class TwinTally(PartitionTally):
+class TwinTally(PartitionTally[TwinReport]):
     """Adds up reports that come sorted by shard path, so that every list is sorted."""
 
     kinds = ("moved", "deferred", "failed", "unchanged", "other_state")
@@ -29,16 +30,24 @@ class TwinTally(PartitionTally):
         for _partition, moved in sorted(report.moved.items()):
             self._add_moved(path, moved)
         self._add_kept(report)
-        room = 2 * self._max_listed - len(self._statements)
-        self._statements.extend(report.statements[: max(0, room)])
+        self._add_statements(report.statements)
 
-    def result(self, *, check_mode: bool) -> dict[str, Any]:
+    def _merge_diff(self, other: TwinTally, room: dict[str, int]) -> None:
+        self._longest = max(self._longest, other._longest)
+        self._add_statements(other._statements)
+
+    def _add_statements(self, statements: Sequence[str]) -> None:
+        room = 2 * self._max_listed - len(self._statements)
+        self._statements.extend(statements[: max(0, room)])
+
+    def result(self, *, check_mode: bool, seconds: float) -> dict[str, Any]:
         """The values that the module returns; with the statements as a diff in check mode."""
         return self._common_result(check_mode=check_mode) | {
             "totals": {
                 "parts": self._totals["parts"],
                 "rows": self._totals["rows"],
                 "bytes": self._totals["bytes"],
+                "seconds": round(seconds, 3),
                 "seen_twice_seconds_most": round(self._longest, 3),
             },
             "diff": {"before": "", "after": "".join(f"{each}\n" for each in self._statements)},

@@ -13,7 +13,7 @@ from copy import copy
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import AccessDenied
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
@@ -144,12 +144,12 @@ class Bench:
         assert isinstance(journal, ListJournal)
         return journal
 
-    def move(self, *partitions: str) -> ShardReport:
+    def move(self, *partitions: str) -> PatchedReport:
         """Move partitions, DAY if none is named."""
         with self._behind():
             return move_shard(self.context, PATH, partitions or (DAY,), self.options)
 
-    def reheat(self, *partitions: str) -> ShardReport:
+    def reheat(self, *partitions: str) -> PatchedReport:
         """Bring partitions back, DAY if none is named."""
         with self._behind():
             return reheat_shard(self.context, PATH, partitions or (DAY,))

@@ -54,7 +54,7 @@ class Copying:
 
     def read(self, partitions: Iterable[str]) -> ShardRead:
         """Look at the partitions in both ensembles."""
-        return self.reader.look(sorted(partitions))
+        return self.reader.read(sorted(partitions))
 
     def parts(self) -> dict[str, bytes]:
         """Path below the replicas → data of the copies."""

@@ -12,7 +12,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.partition import PARTITION_GATES
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.shard import SHARD_GATES
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from support.memory.arrange import Arrange
 from support.memory.bench import PATH, Bench
 
@@ -41,7 +41,7 @@ class Case(NamedTuple):
 class Tried(NamedTuple):
     """A move of DAY; ``untouched`` is whether it left the table in both ensembles as it was."""
 
-    report: ShardReport
+    report: PatchedReport
     untouched: bool
 
 

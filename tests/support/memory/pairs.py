@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition import TwinOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.run import TwinMoveContext
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     PartsOf,
     Side,
     TwinReplica,
@@ -81,15 +83,11 @@ class ModelPairs(ModelServers):
 
     def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
         """As TwinServers says."""
-        return super().partition_ids(tables, _place(tables, side))
+        return super().partition_ids(tables, self.place(tables, side))
 
-    def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
-        """As TwinServers says."""
-        return super().attach(tables, _place(tables, destination), partition_id)
-
-    def drop(self, tables: TwinTables, side: Side, part: str) -> bool:
-        """As TwinServers says."""
-        return super().drop(tables, _place(tables, side), part)
+    def place(self, tables: TwinTables, side: Side) -> Side:
+        """Which of the tables of ``twins`` is on that side, wherever the names are."""
+        return side if tables.home is Side.HOT else side.other
 
     def exchange(self, pair: TablePair) -> None:
         """As PairServers says."""
@@ -127,10 +125,6 @@ class ModelPairs(ModelServers):
         return self.inserting
 
 
-def _place(tables: TwinTables, side: Side) -> Side:
-    return side if tables.home is Side.HOT else side.other
-
-
 class PairBench(TwinBench):
     """A whole table of two replicas, and runs that move it."""
 
@@ -145,23 +139,29 @@ class PairBench(TwinBench):
         """Insert by the name, which is that of the table where the replica has it."""
         self.twins.insert(self.pairs.at[replica], rows)
 
-    def whole(self, wanted: Side, *, min_age: float = 0.0, dry: bool = False) -> TableSwitch:
+    def whole(self, wanted: Side, *, min_age: float = 0.0, check_mode: bool = False) -> TableSwitch:
         """The steps of the table, with a session of its own."""
-        self.session = store = self.hot.open()
+        self.session = self.hot.open()
+        store: ZnodeStore = OverlayStore(self.session, self.clock) if check_mode else self.session
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        context = TwinMoveContext(store, self.clock, self.journal, leases, self.pairs, dry=dry)
+        context = TwinMoveContext(store, self.clock, self.journal, leases, self.pairs)
         return TableSwitch(
-            context, self.pairs, Target(TWIN, wanted), TwinOptions(min_age), TableSwitchReport(PATH)
+            context,
+            self.pairs,
+            Target(TWIN, wanted),
+            TwinOptions(min_age),
+            TableSwitchReport(PATH),
+            check_mode=check_mode,
         )
 
-    def move(self, wanted: Side, *, min_age: float = 0.0, dry: bool = False) -> TableSwitchReport:
+    def move(self, wanted: Side, *, min_age: float = 0.0, check_mode: bool = False) -> TableSwitchReport:
         """All steps, one after the other."""
-        whole = self.whole(wanted, min_age=min_age, dry=dry)
+        whole = self.whole(wanted, min_age=min_age, check_mode=check_mode)
         assert whole.look()
         whole.move_before()
         whole.refuse_left()
         whole.exchange()
-        if not dry:
+        if not check_mode:
             whole.move_after()
         whole.look_after()
         return whole.report

@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple, TypeVar
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
@@ -104,14 +104,14 @@ class Scene:
             ensemble.settle()
         self.watch = Watch(self.servers, self.hot, self.cold, by_ledger=by_ledger)
 
-    def run(self, script: Script | None = None) -> ShardReport:
+    def run(self, script: Script | None = None) -> PatchedReport:
         """Move the partitions in a process of its own."""
         script = script or Script()
         report = move_shard(self._context(script), PATH, WANTED, self.options)
         self.watch.end(script, report.moved)
         return report
 
-    def reheat(self, script: Script | None = None) -> ShardReport:
+    def reheat(self, script: Script | None = None) -> PatchedReport:
         """Bring the partitions back in a process of its own."""
         return reheat_shard(self._context(script or Script()), PATH, WANTED)
 

@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.evidence import ReplicaTables
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.reader import TwinReader
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     PartsOf,
     Side,
     TwinReplica,

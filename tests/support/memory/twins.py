@@ -19,7 +19,8 @@ from typing import Any
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import LeaseKeeper
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, Unhurried
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Pace, UnlimitedPace
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.overlay import OverlayStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import ZnodeStore
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
@@ -29,7 +30,16 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinMoveContext,
     TwinRun,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.simulated_servers import (
+    SimulatedServers,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
+    AttachPartition,
+    DropPart,
+    SetMerges,
+    Statement,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     ActivityInProgress,
     PartContent,
     PartsOf,
@@ -176,7 +186,12 @@ class ModelServers:
         """Replicas and tables that read other rows than their hashes say."""
         self.modified = 0.0
         self.now = 1_000_000.0
+        self.stopped: set[tuple[str, Side]] = set()
+        """Replicas and tables whose merges are stopped."""
         self.statements: list[str] = []
+        """What was executed, in words."""
+        self.executed: list[str] = []
+        """The same as SQL."""
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
         """As TwinServers says."""
@@ -216,36 +231,41 @@ class ModelServers:
         rows = sorted(row for key, part in table.items() if name_of(key) in parts for row in part)
         return f"{rows}{' rotten' if (tables.replica.name, side) in self.rotten else ''}"
 
-    def attach(self, tables: TwinTables, destination: Side, partition_id: str) -> str:
+    def place(self, tables: TwinTables, side: Side) -> Side:
+        """Which of the tables of ``twins`` is on that side."""
+        del tables
+        return side
+
+    def attach(self, statement: AttachPartition) -> str:
         """As TwinServers says."""
         self._step("attach")
-        self.twins.tables[destination].attach(self.twins.tables[destination.other])
-        self._done(f"attach to {destination.value}")
+        to = self.place(statement.tables, statement.destination)
+        self.twins.tables[to].attach(self.twins.tables[to.other])
+        self._done(statement, f"attach to {to.value}")
         return ""
 
-    def drop(self, tables: TwinTables, side: Side, part: str) -> bool:
+    def drop(self, statement: DropPart) -> bool:
         """As TwinServers says."""
+        side = self.place(statement.tables, statement.side)
         self._step(f"drop {side.value}")
-        done = self.twins.tables[side].drop(part)
-        self._done(f"drop {part} of {side.value}")
+        done = self.twins.tables[side].drop(statement.part)
+        self._done(statement, f"drop {statement.part} of {side.value}")
         return done
 
-    def stop_merges(self, tables: TwinTables) -> None:
-        """As TwinServers says."""
-        self._step(f"stop merges {tables.replica.name}")
-        self.twins.stopped.add(tables.replica.name)
-        self._done("stop merges")
-
-    def start_merges(self, tables: TwinTables) -> None:
-        """As TwinServers says."""
-        self._step(f"start merges {tables.replica.name}")
-        self.twins.stopped.discard(tables.replica.name)
-        self._done("start merges")
+    def set_merges(self, statement: SetMerges) -> None:
+        """As TwinServers says; a replica merges unless both of its tables were stopped."""
+        replica, verb = statement.tables.replica.name, "start" if statement.allowed else "stop"
+        self._step(f"{verb} merges {replica} {statement.side.value}")
+        (self.stopped.discard if statement.allowed else self.stopped.add)((replica, statement.side))
+        both = all((replica, side) in self.stopped for side in Side)
+        (self.twins.stopped.add if both else self.twins.stopped.discard)(replica)
+        self._done(statement, f"{verb} merges")
 
     def _step(self, what: str) -> None:
         self.script.step(f"servers {what}")
 
-    def _done(self, statement: str) -> None:
+    def _done(self, executed: Statement, statement: str) -> None:
+        self.executed.append(executed.sql)
         self.statements.append(statement)
         self.twins.check_nothing_lost()
         if self.silent_after(statement):
@@ -276,6 +296,7 @@ class TwinBench:
         store = self.hot.open()
         for replica in REPLICAS:
             self._create(store, f"{PATH}/replicas/{replica}/host", b"host: x\n")
+        self._create(store, f"{PATH}/metadata", b"metadata format version: 1\n")
         self.servers = ModelServers(twins, Script())
 
     def _create(self, store: ZnodeStore, path: str, data: bytes) -> None:
@@ -288,7 +309,7 @@ class TwinBench:
         script: Script | None = None,
         *,
         pace: Pace | None = None,
-        dry: bool = False,
+        check_mode: bool = False,
         partitions: Iterable[str] = (DAY,),
         report: TwinReport | None = None,
         **options: Any,
@@ -299,7 +320,12 @@ class TwinBench:
         self.servers.script = script or Script()
         session = self.hot.open()
         store: ZnodeStore = WatchedStore(session, self.servers.script, _NoWatch())  # type: ignore[arg-type]
-        context = self._context(store, pace or Unhurried(), dry=dry)
+        if check_mode:
+            store = OverlayStore(store, self.clock)
+        context = self._context(store, pace or UnlimitedPace())
+        if check_mode:
+            servers = SimulatedServers(self.servers, report.statements)
+            context = context._replace(servers=servers)
         try:
             TwinRun(context, destination, given, report).carry_out(list(partitions))
         finally:
@@ -308,12 +334,12 @@ class TwinBench:
 
     def find(self, destination: Side) -> list[str]:
         """The partitions that a run finds which is given none."""
-        context = self._context(self.hot.open(), Unhurried(), dry=True)
+        context = self._context(self.hot.open(), UnlimitedPace())
         return TwinRun(context, destination, TwinOptions(), TwinReport(PATH)).find()
 
-    def _context(self, store: ZnodeStore, pace: Pace, *, dry: bool) -> TwinMoveContext:
+    def _context(self, store: ZnodeStore, pace: Pace) -> TwinMoveContext:
         leases = LeaseKeeper(store, None, self.clock, owner="a test", wait_seconds=0)
-        return TwinMoveContext(store, self.clock, self.journal, leases, self.servers, pace, dry)
+        return TwinMoveContext(store, self.clock, self.journal, leases, self.servers, pace)
 
     @property
     def records(self) -> dict[str, bytes]:

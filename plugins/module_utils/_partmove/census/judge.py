@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ..formats.sql import literal
 from ..text import first_few, format_time
 from .advice import Advice, AdviceKind
 from .census import Census
@@ -204,7 +205,7 @@ class _TableJudge:
                 f"{first_few(old)} of {shown_time(mutations[old[0]])} and later: not finished by"
                 f" {first_few(behind[old[0]])}, as mutation_pointer says.",
                 tuple(
-                    f"KILL MUTATION WHERE database = '…' AND table = '…' AND mutation_id = {_quoted(name)}"
+                    f"KILL MUTATION WHERE database = '…' AND table = '…' AND mutation_id = {literal(name)}"
                     for name in old[:_MOST_STATEMENTS]
                 ),
             )
@@ -235,7 +236,7 @@ class _TableJudge:
                 f"{len(old):,} partitions have no part and no State: {first_few(old)}; the oldest had its first"
                 f" insert at {oldest}.",
                 tuple(
-                    f"ALTER TABLE … FORGET PARTITION ID {_quoted(name)}" for name in old[:_MOST_STATEMENTS]
+                    f"ALTER TABLE … FORGET PARTITION ID {literal(name)}" for name in old[:_MOST_STATEMENTS]
                 ),
             )
 
@@ -281,14 +282,4 @@ def shown_time(milliseconds: int) -> str:
 
 
 def _drop_replica(replica: str, shard_path: str) -> str:
-    return f"SYSTEM DROP REPLICA {_quoted(replica)} FROM ZKPATH {_quoted(shard_path)}"
-
-
-def _quoted(text: str) -> str:
-    r"""A string of SQL.
-
-    >>> print(_quoted("it's"))
-    'it\'s'
-    """
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return f"SYSTEM DROP REPLICA {literal(replica)} FROM ZKPATH {literal(shard_path)}"

@@ -11,7 +11,6 @@ that is merged away during the walk is left out, one that appears may or may not
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
@@ -26,7 +25,7 @@ from ..tree.skip_denied import OnDenied, SkipDeniedReader
 from ..zip_strict import zip_strict
 from .facts import state_text
 from .parts import parse_name_in, read_parts
-from .row_split import EVERYTHING, RowSplit
+from .worker_share import EVERYTHING, WorkerShare
 
 HOT = "hot"
 COLD = "cold"
@@ -153,7 +152,7 @@ def read_inventory(
     shard_path: str,
     *,
     cold: ZnodeReader | None = None,
-    portion: RowSplit = EVERYTHING,
+    portion: WorkerShare = EVERYTHING,
     past_denied: bool = False,
 ) -> Iterator[InventoryRow]:
     """Every registered part of the shard path in the portion: those in hot, then with ``cold`` those in cold.
@@ -189,7 +188,7 @@ class _ShardWalk:
         hot: ZnodeReader,
         layout: ShardLayout,
         format_version: int,
-        portion: RowSplit,
+        portion: WorkerShare,
         *,
         past_denied: bool,
     ) -> None:
@@ -271,14 +270,20 @@ def _no_root(reader: ZnodeReader, root: str) -> EnsembleError:
     )
 
 
-def check_tables(hot: ZnodeReader, shard_paths: Iterable[str]) -> None:
-    """Raise NoSuchTable when there is no replicated table at one of the shard paths."""
-    remaining = iter(shard_paths)
-    while batch := list(islice(remaining, _BATCH)):
+def check_tables(hot: ZnodeReader, shard_paths: Sequence[str], *, required: Collection[str] = ()) -> None:
+    """Check that hot has the tables of a run.
+
+    Raises NoSuchTable if hot lacks a ``required`` shard path, or all of the shard paths: then the root or the
+    chroot is wrong, and a run that defers every partition would look like one with nothing to do.
+    """
+    missing: list[str] = []
+    for begin in range(0, len(shard_paths), _BATCH):
+        batch = shard_paths[begin : begin + _BATCH]
         definitions = hot.read([ShardLayout(path).metadata for path in batch])
-        missing = [path for path, znode in zip_strict(batch, definitions) if znode is None]
-        if missing:
-            raise NoSuchTable(
-                f"There is no replicated table at {first_few(missing)} in the {hot.name} ensemble",
-                remedy="Correct the path or the chroot, or classify again if the table was dropped",
-            )
+        missing += [path for path, znode in zip_strict(batch, definitions) if znode is None]
+    refused = missing if len(missing) == len(shard_paths) else [path for path in missing if path in set(required)]
+    if refused:
+        raise NoSuchTable(
+            f"There is no replicated table at {first_few(refused)} in the {hot.name} ensemble",
+            remedy="Correct the path or the chroot, or classify again if the table was dropped",
+        )

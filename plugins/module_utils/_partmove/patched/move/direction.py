@@ -19,7 +19,7 @@ from ...shard.location import Location
 from ...shard.reader import ShardRead
 from ...tree.znodes import Op, Znode
 from ..parts.leased_shard import LeasedShard
-from .report import MovedPartition, ShardReport
+from .report import MovedPartition, PatchedReport
 
 
 class NextAction(Enum):
@@ -60,7 +60,7 @@ class Direction(Protocol):
 
     Then right before it neither what cold has nor data of the same znodes are read once more.
     """
-    stages: Mapping[Location, NextAction]
+    next_actions: Mapping[Location, NextAction]
     """What to do with a partition where it is; ELSEWHERE for a location that is no key."""
     refusals: Refusals
 
@@ -94,7 +94,7 @@ class Direction(Protocol):
         """Why the copies of a partition at the stage CLEAN have to stay; None where they may go."""
 
     def clean(
-        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: ShardReport
+        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: PatchedReport
     ) -> None:
         """Remove the copies of the partitions at the stage CLEAN, and tell the report."""
 
@@ -110,7 +110,7 @@ class Direction(Protocol):
         shard: ShardFacts,
         switched: Mapping[str, PartitionFacts],
         detached_before: Mapping[str, frozenset[str]],
-        report: ShardReport,
+        report: PatchedReport,
     ) -> None:
         """Ask the servers, and look at the switched partitions again.
 

@@ -25,7 +25,7 @@ from ...text import first_few
 from ..parts.leased_shard import LeasedShard
 from ..parts.operations import returning_to_hot
 from .detached import detached_since
-from .report import ShardReport
+from .report import PatchedReport
 
 _ATTEMPTS = 100
 """To undo a switch: each insert into the table that comes in between makes one fail."""
@@ -43,7 +43,7 @@ class PostSwitchCheck:
         asked: ShardFacts,
         switched: Mapping[str, PartitionFacts],
         detached_before: Mapping[str, frozenset[str]],
-        report: ShardReport,
+        report: PatchedReport,
     ) -> None:
         """Move what is not as it must be from ``report.moved`` to deferred (undone) or failed.
 
@@ -54,7 +54,7 @@ class PostSwitchCheck:
         moved = [switched[each] for each in sorted(switched.keys() & report.moved.keys())]
         # Before hot is read: a part that a server has made active is in hot by then, and so is found late.
         failures = self._server_failures(asked, moved, detached_before)
-        survey = self._leased.survey(sorted(switched))
+        survey = self._leased.read_names(sorted(switched))
         late = self._late(survey, switched)
         gone = self._gone(survey, switched)
         for each in sorted(switched.keys() & report.moved.keys() & late.keys()):
@@ -112,7 +112,7 @@ class PostSwitchCheck:
         that does not answer stops nothing, as a merge with the late part may be near.
         """
         for _attempt in range(_ATTEMPTS):
-            shard, found = self._leased.look([partition_id])
+            shard, found = self._leased.read([partition_id])
             now = found[partition_id]
             pending = shard.pending.get(partition_id, ())
             if now.state is None or any(entry.kind is not EntryKind.GET for entry in pending):

@@ -2,16 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run did to the partitions of one shard path."""
+"""What a run did to the partitions of one shard path of patched servers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...formats.state import State
 from ...gates.gate import Refusal
+from ...run.report import RunReport
 from ...shard.facts import PartitionFacts, RegisteredPart, state_text
 
 
@@ -63,54 +64,35 @@ class MovedPartition(NamedTuple):
 
 
 @dataclass
-class ShardReport:
-    """Each partition asked for is in exactly one of the first five once the run is over."""
+class PatchedReport(RunReport[MovedPartition]):
+    """The outcome of each requested partition of one shard path of patched servers."""
 
-    shard_path: str
-    moved: dict[str, MovedPartition] = field(default_factory=dict)
-    unchanged: set[str] = field(default_factory=set)
     copies_removed: set[str] = field(default_factory=set)
-    """Was registered in hot again by an earlier run, and has no copies in cold any more."""
-    deferred: dict[str, Refusal] = field(default_factory=dict)
-    """Not moved, for a reason that a gate gives; as they were."""
-    failed: dict[str, Refusal] = field(default_factory=dict)
-    """Something is not as it must be; a person has to look."""
-    touched: set[str] = field(default_factory=set)
-    """Deferred or failed, and something was written of it all the same, or may have been: it was switched, or
-    copies that an earlier run had left were removed."""
+    """Partitions that hot registered again already, and whose copies in cold were removed."""
 
     @property
     def is_changed(self) -> bool:
-        """Whether the run left anything of a partition other than it was before, or may have."""
-        return bool(self.moved or self.copies_removed or self.touched)
+        """Whether the run changed anything, or may have; in check mode, whether it would."""
+        return super().is_changed or bool(self.copies_removed)
+
+    def outcomes(self) -> tuple[Mapping[str, object] | set[str], ...]:
+        """Return the collections that each hold the partitions of one outcome."""
+        return *super().outcomes(), self.copies_removed
 
     def fail(self, partition_id: str, refusal: Refusal) -> None:
-        """Take a partition from the moved ones to those that a person has to look at."""
+        """Turn a moved partition into a failed one."""
         del self.moved[partition_id]
         self.failed[partition_id] = refusal
         self.touched.add(partition_id)
 
     def undo(self, partition_id: str, refusal: Refusal) -> None:
-        """Take a partition from the moved ones to the deferred ones, as its switch was undone."""
+        """Turn a moved partition into a deferred one, because its switch was undone."""
         del self.moved[partition_id]
         self.deferred[partition_id] = refusal
         self.touched.add(partition_id)
 
     def lose(self, partition_ids: Iterable[str], refusal: Refusal) -> None:
-        """Let partitions fail of which nobody knows whether they were switched."""
+        """Fail partitions whose switch got no answer, so that the run does not know if it happened."""
         lost = sorted(partition_ids)
         self.failed.update(dict.fromkeys(lost, refusal))
         self.touched.update(lost)
-
-    def open(self, wanted: Sequence[str]) -> list[str]:
-        """Those of the wanted partitions that nothing has been said about yet."""
-        return [each for each in wanted if each not in self]
-
-    def __contains__(self, partition_id: str) -> bool:
-        return (
-            partition_id in self.moved
-            or partition_id in self.unchanged
-            or partition_id in self.copies_removed
-            or partition_id in self.deferred
-            or partition_id in self.failed
-        )

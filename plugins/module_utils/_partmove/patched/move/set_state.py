@@ -78,7 +78,7 @@ class StateSetter:
         # Where hot and the disks tell that nothing is cold, it does not matter which ensemble cold is.
         any_cold = wanted is State.HOT and self._servers.asks
         reader = ShardReader(self._hot, self._cold, self._layout, self._leases.root, any_cold=any_cold)
-        look = reader.look([partition_id])
+        look = reader.read([partition_id])
         before = self._checked(look, partition_id, wanted)
         if _says(before, wanted):
             return StateChange(state_text(before.state), state_text(before.state))
@@ -94,7 +94,7 @@ class StateSetter:
     def _write(self, leased: LeasedShard, partition_id: str, wanted: State) -> PartitionFacts:
         """Write until a look shows that the marker is as wanted, and that it is still true."""
         for _attempt in range(_ATTEMPTS):
-            look = leased.look([partition_id])
+            look = leased.read([partition_id])
             partition = self._checked(look, partition_id, wanted)
             if _says(partition, wanted):
                 return partition

@@ -25,7 +25,7 @@ from ...formats.state import State
 from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...shard.facts import PartitionFacts, ShardFacts
-from ...tree.multi_batches import Room
+from ...tree.multi_batches import MultiRoom
 from ...tree.ports import Clock
 from ...tree.znodes import Create, Op, Znode
 from ...zip_strict import zip_strict
@@ -123,9 +123,9 @@ class Switch:
         ids = sorted(prepared)
         if direction.deletes_what_was_read:
             # What collided may be a part that has another version than the last look has read.
-            look = self._leased.look_again(ids, reread=not first)
+            look = self._leased.read_hot(ids, reread=not first)
         else:
-            look = self._leased.look(ids)
+            look = self._leased.read(ids)
         result.shard = look.shard
         judgement = direction.judge(look, ids, self._leased.taken_at)
         result.refused.update(judgement.refused)
@@ -147,7 +147,7 @@ class Switch:
         return collided + self._commit(checks, groups, result)
 
     def _announced(
-        self, marked: Sequence[tuple[PartitionFacts, Znode]], room: Room, result: SwitchResult
+        self, marked: Sequence[tuple[PartitionFacts, Znode]], room: MultiRoom, result: SwitchResult
     ) -> Iterator[tuple[str, list[Op]]]:
         """The operations of each partition that a multi has room for, which were announced before."""
         direction = self._direction

@@ -28,8 +28,8 @@ from ..parts.operations import leaving_hot
 from ..parts.verified_copies import make_verified_copies
 from .direction import NextAction, Refusals
 from .post_switch_check import PostSwitchCheck
-from .report import MovedPartition, ShardReport
-from .run import ROUNDS, MoveContext, ShardRun
+from .report import MovedPartition, PatchedReport
+from .run import RETRIES, MoveContext, PatchedRun
 
 
 def move_shard(
@@ -37,16 +37,16 @@ def move_shard(
     shard_path: str,
     partition_ids: Sequence[str],
     options: GateOptions,
-    report: ShardReport | None = None,
-) -> ShardReport:
+    report: PatchedReport | None = None,
+) -> PatchedReport:
     """Move the partitions of one shard path that every gate lets pass to the cold ensemble.
 
     Raises EnsembleError and its kin when an ensemble cannot be used, and NoSuchTable; nothing is
     half done then, and running again goes on. Give an empty report to keep what was done until then.
     """
-    report = ShardReport(shard_path) if report is None else report
+    report = PatchedReport(shard_path) if report is None else report
     for stage in memory_batches(partition_ids):
-        ShardRun(context, ToCold(context, options, report), report).carry_out(stage)
+        PatchedRun(context, ToCold(context, options, report), report).carry_out(stage)
     return report
 
 
@@ -56,7 +56,7 @@ class ToCold:
     event = Event.MOVED
     state = State.COLD
     deletes_what_was_read = True
-    stages: Mapping[Location, NextAction] = {
+    next_actions: Mapping[Location, NextAction] = {
         Location.HOT: NextAction.SWITCH,
         Location.COPIED: NextAction.SWITCH,
         Location.COLD: NextAction.DONE,
@@ -64,7 +64,7 @@ class ToCold:
     refusals = Refusals(
         keeps_changing=Refusal(
             GateName.QUIET_TABLE,
-            f"its parts changed {ROUNDS} times after they had been copied",
+            f"its parts changed {RETRIES} times after they had been copied",
             "Run again when the partition is not merged or mutated any more",
         ),
         not_found_out=Refusal(
@@ -80,7 +80,7 @@ class ToCold:
         too_large="Merge the partition into fewer parts and run again",
     )
 
-    def __init__(self, context: MoveContext, options: GateOptions, report: ShardReport) -> None:
+    def __init__(self, context: MoveContext, options: GateOptions, report: PatchedReport) -> None:
         self._context = context
         self._options = options
         self._report = report
@@ -142,7 +142,7 @@ class ToCold:
         return None
 
     def clean(
-        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: ShardReport
+        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: PatchedReport
     ) -> None:
         """No location is one to clean."""
 
@@ -168,7 +168,7 @@ class ToCold:
         shard: ShardFacts,
         switched: Mapping[str, PartitionFacts],
         detached_before: Mapping[str, frozenset[str]],
-        report: ShardReport,
+        report: PatchedReport,
     ) -> None:
         """Undo the switch of what got a part or a replica meanwhile, and look at the disks."""
         moved = set(report.moved)

@@ -30,7 +30,7 @@ from ...gates.judge import REHEAT_GATES, STRAY_COPIES, Judgement, refuse_partiti
 from ...gates.names import GateName
 from ...journal.events import Event
 from ...run.batches import memory_batches
-from ...shard.copy_retention import seconds_needed
+from ...shard.copy_retention import retention_left
 from ...shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 from ...shard.location import Location
 from ...shard.reader import ShardRead, ShardReader
@@ -41,8 +41,8 @@ from ..parts.leased_shard import LeasedShard
 from ..parts.operations import returning_to_hot
 from .detached import detached_since
 from .direction import NextAction, Refusals
-from .report import MovedPartition, ShardReport
-from .run import ROUNDS, MoveContext, ShardRun
+from .report import MovedPartition, PatchedReport
+from .run import RETRIES, MoveContext, PatchedRun
 from .unregistered import not_known_to_be_dropped
 
 
@@ -55,12 +55,12 @@ def find_reheatable(context: MoveContext, shard_path: str) -> list[str]:
     reader = ShardReader(context.hot, context.cold, ShardLayout(shard_path), context.leases.root)
     shard = reader.shard()
     found = reader.partitions_not_only_in_hot(shard)
-    return sorted([*found.registered, *not_known_to_be_dropped(context.servers, shard, found.nowhere)])
+    return sorted([*found.registered, *not_known_to_be_dropped(context.servers, shard, found.unregistered)])
 
 
 def reheat_shard(
-    context: MoveContext, shard_path: str, partition_ids: Sequence[str], report: ShardReport | None = None
-) -> ShardReport:
+    context: MoveContext, shard_path: str, partition_ids: Sequence[str], report: PatchedReport | None = None
+) -> PatchedReport:
     """Bring the partitions of one shard path back to hot.
 
     ``report.moved`` has those that hot registers again, ``copies_removed`` those that were so before and
@@ -68,9 +68,9 @@ def reheat_shard(
     and NoSuchTable; nothing is half done then, and running again goes on. Give an empty report to keep
     what was done until then.
     """
-    report = ShardReport(shard_path) if report is None else report
+    report = PatchedReport(shard_path) if report is None else report
     for stage in memory_batches(partition_ids):
-        ShardRun(context, ToHot(context), report).carry_out(stage)
+        PatchedRun(context, ToHot(context), report).carry_out(stage)
     return report
 
 
@@ -81,7 +81,7 @@ class ToHot:
     state = State.HOT
     # It creates; a DROP PARTITION that was carried out since takes copies away, which must not come back.
     deletes_what_was_read = False
-    stages: Mapping[Location, NextAction] = {
+    next_actions: Mapping[Location, NextAction] = {
         Location.HOT: NextAction.DONE,
         Location.COPIED: NextAction.CLEAN,
         Location.DROPPED: NextAction.CLEAN,
@@ -92,7 +92,7 @@ class ToHot:
     refusals = Refusals(
         keeps_changing=Refusal(
             GateName.QUIET_TABLE,
-            f"its parts changed {ROUNDS} times after the servers had been asked about them",
+            f"its parts changed {RETRIES} times after the servers had been asked about them",
             "Run again when the partition is not dropped, merged or mutated any more",
         ),
         not_found_out=Refusal(
@@ -160,11 +160,11 @@ class ToHot:
 
     def waits(self, shard: ShardFacts, state: Znode | None, now: float) -> Refusal | None:
         """Copies stay while a server that is starting may look for them."""
-        seconds = seconds_needed(shard, state, now)
+        seconds = retention_left(shard, state, now)
         return _copies_needed(seconds) if seconds else None
 
     def clean(
-        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: ShardReport
+        self, leased: LeasedShard, look: ShardRead, partition_ids: Sequence[str], report: PatchedReport
     ) -> None:
         """Remove copies that no server can need any more, and defer the partitions of all others."""
         bind(leased, look.shard)
@@ -196,7 +196,7 @@ class ToHot:
         shard: ShardFacts,
         switched: Mapping[str, PartitionFacts],
         detached_before: Mapping[str, frozenset[str]],
-        report: ShardReport,
+        report: PatchedReport,
     ) -> None:
         """Whether a server took a part out of the table before hot had it again."""
         parts = [part.name for each in switched.values() for part in each.only_in_cold]

@@ -48,7 +48,9 @@ def audit_twins(reader: TwinReader, shard_path: str) -> TwinAudit:
     try:
         look = reader.read(shard_path)
         verdicts: Verdicts = judge(look)
-        unsound = {partition for (partition, _who), verdict in verdicts.items() if not verdict.kind.is_consistent}
+        unsound = {
+            partition for (partition, _who), verdict in verdicts.items() if not verdict.kind.is_consistent
+        }
         if unsound:
             reader.wait(_SECONDS_BETWEEN_LOOKS)
             again = reader.read(shard_path, None if look.tables is None else unsound)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from ..move.record import TwinRecord
-from ..move.servers import PartsOf, Side, TwinReplica, TwinTable, TwinTables
+from ..move.tables import PartsOf, Side, TwinReplica, TwinTable, TwinTables
 
 
 class ReplicaTables(NamedTuple):

@@ -18,7 +18,8 @@ from ...lease.lease import path_of_lock
 from ...tree.ports import Clock, ZnodeStore
 from ...zip_strict import zip_strict
 from ..move.record import Records
-from ..move.servers import PartsOf, Side, TwinReplica, TwinTables, read_replicas
+from ..move.servers import read_replicas
+from ..move.tables import PartsOf, Side, TwinReplica, TwinTables
 from .evidence import RecordZnode, ReplicaTables, TwinPartitionRead, TwinShardRead, TwinWitnesses
 
 _GROUP = 500

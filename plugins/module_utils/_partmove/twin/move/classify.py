@@ -15,21 +15,22 @@ from enum import Enum
 from typing import NamedTuple
 
 from ...formats.names import PartName, parse_names
-from .clones import new_in
+from .clones import must_roll_back, new_in
 from .lineage import is_made_of, merged_of, resolve_merged
 from .record import TwinRecord, contents
-from .servers import PartContent, Parts, PartsOf, Side, TwinPart
+from .tables import PartContent, Parts, PartsOf, Side, TwinPart
 
 _WHERE = "system.parts"
 
 
 class TwinState(str, Enum):
-    """Each state that there is; `run` says of each what takes a partition on."""
+    """The state of a partition between its two tables; `transitions` has the step that follows from each."""
 
-    NOWHERE = "nowhere"
+    ABSENT = "absent"
     AT_DESTINATION = "at_destination"
     AT_SOURCE = "at_source"
     RECORDED = "recorded"
+    STALE = "stale"
     UNDOING = "undoing"
     ATTACHED = "attached"
     DROPPED_PARTLY = "dropped_partly"
@@ -54,7 +55,7 @@ def without_record(parts: PartsOf, destination: Side) -> TwinState:
     """The state of a partition that no run has begun to move."""
     if parts.on(destination.other):
         return TwinState.AT_SOURCE
-    return TwinState.AT_DESTINATION if parts.on(destination) else TwinState.NOWHERE
+    return TwinState.AT_DESTINATION if parts.on(destination) else TwinState.ABSENT
 
 
 class _Place(Enum):
@@ -93,7 +94,8 @@ def with_record(record: TwinRecord, parts: PartsOf, partition_id: str) -> Classi
 
 def _not_verified(record: TwinRecord, parts: PartsOf, partition_id: str) -> Classification:
     if not record.undoing:
-        return Classification(TwinState.RECORDED)
+        is_stale = must_roll_back(record, parts)
+        return Classification(TwinState.STALE if is_stale else TwinState.RECORDED)
     left = left_to_undo(record, parts, partition_id)
     # In the twin, which nobody inserts into, what came can be compared anew.
     if isinstance(left, str) and record.destination is Side.HOT:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...formats.names import PartName, parse_names
 from .lineage import is_made_of, resolve_merged
 from .record import TwinRecord, contents
-from .servers import PartContent, PartsOf, Side, TwinPart
+from .tables import PartContent, PartsOf, Side, TwinPart
 
 _WHERE = "system.parts"
 

@@ -19,7 +19,7 @@ from ...gates.gate import Refusal
 from ...gates.names import GateName
 from ...text import first_few
 from .record import contents
-from .servers import ActivityInProgress, Parts, PartsOf, Side, TwinTables
+from .tables import ActivityInProgress, Parts, PartsOf, Side, TwinTables
 
 
 def servers_silent(error: PartMoveError) -> Refusal:

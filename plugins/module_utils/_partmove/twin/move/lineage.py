@@ -18,7 +18,7 @@ from collections.abc import Iterable, Set as AbstractSet
 
 from ...formats.names import PartName, parse_names
 from .record import TwinRecord
-from .servers import PartContent, PartsOf, TwinPart
+from .tables import PartContent, PartsOf, TwinPart
 
 _WHERE = "system.parts"
 

@@ -18,7 +18,9 @@ from ...errors import PartMoveError
 from .partition import TwinPartition, TwinShard, answered
 from .record import KeptRecord
 from .refusals import Refused
-from .servers import TwinServers, TwinTables
+from .servers import TwinServers
+from .statements import SetMerges
+from .tables import Side, TwinTables
 
 
 def stop_merges(partition: TwinPartition, kept: KeptRecord) -> None:
@@ -27,7 +29,13 @@ def stop_merges(partition: TwinPartition, kept: KeptRecord) -> None:
         partition.replace(kept, kept.record._replace(merges_stopped=True))
     with answered():
         for tables in partition.shard.tables:
-            partition.shard.servers.stop_merges(tables)
+            for statement in merge_statements(tables, allowed=False):
+                partition.shard.servers.set_merges(statement)
+
+
+def merge_statements(tables: TwinTables, *, allowed: bool) -> list[SetMerges]:
+    """Return the statements that stop or start the merges of both tables of a replica."""
+    return [SetMerges(tables, side, allowed) for side in Side]
 
 
 def remove_record(partition: TwinPartition, kept: KeptRecord) -> None:
@@ -80,7 +88,8 @@ def _tell_all(servers: TwinServers, replicas: Sequence[TwinTables]) -> None:
     problem: PartMoveError | None = None
     for tables in replicas:
         try:
-            servers.start_merges(tables)
+            for statement in merge_statements(tables, allowed=True):
+                servers.set_merges(statement)
         except PartMoveError as error:
             problem = problem or error
     if problem is not None:

@@ -23,7 +23,9 @@ from .gates import refuse_uneven, servers_silent
 from .record import KeptRecord, Records, TwinRecord
 from .refusals import Refused, not_known
 from .report import TwinReport
-from .servers import PartsOf, Side, TwinServers, TwinTables
+from .servers import TwinServers
+from .statements import AttachPartition, DropPart
+from .tables import PartsOf, Side, TwinTables
 
 _LOOKS = 60
 _LOOK_AGAIN_SECONDS = 0.5
@@ -84,16 +86,16 @@ class TwinPartition:
         raise AssertionError("the last look returns or raises")
 
     def attach(self, destination: Side) -> str:
-        """As TwinServers says; raises Refused where nobody knows what became of it."""
+        """Clone the partition, as `TwinServers.attach` does. Raises Refused if the outcome is unknown."""
         self._about_to_act()
         with answered():
-            return self.shard.servers.attach(self.shard.tables[0], destination, self.id)
+            return self.shard.servers.attach(AttachPartition(self.shard.tables[0], destination, self.id))
 
     def drop(self, side: Side, part: str) -> bool:
-        """As TwinServers says; otherwise as `attach`."""
+        """Drop a part, as `TwinServers.drop` does. Raises Refused if the outcome is unknown."""
         self._about_to_act()
         with answered():
-            return self.shard.servers.drop(self.shard.tables[0], side, part)
+            return self.shard.servers.drop(DropPart(self.shard.tables[0], side, part))
 
     def checksums(self, side: Side, parts: Sequence[str]) -> list[str]:
         """The checksum of these parts on every replica, if rows are to be compared; raises Refused."""

@@ -2,71 +2,73 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One partition on its way from a table to its twin: its states, and the one step that takes it on.
+"""Moves one partition between a table and its cold twin, step by step.
 
-What is so is what every replica says, together with the record of the partition; a run that is killed at any
-point leaves one of these states, and the next run goes on from there::
+The state of a partition is given by its record in hot and by the parts that every replica has. `transitions`
+lists the states, the step that follows from each, and the states that a step leads to. A run that is killed
+leaves the partition in one of these states, and the next run goes on from there.
 
-    nowhere         neither table has it                     → deferred
-    at_destination  the source has none of it                → unchanged, or moved where this run did it
-    at_source       no record                                → gates, then the record is written: recorded
-    recorded        there is a record, and the source is not
-                    as it was recorded; on the way back only
-                    where nothing is new                     → what came is dropped by name, the record is
-                                                               removed: at_source
-    recorded        there is a record, and no clone was seen → ATTACH, and a look at every replica:
-                        what is new equals the record        → the clones are recorded: attached
-                        anything else                        → as where the source changed, a few times
-    undoing         some of what came may be dropped already → the rest is dropped, the record is removed:
-                                                               at_source
-    attached        every replica had every clone            → DROP PART of each recorded part, by its name
-    dropped_partly  some of these are gone                   → the same
-    merged          a recorded part was merged in the source → its clone, or what that was merged into with
-                                                               others, is dropped by name, and these leave the
-                                                               record: attached, dropped or at_source
-    dropped         all of these are gone on every replica   → the record is removed: at_destination, or
-                                                               at_source with an insert that came late
-    unknown         what is there fits none of these         → failed, with nothing done
+Why nothing is lost:
 
-Why nothing is lost: a part of the source is dropped only by its name, only if it was recorded before the
-ATTACH, and only after every replica was seen to have an equal part in the destination that was not there
-when the record was written. An insert that comes at any moment has another name, so it is never dropped from
-the source. Whatever is new in the destination and no clone makes the comparison fail, and then only what the
-source has as well is dropped there; but for inserts on the way back, which stay beside the clones. ATTACH is
-given again by every run that finds the partition recorded: servers do not clone twice what they have cloned,
-and so an insert of the same rows is never mistaken for a clone that a statement of a killed run did not make.
-On the way there, where nobody inserts, it is not given once the source changed: with every run it would clone
-what no record knows.
+- A part of the source is dropped only by its name, only if it was recorded before the ATTACH, and only after
+  every replica had an equal part in the destination that was not there when the record was written.
+- An insert at any moment makes a part with another name, so no run drops it from the source.
+- If anything else is new in the destination, the comparison fails, and the run drops only what the source has
+  as well. Inserts into hot on the way back are the exception: they stay beside the clones.
+- Every run that finds the partition recorded executes ATTACH again. Servers do not clone twice what they
+  cloned, so an insert of the same rows is never mistaken for a clone that a killed run did not make. On the
+  way to cold, where nobody inserts, ATTACH is not executed once the source changed: each run would clone
+  parts that no record has.
+- The replicas are read before the record is written, after the ATTACH, and after the parts are dropped. A
+  change between the first read and the ATTACH shows in the second read. A change between that and a DROP PART
+  is like a change during the DROP: a part that was merged meanwhile has another name.
 
-The replicas are looked at before the record is written, after the ATTACH, and once the parts are dropped.
-What happens between the first look and the ATTACH the second one finds out, and what happens between that
-and a DROP PART is as what happens during the DROP: a part that is another one by then has another name.
-
-Why nothing is there twice for good: the record stays until the recorded parts are gone, and every run,
-whatever it was asked for, first takes a partition with a record on in the direction of that record.
+Why no row stays in both tables: the record stays until the recorded parts are gone from the source, and every
+run, whatever it was asked for, first finishes a recorded partition in the direction of its record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from ...gates.gate import Refusal
 from ...journal.events import Event
-from .classify import TwinState, with_record, without_record
-from .clones import clones_of, must_roll_back, unlike_rows, with_clones
+from .classify import Classification, TwinState, with_record, without_record
+from .clones import clones_of, unlike_rows, with_clones
 from .gates import GateInput, refuse_activity, refuse_start
 from .merges import go_on_merging, go_on_merging_at_the_end, remove_record, stop_merges
 from .partition import TwinPartition, TwinShard, answered
 from .record import MOST_BYTES, KeptRecord, TwinRecord, contents
-from .refusals import Refused, keeps_changing, nowhere, too_large
+from .refusals import Refused, absent, keeps_changing, too_large
 from .removal import drop_merged_clones, drop_recorded, go_on_undoing, undo_attach
 from .report import MovedTwin, TwinReport
-from .servers import ActivityInProgress, PartsOf, Side
+from .tables import ActivityInProgress, PartsOf, Side
 
-ROUNDS = 3
+RETRIES = 3
 """How often a partition that changed meanwhile is recorded and attached again."""
 _STEPS = 24
 """How many states a partition may go through in one run."""
+
+
+class _Current(NamedTuple):
+    """The current state of the partition, and what it was classified by."""
+
+    found: Classification
+    input: GateInput
+    kept: KeptRecord | None
+
+    @property
+    def parts(self) -> PartsOf:
+        """The parts of the first replica; all replicas have the same."""
+        return self.input.parts[0]
+
+    @property
+    def record(self) -> KeptRecord:
+        """The record, which every state between the tables has."""
+        if self.kept is None:
+            raise AssertionError(f"{self.found.state} has a record")
+        return self.kept
 
 
 class PartitionMove:
@@ -114,7 +116,7 @@ class PartitionMove:
         if kept is not None and self._shard.options.stop_merges:
             stop_merges(self._partition, kept)
         for _step in range(_STEPS):
-            if self._is_done(self._partition.look()):
+            if self._take_step(self._read_state()):
                 return
         raise Refused(keeps_changing(self._problem))
 
@@ -127,44 +129,53 @@ class PartitionMove:
             return refusal._replace(reason=f"{refusal.reason}; {problem}")
         return refusal
 
-    def _is_done(self, parts: Sequence[PartsOf]) -> bool:
-        """Do the one step that follows from the state; whether there is none left."""
-        partition, there = self._partition, parts[0]
-        kept = partition.kept
-        seen = GateInput(self._id, self._shard.tables, parts, self._activity)
+    def _read_state(self) -> _Current:
+        """Read every replica and classify the partition. Raises Refused while something is in progress."""
+        parts, kept = self._partition.look(), self._partition.kept
+        gate_input = GateInput(self._id, self._shard.tables, parts, self._activity)
         if kept is None:
-            return self._start_or_end(seen)
+            found = Classification(without_record(parts[0], self._destination))
+            return _Current(found, gate_input, None)
         self._refuse_other_tables(kept.record)
-        refusal = refuse_activity(seen)
+        refusal = refuse_activity(gate_input)
         if refusal is not None:
             raise Refused(refusal)
-        found = with_record(kept.record, there, self._id)
-        if found.state is TwinState.UNKNOWN:
-            raise partition.not_known(found.problem)
-        if found.state is TwinState.UNDOING:
-            go_on_undoing(partition, kept, there)
-        elif found.state is TwinState.RECORDED and must_roll_back(kept.record, there):
-            undo_attach(partition, kept, there, "parts of the source are not there as they were recorded")
-        elif found.state is TwinState.RECORDED:
-            self._attach(kept)
-        elif found.state is TwinState.MERGED:
-            drop_merged_clones(partition, kept, there, found)
-        elif found.state is TwinState.DROPPED:
-            return self._forget(kept, there)
-        else:
-            self._drop(kept, found.parts)
+        return _Current(with_record(kept.record, parts[0], self._id), gate_input, kept)
+
+    def _take_step(self, current: _Current) -> bool:
+        """Take the one step that follows from the state; return whether the partition is at an end."""
+        return _STEP_OF[current.found.state](self, current)
+
+    def _defer_absent(self, current: _Current) -> bool:
+        raise Refused(absent())
+
+    def _fail_unknown(self, current: _Current) -> bool:
+        raise self._partition.not_known(current.found.problem)
+
+    def _report_unchanged(self, current: _Current) -> bool:
+        self._report.unchanged.add(self._id)
+        return True
+
+    def _go_on_undoing(self, current: _Current) -> bool:
+        go_on_undoing(self._partition, current.record, current.parts)
         return False
 
-    def _start_or_end(self, seen: GateInput) -> bool:
-        state = without_record(seen.parts[0], self._destination)
-        if state is TwinState.AT_DESTINATION:
-            self._report.unchanged.add(self._id)
-        elif state is TwinState.NOWHERE:
-            raise Refused(nowhere())
-        else:
-            self._begin(seen)
-            return False
-        return True
+    def _roll_back(self, current: _Current) -> bool:
+        problem = "parts of the source are not there as they were recorded"
+        undo_attach(self._partition, current.record, current.parts, problem)
+        return False
+
+    def _attach_recorded(self, current: _Current) -> bool:
+        self._attach(current.record)
+        return False
+
+    def _drop_merged_clones(self, current: _Current) -> bool:
+        drop_merged_clones(self._partition, current.record, current.parts, current.found)
+        return False
+
+    def _drop_rest(self, current: _Current) -> bool:
+        self._drop(current.record, current.found.parts)
+        return False
 
     def _end(self, moved: MovedTwin) -> None:
         self._report.moved[self._id] = moved
@@ -177,12 +188,13 @@ class PartitionMove:
             left_behind=list(moved.left_behind),
         )
 
-    def _begin(self, seen: GateInput) -> None:
-        """Write the record of what is there, if the gates let the partition pass."""
+    def _begin(self, current: _Current) -> bool:
+        """Write the record of the current parts if the gates let the partition pass, and attach them."""
+        seen = current.input
         refusal = refuse_start(seen, self._destination, self._shard.options.min_age)
         if refusal is not None:
             raise Refused(refusal)
-        if self._rounds >= ROUNDS:
+        if self._rounds >= RETRIES:
             raise Refused(keeps_changing(self._problem))
         self._rounds += 1
         there, tables = seen.parts[0], self._shard.tables[0]
@@ -203,8 +215,9 @@ class PartitionMove:
         if record.merges_stopped:
             stop_merges(self._partition, kept)
             self._refuse_assigned(seen)
-        # What changed since the look is found out by the one after the ATTACH.
+        # The read after the ATTACH finds what changed since the parts were read.
         self._attach(kept)
+        return False
 
     def _refuse_assigned(self, seen: GateInput) -> None:
         """Raise Refused where a merge was assigned before they were stopped: its parts cannot be dropped."""
@@ -248,8 +261,9 @@ class PartitionMove:
         drop_recorded(self._partition, kept, parts)
         self._dropped_at = self._shard.clock.now()
 
-    def _forget(self, kept: KeptRecord, there: PartsOf) -> bool:
-        """Remove the record of a partition whose parts are gone from the source; whether that is the end."""
+    def _forget(self, current: _Current) -> bool:
+        """Remove the record of a partition whose recorded parts are gone; return whether it is at an end."""
+        kept, there = current.record, current.parts
         record, attached_at = kept.record, self._attached_at
         remove_record(self._partition, kept)
         self._attached_at = None
@@ -275,3 +289,19 @@ class PartitionMove:
                 f"it is on its way between {record.hot} and {record.cold}, and these tables are"
                 f" {tables.hot.place} and {tables.cold.place}"
             )
+
+
+_STEP_OF: Mapping[TwinState, Callable[[PartitionMove, _Current], bool]] = {
+    TwinState.ABSENT: PartitionMove._defer_absent,
+    TwinState.AT_DESTINATION: PartitionMove._report_unchanged,
+    TwinState.AT_SOURCE: PartitionMove._begin,
+    TwinState.RECORDED: PartitionMove._attach_recorded,
+    TwinState.STALE: PartitionMove._roll_back,
+    TwinState.UNDOING: PartitionMove._go_on_undoing,
+    TwinState.ATTACHED: PartitionMove._drop_rest,
+    TwinState.DROPPED_PARTLY: PartitionMove._drop_rest,
+    TwinState.MERGED: PartitionMove._drop_merged_clones,
+    TwinState.DROPPED: PartitionMove._forget,
+    TwinState.UNKNOWN: PartitionMove._fail_unknown,
+}
+"""State → the step that `transitions.TRANSITIONS` describes. Each returns whether the partition is at an end."""

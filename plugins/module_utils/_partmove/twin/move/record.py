@@ -28,7 +28,7 @@ from ...tree.paths import ensure_path, raise_if_unwritable
 from ...tree.ports import ZnodeReader, ZnodeStore
 from ...tree.znodes import Committed, Create, Delete, Op, Rejected, SetData, Znode
 from ...zip_strict import zip_strict
-from .servers import PartContent, Parts, Side
+from .tables import PartContent, Parts, Side
 
 FORMAT = "olap.partmove/twin-move"
 VERSION = 1

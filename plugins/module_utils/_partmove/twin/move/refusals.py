@@ -20,8 +20,8 @@ class Refused(Exception):
         self.failed = failed
 
 
-def nowhere() -> Refusal:
-    """What to say of a partition that neither table has."""
+def absent() -> Refusal:
+    """Return the refusal of a partition that neither table has."""
     return Refusal(
         GateName.PARTITION_EXISTS,
         "neither the table nor its twin has a part of it",

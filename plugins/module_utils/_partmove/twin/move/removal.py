@@ -13,7 +13,7 @@ from .classify import Classification, left_to_undo, undoing
 from .merges import go_on_merging, remove_record
 from .partition import TwinPartition
 from .record import KeptRecord
-from .servers import PartsOf, Side
+from .tables import PartsOf, Side
 
 _MERGE_SECONDS = 0.5
 

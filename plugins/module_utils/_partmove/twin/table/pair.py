@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 from ...errors import PartMoveError
 from ...text import first_few
 from ..move.gates import refuse_tables
-from ..move.servers import Side, TwinReplica, TwinTable, TwinTables
+from ..move.tables import Side, TwinReplica, TwinTable, TwinTables
 
 TABLE = "{table}"
 """What stands for the name of a table in the name of its twin."""

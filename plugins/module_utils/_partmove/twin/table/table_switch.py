@@ -41,7 +41,9 @@ from ..move.partition import TwinOptions
 from ..move.record import Records, refuse_records
 from ..move.report import TwinReport
 from ..move.run import TwinMoveContext, TwinRun
-from ..move.servers import Side, read_replicas
+from ..move.servers import read_replicas
+from ..move.simulated_servers import SimulatedServers
+from ..move.tables import Side
 from .pair import (
     FoundTables,
     Holding,
@@ -118,8 +120,12 @@ class TableSwitch:
         names: Target,
         options: TwinOptions,
         report: TableSwitchReport,
+        *,
+        check_mode: bool = False,
     ) -> None:
+        """In check mode nothing is executed, and ``context.hot`` is an overlay."""
         self._context = context
+        self._check_mode = check_mode
         self._servers = servers
         self._twin, self._wanted = names
         self._options = options
@@ -178,9 +184,6 @@ class TableSwitch:
         """Give the name to the table in the wanted ensemble, on each replica that has it elsewhere."""
         if self.is_at_end:
             return
-        if self._context.dry:
-            self._exchange_all(None)
-            return
         lease = self._context.leases.acquire(self._path)
         try:
             self._exchange_all(lease)
@@ -198,7 +201,7 @@ class TableSwitch:
             pairs = self._pairs()
             found = [self._servers.contents(each) for each in pairs]
             self.report.differing = differing(pairs, found)
-            if not self.report.differing or self._context.dry:
+            if not self.report.differing or self._check_mode:
                 break
             if attempt + 1 < _LOOKS:
                 self._context.clock.sleep(_LOOK_AGAIN_SECONDS)
@@ -217,22 +220,23 @@ class TableSwitch:
         )
 
     def _move(self, report: TwinReport, destination: Side) -> None:
-        run = TwinRun(self._context, destination, self._options, report)
+        context = self._context
+        if self._check_mode:
+            context = context._replace(servers=SimulatedServers(context.servers, report.statements))
+        run = TwinRun(context, destination, self._options, report)
         try:
             run.carry_out(run.find())
         finally:
             report.record_refusals(self._context.journal)
 
-    def _exchange_all(self, lease: Lease | None) -> None:
-        """Exchange on one replica after the other; ``lease`` is None in check mode."""
-        if lease is not None:
-            records = Records(self._context.hot, self._context.leases.root, self._path)
-            refuse_records(records, self._path)
+    def _exchange_all(self, lease: Lease) -> None:
+        """Exchange the names on one replica after the other."""
+        refuse_records(Records(self._context.hot, self._context.leases.root, self._path), self._path)
         pairs = self._pairs()
         self._name(refuse_pairs(self._path, pairs, self._twin))
         for pair in pairs:
             reasons = self._servers.hindrances(pair)
-            if reasons and not self._context.dry:
+            if reasons and not self._check_mode:
                 raise PartMoveError(
                     f"{pair.server}: the names are not exchanged, as {first_few(reasons)}",
                     remedy="Wait until that is done, and run again",
@@ -243,7 +247,7 @@ class TableSwitch:
             pair = self._pair(each)
             if named(pair, self._twin).at is self._wanted:
                 continue
-            if lease is not None:
+            if not self._check_mode:
                 self._exchange_one(lease, pair, len(pairs))
             statement = self._servers.exchange_statement(pair)
             self.report.exchanged.append(Exchanged(pair.replica.name, pair.server, statement))

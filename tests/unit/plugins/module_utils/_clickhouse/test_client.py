@@ -13,11 +13,10 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.client import (
     ClickHouseClient,
     ServerSilent,
-    identifier,
-    literal,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.sql import identifier, literal
 
 NOBODY = 9
 """A port of this machine that nothing listens on."""

@@ -11,9 +11,8 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.options import ClickHouseOptions
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_activity import partition_of
 from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_servers import HttpTwinServers
-from ansible_collections.olap.partmove.plugins.module_utils._clickhouse.twin_sql import sql_name
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from support.memory.twins import table_of
 
 
@@ -41,4 +40,4 @@ def test_an_entry_of_a_queue_concerns_the_partition_of_its_part_or_all(part: str
 
 def test_names_stand_in_quotes_where_they_need_them() -> None:
     table = table_of(Side.HOT, "r1")._replace(database="my-db", name="it`s")
-    assert sql_name(table) == "`my-db`.`it\\`s`"
+    assert table.sql_name == "`my-db`.`it\\`s`"

@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
     PlanError,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.run import MoveContext
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
@@ -150,7 +150,7 @@ def test_nothing_of_a_stage_is_kept_for_the_next(
     monkeypatch.setattr(batches, "MOST_PARTITIONS", 2)
     remembered: list[set[str]] = []
 
-    def move_and_see(context: MoveContext, *arguments: Any) -> ShardReport:
+    def move_and_see(context: MoveContext, *arguments: Any) -> PatchedReport:
         report = move_shard(context, *arguments)
         if isinstance(context.hot, OverlayStore):
             remembered.append({op.path for op in context.hot.written if isinstance(op, SetData)})

@@ -12,17 +12,19 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import (
     MovedPartition,
-    ShardReport,
+    PatchedReport,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move_result import MoveTally
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_move_result import PatchedTally
 
 BUSY = Refusal(GateName.QUEUE_CLEAR, "entries wait", "Wait")
 LATE = Refusal(GateName.LATE_INSERT, "it was switched, but r1 registered 1_2_2_0", "Audit the partition now")
 
 
-def report(path: str, moved: int = 0, deferred: int = 0, failed: int = 0, unchanged: int = 0) -> ShardReport:
+def report(
+    path: str, moved: int = 0, deferred: int = 0, failed: int = 0, unchanged: int = 0
+) -> PatchedReport:
     """Return a report with that many partitions of each kind."""
-    return ShardReport(
+    return PatchedReport(
         path,
         moved={f"m{number}": MovedPartition(f"m{number}", "", "COLD", 2, 6, 100) for number in range(moved)},
         unchanged={f"u{number}" for number in range(unchanged)},
@@ -32,7 +34,7 @@ def report(path: str, moved: int = 0, deferred: int = 0, failed: int = 0, unchan
 
 
 def test_counts_lists_and_totals() -> None:
-    tally = MoveTally(10)
+    tally = PatchedTally(10)
     tally.expected = 8
     tally.add(report("/a", moved=2, deferred=1))
     tally.add(report("/b", moved=1, unchanged=2))
@@ -60,9 +62,9 @@ def test_counts_lists_and_totals() -> None:
 @pytest.mark.parametrize("most", [0, 1, 3, 5, 100])
 def test_tallies_of_shard_paths_add_up_to_the_one_of_all(most: int) -> None:
     """Whether a shard path was worked on in one go or not is not to be seen."""
-    whole, merged = MoveTally(most), MoveTally(most)
+    whole, merged = PatchedTally(most), PatchedTally(most)
     for path, stages in (("/a", [(2, 0), (1, 1)]), ("/b", [(0, 2)]), ("/c", [(3, 0), (1, 2), (0, 1)])):
-        of_path = MoveTally(most)
+        of_path = PatchedTally(most)
         for moved, failed in stages:
             stage = report(path, moved=moved, deferred=moved, failed=failed, unchanged=1)
             stage.copies_removed.update(f"c{number}" for number in range(failed))
@@ -76,13 +78,13 @@ def test_tallies_of_shard_paths_add_up_to_the_one_of_all(most: int) -> None:
 
 
 def test_check_mode_says_would() -> None:
-    tally = MoveTally(10)
+    tally = PatchedTally(10)
     tally.add(report("/a", moved=1))
     assert tally.result(check_mode=True, seconds=0)["msg"].startswith("1 would be moved, ")
 
 
 def test_lists_end_where_they_must_and_the_diff_says_so() -> None:
-    tally = MoveTally(3)
+    tally = PatchedTally(3)
     for path in ("/a", "/b"):
         tally.add(report(path, moved=2, deferred=2, failed=2, unchanged=2))
     result = tally.result(check_mode=False, seconds=0)
@@ -102,7 +104,7 @@ def test_lists_end_where_they_must_and_the_diff_says_so() -> None:
 
 
 def test_failure_tells_how_many_and_the_first() -> None:
-    tally = MoveTally(1)
+    tally = PatchedTally(1)
     tally.add(report("/a", failed=1))
     assert tally.failure == (
         "1 partition failed, the first is partition f0 of /a: it was switched, but r1 registered 1_2_2_0."
@@ -113,13 +115,13 @@ def test_failure_tells_how_many_and_the_first() -> None:
 
 
 def test_nothing_moved_is_no_change() -> None:
-    tally = MoveTally(1)
+    tally = PatchedTally(1)
     tally.add(report("/a", deferred=1, unchanged=1))
     assert not tally.result(check_mode=False, seconds=0)["changed"]
 
 
 def test_what_was_written_of_a_partition_that_was_not_moved_is_a_change() -> None:
-    tally, switched = MoveTally(1), report("/a", moved=1)
+    tally, switched = PatchedTally(1), report("/a", moved=1)
     switched.fail("m0", LATE)
     tally.add(switched)
     tally.add(report("/b", unchanged=1))
@@ -128,9 +130,9 @@ def test_what_was_written_of_a_partition_that_was_not_moved_is_a_change() -> Non
     assert (result["counts"]["moved"], result["counts"]["failed"]) == (0, 1)
 
 
-def back(path: str, moved: int = 0, removed: int = 0, deferred: int = 0) -> ShardReport:
+def back(path: str, moved: int = 0, removed: int = 0, deferred: int = 0) -> PatchedReport:
     """Return the report of a way back, with that many partitions of each kind."""
-    return ShardReport(
+    return PatchedReport(
         path,
         moved={
             f"m{number}": MovedPartition(f"m{number}", "COLD", "HOT", 2, 6, 100) for number in range(moved)
@@ -141,7 +143,7 @@ def back(path: str, moved: int = 0, removed: int = 0, deferred: int = 0) -> Shar
 
 
 def test_partitions_whose_copies_were_removed_count_and_are_listed() -> None:
-    tally = MoveTally(10)
+    tally = PatchedTally(10)
     tally.expected = 6
     tally.add(back("/a", moved=1, removed=2, deferred=1))
     tally.add(back("/b", removed=1))
@@ -160,7 +162,7 @@ def test_partitions_whose_copies_were_removed_count_and_are_listed() -> None:
 
 
 def test_diff_of_the_way_back() -> None:
-    tally = MoveTally(10)
+    tally = PatchedTally(10)
     tally.add(back("/a", moved=1, removed=1))
     assert tally.result(check_mode=False, seconds=0)["diff"] == {
         "before": "/a m0: State COLD, 2 parts in cold only\n/a c0: copies in cold\n",
@@ -169,7 +171,7 @@ def test_diff_of_the_way_back() -> None:
 
 
 def test_removed_copies_alone_are_a_change_and_their_list_ends_where_it_must() -> None:
-    tally = MoveTally(1)
+    tally = PatchedTally(1)
     tally.add(back("/a", removed=3))
     result = tally.result(check_mode=False, seconds=0)
     assert result["changed"]

@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.la
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit.kind import TwinKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import Records
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from ansible_collections.olap.partmove.plugins.module_utils._tasks.twin_audit_info import AuditTwins
 from support.exposition import parsed
 from support.memory.bench import Bench

@@ -72,8 +72,7 @@ def carry_out(twins: TwinBench, params: dict[str, Any], *, check_mode: bool = Fa
     """Run the task over the tables in memory."""
     resources = MemoryResources(Bench(), params, check_mode=check_mode)
     resources.stores = {"hot": twins.hot.open()}
-    task = TwinMove(params)
-    task._servers = ModelServers(twins.twins, Script())  # type: ignore[assignment]
+    task = TwinMove(params, ModelServers(twins.twins, Script()))
     try:
         task.run(resources)
     finally:
@@ -153,8 +152,7 @@ def test_a_pause_is_told_and_nothing_is_in_both_tables_meanwhile(
         return problems.pop() if problems else ""
 
     resources.watches["hot"].problem = problem  # type: ignore[method-assign]
-    task = TwinMove(params)
-    task._servers = ModelServers(twins.twins, Script())  # type: ignore[assignment]
+    task = TwinMove(params, ModelServers(twins.twins, Script()))
     task.run(resources)
     resources.close()
     assert resources.watched == [("hot", True)]

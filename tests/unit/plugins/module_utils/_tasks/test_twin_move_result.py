@@ -28,7 +28,7 @@ def test_reports_are_added_up() -> None:
     report.moved["1"] = MovedTwin("1", 1, 10, 100, (), None)
     tally.add(report)
     tally.add_other_state(PlanRow("/a", "9", State.HOT, "by name", None, None, None, None))
-    result = tally.result(check_mode=False)
+    result = tally.result(check_mode=False, seconds=1.5)
     assert result["changed"]
     assert result["msg"] == "2 moved, 1 deferred, 1 failed, 1 unchanged"
     assert result["counts"] == {
@@ -39,7 +39,7 @@ def test_reports_are_added_up() -> None:
         "other_state": 1,
         "not_reached": 2,
     }
-    assert result["totals"] == {"parts": 3, "rows": 30, "bytes": 300, "seen_twice_seconds_most": 1.25}
+    assert result["totals"] == {"parts": 3, "rows": 30, "bytes": 300, "seconds": 1.5, "seen_twice_seconds_most": 1.25}
     assert [(each["partition"], each["seen_twice_seconds"]) for each in result["moved"]] == [
         ("1", None),
         ("2", 1.25),
@@ -53,7 +53,7 @@ def test_reports_are_added_up() -> None:
 def test_lists_are_bounded_and_counts_are_not() -> None:
     tally = TwinTally(1)
     tally.add(TwinReport("/a", deferred={"1": EVEN, "2": EVEN}, statements=["a", "b", "c"]))
-    result = tally.result(check_mode=True)
+    result = tally.result(check_mode=True, seconds=1.5)
     assert (result["counts"]["deferred"], len(result["deferred"])) == (2, 1)
     assert result["gates"][0]["deferred"] == 2
     assert result["diff"] == {"before": "", "after": "a\nb\n"}

@@ -26,7 +26,7 @@ REFUSAL = Refusal(GateName.POST_SWITCH_CHECK, "it is so", "Do this")
 def test_replicas_that_register_the_same_share_a_digest() -> None:
     bench = Bench()
     write(f"replicas/r2/parts/{PART}", b"other")(bench)
-    partition = bench.reader().look([DAY]).partitions[DAY]
+    partition = bench.reader().read([DAY]).partitions[DAY]
     first, second = partition.hot_parts
 
     assert switching(PATH, partition, [first, second, first._replace(znode=first.znode)], "COLD") == {
@@ -49,7 +49,7 @@ def test_replicas_that_register_the_same_share_a_digest() -> None:
 
 def test_of_a_part_with_children_there_is_a_digest_alone() -> None:
     bench = Bench(TableOptions(partitions=(DAY,), legacy=True))
-    partition = bench.reader().look([DAY]).partitions[DAY]
+    partition = bench.reader().read([DAY]).partitions[DAY]
     (part,) = partition.hot["r1"]
     told = switching(PATH, partition, [part], "COLD")["parts"]
     assert told == [{"part": PART, "digest": digest_of(part.payload), "replicas": ["r1"]}]

@@ -12,7 +12,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import (
     MovedPartition,
-    ShardReport,
+    PatchedReport,
 )
 from support.memory.bench import DAY, PATH
 from support.memory.copying import Copying
@@ -44,32 +44,32 @@ def test_what_is_said_of_a_partition_is_over_all_its_replicas() -> None:
 @pytest.mark.parametrize(
     "report",
     [
-        ShardReport(PATH, moved={"a": MOVED}),
-        ShardReport(PATH, unchanged={"a"}),
-        ShardReport(PATH, copies_removed={"a"}),
-        ShardReport(PATH, deferred={"a": REFUSAL}),
-        ShardReport(PATH, failed={"a": REFUSAL}),
+        PatchedReport(PATH, moved={"a": MOVED}),
+        PatchedReport(PATH, unchanged={"a"}),
+        PatchedReport(PATH, copies_removed={"a"}),
+        PatchedReport(PATH, deferred={"a": REFUSAL}),
+        PatchedReport(PATH, failed={"a": REFUSAL}),
     ],
 )
-def test_what_nothing_was_said_of_is_open(report: ShardReport) -> None:
+def test_what_nothing_was_said_of_is_open(report: PatchedReport) -> None:
     assert report.open(["a", "b"]) == ["b"]
 
 
 def test_a_partition_that_fails_was_not_moved() -> None:
-    report = ShardReport(PATH, moved={"a": MOVED})
+    report = PatchedReport(PATH, moved={"a": MOVED})
     report.fail("a", REFUSAL)
-    assert report == ShardReport(PATH, failed={"a": REFUSAL}, touched={"a"})
+    assert report == PatchedReport(PATH, failed={"a": REFUSAL}, touched={"a"})
 
 
 def test_what_was_written_of_a_partition_that_was_not_moved_is_a_change() -> None:
-    undone, lost, removed = (ShardReport(PATH) for _each in range(3))
+    undone, lost, removed = (PatchedReport(PATH) for _each in range(3))
     undone.moved["a"] = MOVED
     undone.undo("a", REFUSAL)
     lost.lose({"a"}, REFUSAL)
     removed.copies_removed.add("a")
-    assert undone == ShardReport(PATH, deferred={"a": REFUSAL}, touched={"a"})
-    assert lost == ShardReport(PATH, failed={"a": REFUSAL}, touched={"a"})
-    for report in (undone, lost, removed, ShardReport(PATH, moved={"a": MOVED})):
+    assert undone == PatchedReport(PATH, deferred={"a": REFUSAL}, touched={"a"})
+    assert lost == PatchedReport(PATH, failed={"a": REFUSAL}, touched={"a"})
+    for report in (undone, lost, removed, PatchedReport(PATH, moved={"a": MOVED})):
         assert report.is_changed
-    kept = ShardReport(PATH, unchanged={"a"}, deferred={"b": REFUSAL}, failed={"c": REFUSAL})
+    kept = PatchedReport(PATH, unchanged={"a"}, deferred={"b": REFUSAL}, failed={"c": REFUSAL})
     assert not kept.is_changed

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PausedTooLong
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     reheat_shard,
@@ -116,7 +116,7 @@ def test_a_lease_that_was_lost_during_a_pause_is_taken_again() -> None:
 def test_a_run_that_gives_up_leaves_nothing_half_done() -> None:
     bench, pace = paced(PARTS)
     pace.acts = [nothing, nothing, nothing, stop]
-    report = ShardReport(PATH)
+    report = PatchedReport(PATH)
     with pytest.raises(PausedTooLong):
         move_shard(bench.context, PATH, DAYS, bench.options, report)
     assert report.moved.keys() == set(DAYS[:2])

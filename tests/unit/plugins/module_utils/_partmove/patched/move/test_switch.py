@@ -20,7 +20,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate import GateOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move import switch
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.switch import (
     Switch,
     SwitchResult,
@@ -62,7 +62,7 @@ class Switching:
         layout = ShardLayout(PATH)
         self._reader = bench.reader()
         leased = LeasedShard(bench.hot_store, bench.cold_store, self._reader, layout, self.lease)
-        direction = ToCold(bench.context, OPTIONS, ShardReport(PATH))
+        direction = ToCold(bench.context, OPTIONS, PatchedReport(PATH))
         self._switch = Switch(leased, bench.clock, direction, self._announce)
         self.prepared = self._read()
         self.multis.clear()
@@ -100,7 +100,7 @@ class Switching:
 
     def _read(self) -> dict[str, PartitionFacts]:
         partitions = self.bench.servers.table.options.partitions
-        return self._reader.look(partitions).partitions
+        return self._reader.read(partitions).partitions
 
 
 def switched_by(multi: Multi) -> list[str]:

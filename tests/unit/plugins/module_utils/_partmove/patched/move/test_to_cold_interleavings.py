@@ -17,7 +17,7 @@ from itertools import combinations
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from support.memory.acts import ON_THE_PARTITION, ON_THE_TABLE, Act, perform
 from support.memory.interleaving import Died, Lost, Script
 from support.memory.scene import (
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.long(minutes=1)
 every_kind = pytest.mark.parametrize("kind", [MODERN, OLD, BEHIND], ids=["modern", "old", "behind"])
 
 
-def judge(scene: Scene, report: ShardReport) -> None:
+def judge(scene: Scene, report: PatchedReport) -> None:
     """What a report says is so."""
     for each in WANTED:
         told = [

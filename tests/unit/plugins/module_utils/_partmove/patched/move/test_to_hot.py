@@ -21,7 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.serv
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import (
     MovedPartition,
-    ShardReport,
+    PatchedReport,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_hot import (
     find_reheatable,
@@ -69,7 +69,7 @@ def test_a_partition_is_registered_in_hot_as_it_was(legacy: bool) -> None:
 
     znodes, size = (6, 248) if legacy else (2, 192)
     row = MovedPartition(DAY, "COLD", "HOT", parts=2, znodes=znodes, data_bytes=size)
-    assert report == ShardReport(PATH, moved={DAY: row})
+    assert report == PatchedReport(PATH, moved={DAY: row})
     assert bench.hot_ensemble.data(f"{PATH}/replicas") == before
     assert bench.hot.get(STATE)[0] == b"HOT"
     assert bench.cold_ensemble.data(PATH) == cold
@@ -142,17 +142,17 @@ def test_running_again() -> None:
     for seconds, left in ((0, 600), (599, 1)):
         later(bench, seconds)
         trees = bench.hot_ensemble.tree(), bench.cold_ensemble.tree()
-        assert bench.reheat() == ShardReport(PATH, deferred={DAY: run_again_in(left)})
+        assert bench.reheat() == PatchedReport(PATH, deferred={DAY: run_again_in(left)})
         assert (bench.hot_ensemble.tree(), bench.cold_ensemble.tree()) == trees
     hot = bench.hot_ensemble.data(PATH)
 
     later(bench, 1)
-    assert bench.reheat() == ShardReport(PATH, copies_removed={DAY})
+    assert bench.reheat() == PatchedReport(PATH, copies_removed={DAY})
     assert bench.hot_ensemble.data(PATH) == hot
     assert bench.cold.get_children(f"{PATH}/replicas/r2/parts") == [f"{OTHER}_0_0_0"]
 
     trees = bench.hot_ensemble.tree(), bench.cold_ensemble.tree()
-    assert bench.reheat() == ShardReport(PATH, unchanged={DAY})
+    assert bench.reheat() == PatchedReport(PATH, unchanged={DAY})
     assert (bench.hot_ensemble.tree(), bench.cold_ensemble.tree()) == trees
 
 
@@ -291,9 +291,9 @@ def test_a_table_that_is_not_there() -> None:
     bench = cold_bench()
     bench.servers.drop_table()
 
-    for call in (bench.reheat, lambda: find_reheatable(bench.context, PATH)):
-        with pytest.raises(NoSuchTable, match=f"There is no replicated table at {PATH} in the hot ensemble"):
-            call()
+    assert bench.reheat().deferred[DAY].gate is GateName.PARTITION_EXISTS
+    with pytest.raises(NoSuchTable, match=f"There is no replicated table at {PATH} in the hot ensemble"):
+        find_reheatable(bench.context, PATH)
 
 
 def test_an_answer_that_is_never_found_out() -> None:
@@ -304,7 +304,7 @@ def test_an_answer_that_is_never_found_out() -> None:
             if self.broken:
                 raise EnsembleUnreachable("no answer from hot")
 
-    bench, report = cold_bench(), ShardReport(PATH)
+    bench, report = cold_bench(), PatchedReport(PATH)
     bench.hot_store = hot = Broken(bench.hot_ensemble)
     bench.context = make_world(hot, bench.cold_store, bench.clock)
     bench.after_switch(lambda: setattr(hot, "broken", True))
@@ -329,7 +329,7 @@ def test_a_journal_that_cannot_be_written_hides_nothing() -> None:
             if event is Event.REHEATED:
                 raise PartMoveError("no space left")
 
-    bench, report = cold_bench(), ShardReport(PATH)
+    bench, report = cold_bench(), PatchedReport(PATH)
     bench.context = bench.context._replace(journal=Full())
 
     with pytest.raises(PartMoveError, match="no space left"):

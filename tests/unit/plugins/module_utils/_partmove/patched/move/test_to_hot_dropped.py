@@ -94,8 +94,10 @@ def test_the_remedy_of_stray_copies_removes_them() -> None:
     create_cold(stray)(bench)
     refusal = bench.move().deferred[DAY]
     assert refusal.gate is GateName.NO_STRAY_COPIES
-    assert refusal.remedy == "Run part_move with state: hot and the option clickhouse: it removes the cold"
-    " part znodes of parts that no server has any more"
+    assert refusal.remedy == (
+        "Run part_move with state: hot and the option clickhouse: it removes the cold part znodes of parts"
+        " that no server has any more"
+    )
 
     bench.context = bench.context._replace(servers=AskServers(SimulatedProbe(bench.servers)))
     assert bench.reheat().copies_removed == {DAY}

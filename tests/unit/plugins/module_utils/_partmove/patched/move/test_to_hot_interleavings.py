@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from support.memory.acts import ON_THE_PARTITION, ON_THE_TABLE, Act, perform
 from support.memory.interleaving import Died, Lost, Script
 from support.memory.scene import (
@@ -98,7 +98,7 @@ def tables_in_the_end(kind: Kind) -> object:
     return scene.tables()
 
 
-def judge(scene: Scene, report: ShardReport) -> None:
+def judge(scene: Scene, report: PatchedReport) -> None:
     """What a report says is so."""
     a_replica_is_gone = "r2" not in scene.servers.disk  # It leaves its copies behind.
     for each in WANTED:

@@ -13,7 +13,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.audit
     ReplicaTables,
     TwinShardRead,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
     TwinReplica,
 )

@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import Records
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from support.memory.interleaving import Died, Script
 from support.memory.twin_audits import SILENT, MemoryWitnesses, reader_of
 from support.memory.twins import DAY, PATH, TwinBench, Twins

@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     without_record,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import contents
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Parts, Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Parts, Side
 from support.memory.between import CLONES, HELD, LATE, ONE, between, name, parts, record
 from support.memory.twins import DAY
 
@@ -24,7 +24,7 @@ from support.memory.twins import DAY
 @pytest.mark.parametrize(
     ("source", "destination", "state"),
     [
-        ((), (), TwinState.NOWHERE),
+        ((), (), TwinState.ABSENT),
         (ONE, (), TwinState.AT_SOURCE),
         (ONE, HELD, TwinState.AT_SOURCE),
         ((), HELD, TwinState.AT_DESTINATION),
@@ -124,8 +124,23 @@ def test_parts_that_are_gone_for_good_are_not_dropped_again() -> None:
     assert (found.state, found.parts) == (TwinState.DROPPED_PARTLY, (name("2_2_0"),))
 
 
-def test_without_clones_it_is_recorded_whatever_there_is() -> None:
-    assert with_record(record(), between((), BOTH), DAY).state is TwinState.RECORDED
+@pytest.mark.parametrize(
+    ("to", "source", "destination", "state"),
+    [
+        (Side.COLD, ONE, HELD, TwinState.RECORDED),
+        (Side.COLD, ONE, BOTH, TwinState.RECORDED),
+        (Side.COLD, (), HELD, TwinState.STALE),
+        (Side.COLD, (), BOTH, TwinState.STALE),
+        (Side.HOT, (), HELD, TwinState.STALE),
+        (Side.HOT, (), BOTH, TwinState.RECORDED),
+    ],
+)
+def test_without_clones_the_source_tells_whether_an_attach_may_be_executed(
+    to: Side, source: Parts, destination: Parts, state: TwinState
+) -> None:
+    """On the way to hot something new may be a clone, and only another ATTACH shows whether it is."""
+    found = with_record(record()._replace(destination=to), between(source, destination, to), DAY)
+    assert found.state is state
 
 
 @pytest.mark.parametrize(

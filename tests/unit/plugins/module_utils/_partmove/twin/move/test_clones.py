@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     with_clones,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import contents
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     PartContent,
     Parts,
     Side,

@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinRecord,
     contents,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     PartContent,
     Parts,
     PartsOf,

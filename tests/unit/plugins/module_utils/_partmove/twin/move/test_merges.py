@@ -12,9 +12,9 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import SetMerges
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
-    TwinTables,
 )
 from support.memory.interleaving import Died, Script
 from support.memory.twins import DAY, REPLICAS, TwinBench, Twins
@@ -40,9 +40,12 @@ def test_they_are_stopped_from_the_record_on_until_before_it_is_removed() -> Non
         for each in trace_of(Side.COLD)
         if each.startswith(("servers attach", "servers drop", "servers st", f"hot commit {RECORD}"))
     ]
-    stop, start = ([f"servers {verb} merges {each}" for each in REPLICAS] for verb in ("stop", "start"))
-    assert trace[1:4] == [*stop, "servers attach"]
-    assert trace[-3:-1] == start
+    stop, start = (
+        [f"servers {verb} merges {each} {side.value}" for each in REPLICAS for side in Side]
+        for verb in ("stop", "start")
+    )
+    assert trace[1:6] == [*stop, "servers attach"]
+    assert trace[-5:-1] == start
     assert trace[0].startswith("hot commit")
     assert trace[-1].startswith("hot commit")
 
@@ -112,21 +115,21 @@ def test_an_error_at_any_step_leaves_none_stopped(destination: Side) -> None:
 
 def test_a_server_that_cannot_be_told_is_told_later() -> None:
     bench = bench_of(Side.COLD)
-    start = bench.servers.start_merges
+    set_merges = bench.servers.set_merges
 
-    def fail(tables: TwinTables) -> None:
-        if tables.replica.name == REPLICAS[0]:
+    def fail(statement: SetMerges) -> None:
+        if statement.allowed and statement.tables.replica.name == REPLICAS[0]:
             raise PartMoveError("r1 is down")
-        start(tables)
+        set_merges(statement)
 
-    bench.servers.start_merges = fail  # type: ignore[method-assign]
+    bench.servers.set_merges = fail  # type: ignore[method-assign]
     report = bench.run(Side.COLD, stop_merges=True)
     assert report.deferred[DAY].gate is GateName.TWIN_READY
     assert "r1 is down; merges of both tables are still stopped: r1 is down" in report.deferred[DAY].reason
     assert bench.twins.stopped == {REPLICAS[0]}
     report = bench.run(Side.COLD)
     assert report.deferred[DAY].reason == "r1 is down"
-    del bench.servers.start_merges
+    del bench.servers.set_merges
     assert bench.run(Side.COLD).moved.keys() == {DAY}
     assert not bench.twins.stopped
 
@@ -137,7 +140,8 @@ def test_check_mode_tells_that_they_would_be_started() -> None:
     script.actions[trace_of(Side.COLD).index("servers attach")] = script.die
     with suppress(Died):
         bench.run(Side.COLD, script, stop_merges=True)
-    report = bench.run(Side.COLD, dry=True)
-    assert report.statements[:2] == ["SYSTEM START MERGES db.hits", "SYSTEM START MERGES db.hits_cold"]
+    report = bench.run(Side.COLD, check_mode=True)
+    start = ["SYSTEM START MERGES db.hits", "SYSTEM START MERGES db.hits_cold"]
+    assert report.statements[:4] == start * len(REPLICAS)
     assert report.is_changed
     assert bench.twins.stopped == set(REPLICAS)

@@ -12,7 +12,8 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import DropPart
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from support.memory.interleaving import Script
 from support.memory.twins import DAY, PATH, REPLICAS, TwinBench, Twins
 
@@ -151,8 +152,8 @@ def test_merges_of_what_was_cloned_and_came_late_are_undone(*, is_shown: bool) -
     bench = TwinBench(Twins(("a",), ("b", "c")))
     drop = bench.servers.drop
 
-    def drop_after_a_merge(tables: object, side: Side, part: str) -> bool:
-        if side is Side.COLD and not bench.twins.tables[Side.COLD].past:
+    def drop_after_a_merge(statement: DropPart) -> bool:
+        if statement.side is Side.COLD and not bench.twins.tables[Side.COLD].past:
             for each in Side:
                 bench.twins.merge(each)
             bench.twins.insert(Side.HOT, ("later",))
@@ -161,7 +162,7 @@ def test_merges_of_what_was_cloned_and_came_late_are_undone(*, is_shown: bool) -
                 bench.twins.tables[Side.HOT].past.clear()
                 bench.twins.tables[Side.COLD].past = {(0, 0, 0): ()}
             return False
-        return drop(tables, side, part)  # type: ignore[arg-type]
+        return drop(statement)
 
     insert_before_attach(bench, times=1)
     bench.servers.drop = drop_after_a_merge  # type: ignore[method-assign]

@@ -15,7 +15,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.report import TwinReport
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from support.memory.interleaving import Died, Script
 from support.memory.twins import DAY, TwinBench, Twins
 

@@ -17,7 +17,14 @@ from random import Random
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.classify import TwinState
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.partition_move import (
+    PartitionMove,
+    _Current,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import DropPart
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.transitions import TRANSITIONS
 from support.memory.interleaving import Died, Script
 from support.memory.twins import TwinBench, Twins
 
@@ -26,7 +33,7 @@ FIRST, SECOND = ("a", "b"), ("c",)
 ATTEMPTS, MOST_ACTS, STEPS = 3, 4, 30
 
 
-class World:
+class Schedule:
     """A partition of two parts, and what may happen to it."""
 
     def __init__(self, random: Random) -> None:
@@ -39,12 +46,12 @@ class World:
         self._drop = self.bench.servers.drop
         self.bench.servers.drop = self._drop_or_not  # type: ignore[method-assign]
 
-    def _drop_or_not(self, tables: object, side: Side, part: str) -> bool:
+    def _drop_or_not(self, statement: DropPart) -> bool:
         """Drop, or do something else instead and refuse it, as servers do where a merge has the part."""
         if self.random.random() < self._refused:
             self.act()
             return False
-        return self._drop(tables, side, part)  # type: ignore[arg-type]
+        return self._drop(statement)
 
     def calm(self) -> None:
         """Let nothing more be refused."""
@@ -80,33 +87,54 @@ class World:
         script.die()
 
 
-def explore(context: World) -> None:
+def explore(schedule: Schedule) -> None:
     """Runs in either direction with whatever happens, and then some that nothing disturbs."""
-    for attempt in range(context.random.randint(1, ATTEMPTS)):
-        destination = context.random.choice(list(Side)) if attempt else context.destination
-        context.told.append(f"to {destination.value}")
+    for attempt in range(schedule.random.randint(1, ATTEMPTS)):
+        destination = schedule.random.choice(list(Side)) if attempt else schedule.destination
+        schedule.told.append(f"to {destination.value}")
         with suppress(Died):
-            context.bench.run(destination, context.script())
-    context.calm()
+            schedule.bench.run(destination, schedule.script())
+    schedule.calm()
     for _run in range(3):
-        report = context.bench.run(context.destination)
-        context.twins.check_nothing_lost()
-        if not context.bench.records:
+        report = schedule.bench.run(schedule.destination)
+        schedule.twins.check_nothing_lost()
+        if not schedule.bench.records:
             break
-    if context.bench.records:
+    if schedule.bench.records:
         assert {each.gate for each in report.failed.values()} == {GateName.TWIN_KNOWN}
     else:
-        assert context.twins.rows == context.twins.inserted, report
+        assert schedule.twins.rows == schedule.twins.inserted, report
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_nothing_is_lost_nor_there_twice_for_good(part: int) -> None:
     for number in range(part, RUNS, 4):
-        context = World(Random(number))
+        schedule = Schedule(Random(number))
         try:
-            explore(context)
+            explore(schedule)
         except AssertionError as error:
-            told = ", ".join(context.told)
+            told = ", ".join(schedule.told)
             raise AssertionError(
-                f"run {number}, {told}; statements {context.bench.servers.statements}: {error}"
+                f"run {number}, {told}; statements {schedule.bench.servers.statements}: {error}"
             ) from error
+
+
+def test_steps_lead_where_the_transitions_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all pairs of states that the schedules show one after the other, none is missing in the table."""
+    shown: set[tuple[TwinState, TwinState]] = set()
+    take_step = PartitionMove._take_step
+
+    def step_and_note(move: PartitionMove, current: _Current) -> bool:
+        before = getattr(move, "before", None)
+        if before is not None:
+            shown.add((before, current.found.state))
+        move.before = current.found.state  # type: ignore[attr-defined]
+        return take_step(move, current)
+
+    monkeypatch.setattr(PartitionMove, "_take_step", step_and_note)
+    for number in range(RUNS):
+        explore(Schedule(Random(number)))
+    missing = {(state, after) for state, after in shown if after not in TRANSITIONS[state].leads_to}
+    assert not missing
+    print({s.value: sorted(a.value for b, a in shown if b is s) for s in TwinState})
+    assert len(shown) > 15

@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinRecord,
     parse_record,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     PartContent,
     Side,
 )

@@ -12,12 +12,12 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.gate
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import TwinRecord
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.refusals import (
+    absent,
     keeps_changing,
     not_known,
-    nowhere,
     too_large,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     PartContent,
     Side,
 )
@@ -30,7 +30,7 @@ RECORD = TwinRecord(
 @pytest.mark.parametrize(
     ("refusal", "gate", "told"),
     [
-        (nowhere(), GateName.PARTITION_EXISTS, "partition_id"),
+        (absent(), GateName.PARTITION_EXISTS, "partition_id"),
         (keeps_changing("of 2 parts 1 were not cloned"), GateName.CLONES_EQUAL, "of 2 parts 1 were not"),
         (keeps_changing(""), GateName.CLONES_EQUAL, "it keeps changing"),
         (too_large(RECORD), GateName.FITS_ONE_MULTI, "it has 2 parts"),

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from support.memory.interleaving import Script
 from support.memory.twins import DAY, TwinBench, Twins
 

@@ -11,14 +11,14 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import NoSuchTable, PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import path_of_lock
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Unhurried
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import UnlimitedPace
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Create
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import (
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import read_replicas
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     Side,
     TwinReplica,
     TwinTables,
-    read_replicas,
 )
 from support.memory.interleaving import Died, Script
 from support.memory.twins import DAY, PATH, TwinBench, Twins
@@ -31,7 +31,7 @@ def bench() -> TwinBench:
 
 def test_check_mode_tells_the_statements_and_gives_none(bench: TwinBench) -> None:
     before = bench.hot.data()
-    report = bench.run(Side.COLD, dry=True)
+    report = bench.run(Side.COLD, check_mode=True)
     assert report.statements == [
         f"ALTER TABLE db.hits_cold ATTACH PARTITION ID '{DAY}' FROM db.hits",
         f"ALTER TABLE db.hits DROP PART '{DAY}_1_1_0'",
@@ -43,7 +43,7 @@ def test_check_mode_tells_the_statements_and_gives_none(bench: TwinBench) -> Non
 
 
 def test_check_mode_looks_at_the_gates(bench: TwinBench) -> None:
-    assert bench.run(Side.COLD, dry=True, min_age=9e9).deferred[DAY].gate is GateName.OLD_ENOUGH
+    assert bench.run(Side.COLD, check_mode=True, min_age=9e9).deferred[DAY].gate is GateName.OLD_ENOUGH
 
 
 def test_nothing_is_written_where_nothing_is_to_be_done(bench: TwinBench) -> None:
@@ -104,7 +104,7 @@ def test_a_lease_that_is_lost_is_taken_again(bench: TwinBench) -> None:
     assert bench.twins.rows == bench.twins.inserted
 
 
-class Counting(Unhurried):
+class Counting(UnlimitedPace):
     """Counts what is worked on."""
 
     def __init__(self, bench: TwinBench) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import LeaseLost, PartMoveError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.events import Event
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.servers import Side
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Side
 from support.memory.interleaving import Script
 from support.memory.pairs import PairBench, Silent
 from support.memory.twins import DAY, PATH, REPLICAS, content_of
@@ -37,7 +37,7 @@ def test_it_goes_there_and_back_and_then_nothing_is_left_to_do(bench: PairBench)
 
 
 def test_check_mode_tells_and_does_nothing(bench: PairBench) -> None:
-    report = bench.move(Side.COLD, dry=True)
+    report = bench.move(Side.COLD, check_mode=True)
     assert len(report.exchanged) == 2
     assert report.before is not None
     assert set(report.before.moved) == {DAY}
@@ -146,7 +146,7 @@ def test_names_stay_while_something_goes_on_that_knows_them(bench: PairBench) ->
     with pytest.raises(PartMoveError, match="the names are not exchanged, as mutation 1 of hits"):
         bench.move(Side.COLD)
     assert set(bench.pairs.at.values()) == {Side.HOT}
-    assert len(bench.move(Side.COLD, dry=True).exchanged) == 2
+    assert len(bench.move(Side.COLD, check_mode=True).exchanged) == 2
 
 
 def test_twins_that_are_missing_are_told_apart_from_those_that_have_the_name(bench: PairBench) -> None:

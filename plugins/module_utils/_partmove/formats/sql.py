@@ -1,0 +1,31 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Names and values as ClickHouse reads them in SQL."""
+
+from __future__ import annotations
+
+import re
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+def literal(text: str) -> str:
+    r"""Return the text as a string literal.
+
+    >>> print(literal("it's"))
+    'it\'s'
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def identifier(name: str) -> str:
+    """Return the name of a database, table or column, in back quotes where SQL needs them.
+
+    >>> print(identifier("hits"), identifier("hits-2019"))
+    hits `hits-2019`
+    """
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"

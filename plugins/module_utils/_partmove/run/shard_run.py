@@ -1,0 +1,113 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One run over one shard path: the frame that both ways share.
+
+A run reads first, without writing. Only if something is left to do, the run takes the lease of the shard path
+and works under the lease. If the lease is lost, the run takes it again and goes on with the partitions that
+have no outcome yet. Between paced batches of partitions the run waits for its turn and for healthy ensembles.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from ..errors import BindingConflict, FormatError, NoSuchTable
+from ..gates.gate import Refusal
+from ..gates.names import GateName
+from ..lease.lease import Lease, LeaseKeeper
+from ..tree.ports import Clock
+from .batches import paced_batches
+from .pace import Pace
+from .report import RunReport
+from .under_lease import work_under_leases
+
+
+class RunContext(Protocol):
+    """What every run works with."""
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that the run waits by."""
+
+    @property
+    def leases(self) -> LeaseKeeper:
+        """The keeper that takes the lease of a shard path."""
+
+    @property
+    def pace(self) -> Pace:
+        """How fast the run may go."""
+
+
+_Context = TypeVar("_Context", bound=RunContext)
+_Report = TypeVar("_Report", bound="RunReport[Any]")
+
+_REFUSED_AS: Mapping[type[FormatError | BindingConflict | NoSuchTable], GateName] = {
+    NoSuchTable: GateName.PARTITION_EXISTS,
+    FormatError: GateName.READABLE,
+    BindingConflict: GateName.BOUND_HERE,
+}
+"""Errors about one shard path → the gate that defers its partitions, so that other shard paths go on."""
+
+
+class ShardRun(ABC, Generic[_Context, _Report]):
+    """A run over one shard path. The outcomes are in ``report``, also if the run ends with an error."""
+
+    def __init__(self, context: _Context, report: _Report) -> None:
+        self._context = context
+        self._report = report
+        self._parts: dict[str, int] = {}
+        """Partition id → number of its part znodes or parts over all replicas, for the pace."""
+
+    def carry_out(self, partition_ids: Sequence[str]) -> None:
+        """Take each partition to one of its outcomes. Raises EnsembleError, LeaseLost and PausedTooLong.
+
+        An error leaves nothing half done: another run continues from the current state.
+        """
+        requested = sorted(set(partition_ids))
+        self._context.pace.wait(0, self._context.clock)
+        try:
+            self._read_first(requested)
+            if self._has_work(requested):
+                self._work_under_leases(requested)
+        except (NoSuchTable, FormatError, BindingConflict) as error:
+            gate = next(gate for kind, gate in _REFUSED_AS.items() if isinstance(error, kind))
+            self._report.defer_open(requested, Refusal(gate, error.message, error.remedy))
+        finally:
+            self._close_report()
+
+    @abstractmethod
+    def _read_first(self, requested: Sequence[str]) -> None:
+        """Give an outcome to each partition that reading alone can decide. Writes nothing."""
+
+    def _has_work(self, requested: Sequence[str]) -> bool:
+        """Whether anything is left that needs the lease."""
+        return bool(self._report.open(requested))
+
+    @abstractmethod
+    def _work_under_lease(self, lease: Lease, partition_ids: Sequence[str]) -> None:
+        """Work on the partitions without an outcome. Raises LeaseLost, after which the run is called again."""
+
+    def _close_report(self) -> None:
+        """Give an outcome to the partitions that an error left without a verified one."""
+
+    def _work_under_leases(self, requested: Sequence[str]) -> None:
+        def work(lease: Lease) -> None:
+            self._work_under_lease(lease, self._report.open(requested))
+
+        refusal = work_under_leases(self._context.leases, self._report.shard_path, work)
+        if refusal is not None:
+            self._report.defer_open(requested, refusal)
+
+    def _paced(self, partition_ids: Sequence[str]) -> Iterator[list[str]]:
+        """Yield the partitions in paced batches, each once the pace allows its number of parts.
+
+        The run only waits here, between batches: no partition is half moved meanwhile.
+        """
+        pace = self._context.pace
+        for batch, parts in paced_batches(partition_ids, self._parts, pace.parts_at_once):
+            pace.wait(parts, self._context.clock)
+            yield batch

@@ -1,0 +1,95 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Servers for check mode: they answer as after the statements of a run, and execute none of them.
+
+With these servers, and with an overlay over hot, check mode runs the very code of a run. What it prints are
+the statements that the run would execute, in their order.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from ...formats.names import parse_names
+from .servers import TwinServers
+from .statements import AttachPartition, DropPart, SetMerges, Statement
+from .tables import ActivityInProgress, Parts, PartsOf, Side, TwinPart, TwinReplica, TwinTables
+
+_WHERE = "system.parts"
+
+
+class SimulatedServers:
+    """Implements TwinServers over the servers of one shard path, which are only read."""
+
+    def __init__(self, servers: TwinServers, executed: list[str]) -> None:
+        """Append the SQL of each statement to ``executed``."""
+        self._servers = servers
+        self._executed = executed
+        self._added: dict[tuple[Side, str], list[TwinPart]] = defaultdict(list)
+        """Table and partition id → clones that an ATTACH would have made."""
+        self._dropped: dict[Side, set[str]] = {side: set() for side in Side}
+        """Table → names of the parts that a DROP PART would have dropped."""
+
+    def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
+        """Return what the server returns."""
+        return self._servers.tables(shard_path, replica)
+
+    def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
+        """Return what the server returns."""
+        return self._servers.partition_ids(tables, side)
+
+    def activity(self, tables: TwinTables, partition_ids: Sequence[str]) -> ActivityInProgress:
+        """Return what the server returns."""
+        return self._servers.activity(tables, partition_ids)
+
+    def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
+        """Return the parts of the server as they would be after the statements."""
+        found = self._servers.parts(tables, partition_ids)
+        return {each: self._changed(each, parts) for each, parts in found.items()}
+
+    def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
+        """Return the same for all parts: clones that nobody made have no rows to read."""
+        return "not read in check mode"
+
+    def attach(self, statement: AttachPartition) -> str:
+        """Add a clone of each part that the destination has no equal of, with the next block number."""
+        self._execute(statement)
+        partition_id, destination = statement.partition_id, statement.destination
+        parts = self.parts(statement.tables, [partition_id])[partition_id]
+        there = parts.on(destination)
+        contents = {part.content for part in there}
+        known = [part.name for part in (*there, *parts.past(destination))]
+        last = max((name.max_block for name in parse_names(known, partition_id, _WHERE)), default=0)
+        for part in parts.on(destination.other):
+            if part.content not in contents:
+                last += 1
+                (name,) = parse_names([part.name], partition_id, _WHERE)
+                clone = part._replace(name=f"{partition_id}_{last}_{last}_{name.level}")
+                self._added[destination, partition_id].append(clone)
+        return ""
+
+    def drop(self, statement: DropPart) -> bool:
+        """Let the part leave its table."""
+        self._execute(statement)
+        self._dropped[statement.side].add(statement.part)
+        return True
+
+    def set_merges(self, statement: SetMerges) -> None:
+        """Keep the statement."""
+        self._execute(statement)
+
+    def _execute(self, statement: Statement) -> None:
+        self._executed.append(statement.sql)
+
+    def _changed(self, partition_id: str, parts: PartsOf) -> PartsOf:
+        active: dict[Side, Parts] = {}
+        past: dict[Side, Parts] = {}
+        for side in Side:
+            every = (*parts.on(side), *self._added[side, partition_id])
+            dropped = self._dropped[side]
+            active[side] = tuple(sorted(part for part in every if part.name not in dropped))
+            past[side] = (*parts.past(side), *(part for part in every if part.name in dropped))
+        return PartsOf(active[Side.HOT], active[Side.COLD], past[Side.HOT], past[Side.COLD])

@@ -1,0 +1,141 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A table, its cold twin and their parts, as the servers of the replicas describe them.
+
+The *hot* table is in the default ensemble. Its *cold* twin is a second table with the same structure, whose
+path is in an auxiliary ensemble. A move takes a partition from its *source* table to its *destination* table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ...formats.sql import identifier
+
+
+class Side(str, Enum):
+    """One of the two tables."""
+
+    HOT = "hot"
+    COLD = "cold"
+
+    @property
+    def other(self) -> Side:
+        """The other table."""
+        return Side.COLD if self is Side.HOT else Side.HOT
+
+
+class PartContent(NamedTuple):
+    """What is in a part, whatever its name: parts that are equal in this have the same rows."""
+
+    rows: int
+    hash_of_all_files: str
+    """Lower-case hex, as is the other."""
+    hash_of_uncompressed_files: str
+
+
+class TwinPart(NamedTuple):
+    """An active part of one table on one replica."""
+
+    name: str
+    content: PartContent
+    bytes_on_disk: int = 0
+    disk: str = ""
+    modified: float = 0.0
+    """When it came to be on this replica, in seconds since 1970 by the clock of its server."""
+
+
+Parts = tuple[TwinPart, ...]
+
+
+class TwinTable(NamedTuple):
+    """A table of a replica, as its server describes it."""
+
+    database: str
+    name: str
+    ensemble: str
+    """What the server calls the ensemble of the table: ``default`` for the one in ``<zookeeper>``."""
+    path: str
+    """Path of the table in that ensemble."""
+    replica: str
+    definition: str
+    """Columns, keys, indices, projections and settings as SQL, without the name and the path of the table."""
+    total_replicas: int
+    active_replicas: int
+    problem: str = ""
+    """Why it cannot be worked with, such as that it has no session; empty where it can."""
+
+    @property
+    def place(self) -> str:
+        """The ensemble and the path, for records and messages."""
+        return f"{self.ensemble}:{self.path}"
+
+    @property
+    def sql_name(self) -> str:
+        """Database and table as SQL takes them."""
+        return f"{identifier(self.database)}.{identifier(self.name)}"
+
+    def __str__(self) -> str:
+        return f"{self.database}.{self.name}"
+
+
+class TwinReplica(NamedTuple):
+    """A replica of the hot table, and the data of its ``host`` znode."""
+
+    name: str
+    host: str
+
+
+class TwinTables(NamedTuple):
+    """The two tables that a replica has."""
+
+    replica: TwinReplica
+    server: str
+    """The server, for people."""
+    hot: TwinTable
+    cold: TwinTable
+    home: Side = Side.HOT
+    """Which of them is at the shard path, in the default ensemble: the other one only once the names of a
+    whole table were exchanged, as ``hot`` is the table that gets inserts."""
+
+    def on(self, side: Side) -> TwinTable:
+        """The table of that side."""
+        return self.hot if side is Side.HOT else self.cold
+
+
+class ActivityInProgress(NamedTuple):
+    """What goes on in the two tables of a replica that a move must not meet."""
+
+    of_table: Sequence[str]
+    """What concerns all partitions, such as an ALTER that is not done; sentences for people."""
+    of_partition: Mapping[str, Sequence[str]]
+    """Partition id → what concerns it alone, such as a merge."""
+    free_bytes: Mapping[str, int]
+    """Disk → bytes that may still be written to it."""
+    now: float
+    """What the clock of the server says, in seconds since 1970."""
+    no_links: Mapping[str, str] = MappingProxyType({})
+    """Disk → why no hard links are made on it, for people; "" in place of a disk for what holds for each."""
+
+
+class PartsOf(NamedTuple):
+    """The active parts of one partition in both tables of a replica, by name."""
+
+    hot: Parts
+    cold: Parts
+    hot_past: Parts = ()
+    """Parts that are not active any more, as long as the server shows them."""
+    cold_past: Parts = ()
+
+    def on(self, side: Side) -> Parts:
+        """Those of the table of that side."""
+        return self.hot if side is Side.HOT else self.cold
+
+    def past(self, side: Side) -> Parts:
+        """Those of the table of that side that are not active any more."""
+        return self.hot_past if side is Side.HOT else self.cold_past

@@ -1,0 +1,96 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The states of a partition between its two tables, and where the step of each state leads.
+
+`PartitionMove` runs by these: each state has exactly one step, and a run takes steps until a state without
+one. The tests compare every step that random schedules take with ``leads_to``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from .classify import TwinState
+
+
+class Transition(NamedTuple):
+    """The step that a run takes from a state, and the states that it may find next."""
+
+    when: str
+    """What identifies the state: the record of the partition, and the parts that every replica has."""
+    step: str
+    """What the run does."""
+    leads_to: frozenset[TwinState] = frozenset()
+    """The next states, whatever servers and other clients do meanwhile; empty where the run ends."""
+
+
+_S = TwinState
+_AFTER_ATTACH = frozenset(
+    {
+        _S.AT_SOURCE,
+        _S.RECORDED,
+        _S.STALE,
+        _S.UNDOING,
+        _S.ATTACHED,
+        _S.DROPPED_PARTLY,
+        _S.DROPPED,
+        _S.MERGED,
+        _S.UNKNOWN,
+    }
+)
+_AFTER_DROP = frozenset({_S.DROPPED_PARTLY, _S.DROPPED, _S.MERGED, _S.UNKNOWN})
+_NO_RECORD = frozenset({_S.AT_SOURCE, _S.AT_DESTINATION})
+"""After a record in the other direction is finished, the partition may already be at the destination of this run."""
+
+TRANSITIONS: Mapping[TwinState, Transition] = {
+    _S.ABSENT: Transition("No record; neither table has the partition.", "Defer the partition."),
+    _S.AT_DESTINATION: Transition(
+        "No record; only the destination has the partition.", "Report the partition as unchanged or moved."
+    ),
+    _S.AT_SOURCE: Transition(
+        "No record; the source has the partition.",
+        "Ask the gates, write the record, execute ATTACH and verify the clones as for `RECORDED`.",
+        _AFTER_ATTACH,
+    ),
+    _S.RECORDED: Transition(
+        "A record without clones; the source is as recorded.",
+        "Execute ATTACH, read every replica, record the clones and drop the recorded parts. Undo the ATTACH if what"
+        " came differs from the record.",
+        _AFTER_ATTACH | _NO_RECORD,
+    ),
+    _S.STALE: Transition(
+        "A record without clones; the source has changed. On the way to hot also: nothing is new there.",
+        "Drop the clones that came by their names, and remove the record.",
+        _NO_RECORD | {_S.UNDOING},
+    ),
+    _S.UNDOING: Transition(
+        "A record without clones that names parts to drop again.",
+        "Drop the rest of these parts, and remove the record.",
+        _NO_RECORD | {_S.RECORDED, _S.STALE, _S.UNDOING},
+    ),
+    _S.ATTACHED: Transition(
+        "A record with clones; the source has every recorded part.",
+        "Drop each recorded part of the source by its name.",
+        _AFTER_DROP | {_S.ATTACHED},
+    ),
+    _S.DROPPED_PARTLY: Transition(
+        "A record with clones; some recorded parts are dropped.",
+        "Drop the remaining recorded parts by their names.",
+        _AFTER_DROP,
+    ),
+    _S.MERGED: Transition(
+        "A record with clones; a merge in the source took recorded parts.",
+        "Drop the clones of these parts by their names, and take the parts out of the record.",
+        _AFTER_DROP | _NO_RECORD | {_S.ATTACHED},
+    ),
+    _S.DROPPED: Transition(
+        "A record with clones; every recorded part is gone from the source on every replica.",
+        "Remove the record.",
+        _NO_RECORD | {_S.ABSENT},
+    ),
+    _S.UNKNOWN: Transition("The parts fit no other state.", "Report the partition as failed; do nothing."),
+}
+"""State → its transition, in the order of a move."""

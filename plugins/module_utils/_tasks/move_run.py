@@ -1,0 +1,225 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the tasks of part_move and twin_move share: a plan is carried out shard path by shard path.
+
+Both promise the same:
+
+- Everything that can be checked beforehand is checked before anything is written.
+- Check mode runs the code of a run over ensembles and servers that only remember what is written.
+- A table that was dropped since the plan was made defers its partitions; other tables are moved. If no table
+  of the plan exists, or a shard path given by name does not, the run fails: the root or the chroot is wrong.
+- Progress is shown for each partition, and the run waits for its pace between partitions.
+- The journal has the start, each step, each refusal and the end, also if an error or a signal ends the run.
+- Shard paths are worked on side by side, and reported in their order.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from .._partmove.errors import BindingConflict, FormatError
+from .._partmove.formats.state import State
+from .._partmove.journal.port import Journal
+from .._partmove.run.batches import memory_batches
+from .._partmove.run.pace import Pace
+from .._partmove.run.report import RunReport
+from .._partmove.shard.inventory import check_tables
+from .._partmove.tree.ports import Clock, ZnodeStore
+from .context_pool import ContextPool
+from .desired import DesiredPartitions
+from .journal_file import journalled_run
+from .move_tally import PartitionTally
+from .pacing import PaceOptions
+from .progress import Progress, ProgressJournal
+from .resources import LockOptions, Resources, SystemClock
+from .workers import work_in_order, workers_for
+
+
+_Context = TypeVar("_Context")
+_Report = TypeVar("_Report", bound="RunReport[Any]")
+_Tally = TypeVar("_Tally", bound="PartitionTally[Any]")
+
+
+class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
+    """Implements Task for a module that moves partitions."""
+
+    module: str
+    """The name of the module, for locks and the journal."""
+    ensembles: Sequence[str]
+    """The options that describe the ensembles the run has sessions with, hot first."""
+
+    def __init__(self, params: Mapping[str, Any], tally: Callable[[int], _Tally]) -> None:
+        """Read the options that both modules have. Raises PartMoveError for invalid values."""
+        self._params = params
+        self._locks = LockOptions.of(params)
+        self._pace = PaceOptions.of(params)
+        self._to_cold = State.named(params["state"]) is State.COLD
+        self._work = DesiredPartitions(params)
+        self._new_tally = partial(tally, params["max_listed"])
+        self._tally = self._new_tally()
+        self._unreadable = ""
+        self._check_mode = False
+        self._clock = SystemClock()
+        self._began = self._clock.now()
+
+    @property
+    def failure(self) -> str:
+        """About a shard path whose partitions cannot be listed, or about partitions that failed."""
+        return self._unreadable or self._tally.failure
+
+    def result(self) -> dict[str, Any]:
+        """Return what was done so far, as the module returns it."""
+        seconds = self._clock.now() - self._began
+        return self._tally.result(check_mode=self._check_mode, seconds=seconds)
+
+    def run(self, resources: Resources) -> None:
+        """Check what can be checked beforehand, then work on one shard path after the other."""
+        self._check_mode = resources.check_mode
+        shard_paths, self._tally.expected = self._work.survey()
+        stores = self._open(resources)
+        self._work.check_cluster(stores[0])
+        journal = resources.open_journal()
+        self._check(stores, shard_paths)
+        check_tables(stores[0], shard_paths, required=self._work.whole)
+        for row in self._work.other_rows():
+            self._tally.add_other_state(row)
+        progress = resources.open_progress("partitions", "parts")
+        progress.expect(self._tally.expected)
+        pace = resources.open_pace(self._pace, progress.announce, ensembles=self.ensembles)
+        workers = workers_for(self._params["workers"], self._work.sizes())
+        ending = threading.Event()
+        make = partial(self._context, journal, pace)
+        contexts = ContextPool(stores, make, ending if workers > 1 else None)
+
+        def take(done: _Done[_Tally]) -> None:
+            self._take(done)
+            progress.add(0, 0, f"{self._tally.summary(self._check_mode)}, done with {done.shard_path}")
+
+        hot, cold = stores[0], stores[1] if len(stores) > 1 else None
+        work = self._work.event()
+        with journalled_run(journal, self.module, (hot, cold), work, lambda: self.result()["counts"]):
+            # One thread alone reads the plan file, here.
+            jobs = self._work.by_shard_path()
+            carry_out = partial(self._carry_out, contexts, journal, progress)
+            work_in_order(jobs, carry_out, take, workers=workers, ending=ending)
+
+    @abstractmethod
+    def _open(self, resources: Resources) -> Sequence[ZnodeStore]:
+        """Connect to the ensembles, hot first."""
+
+    def _check(self, stores: Sequence[ZnodeStore], shard_paths: Sequence[str]) -> None:
+        """Refuse what would go wrong later, before anything is written. Raises PartMoveError."""
+
+    @abstractmethod
+    def _context(self, journal: Journal, pace: Pace, stores: Sequence[ZnodeStore], clock: Clock) -> _Context:
+        """Return what one worker works with."""
+
+    @abstractmethod
+    def _with_journal(self, context: _Context, journal: Journal) -> _Context:
+        """Return the context with another journal."""
+
+    @abstractmethod
+    def _new_report(self, shard_path: str) -> _Report:
+        """Return an empty report."""
+
+    @abstractmethod
+    def _find(self, context: _Context, shard_path: str) -> list[str]:
+        """Return the partitions of a whole shard path that are not in the desired state.
+
+        Raises FormatError or BindingConflict if this shard path cannot be listed, so that the others go on.
+        """
+
+    def _begin_shard_path(self) -> Any:
+        """Return what the memory batches of one shard path share."""
+        return None
+
+    @abstractmethod
+    def _move(self, context: _Context, partitions: Sequence[str], report: _Report, shared: Any) -> None:
+        """Move the partitions of one memory batch; ``report`` names the shard path."""
+
+    def _carry_out(
+        self,
+        contexts: ContextPool[_Context],
+        journal: Journal,
+        progress: Progress,
+        job: tuple[str, list[str] | None],
+    ) -> _Done[_Tally]:
+        """Work on one shard path. The answer has the error that ended the work, if any."""
+        shard_path, partitions = job
+        done = _Done(shard_path, self._new_tally())
+        try:
+            if partitions is None:
+                partitions = self._find_all(contexts, done)
+                progress.expect(done.found)
+            shared = self._begin_shard_path()
+            for batch in memory_batches(partitions):
+                self._carry_out_batch(contexts, journal, progress, done, batch, shared)
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the answer is taken
+            done.error = error
+        return done
+
+    def _find_all(self, contexts: ContextPool[_Context], done: _Done[_Tally]) -> list[str]:
+        """Without partitions to defer, one unreadable table must not keep the others from moving."""
+        try:
+            with contexts.one() as context:
+                partitions = self._find(context, done.shard_path)
+        except FormatError as error:
+            done.unreadable = f"{done.shard_path} cannot be read: {error}"
+            return []
+        except BindingConflict as error:
+            done.unreadable = str(error)
+            return []
+        done.found = len(partitions)
+        return partitions
+
+    def _carry_out_batch(
+        self,
+        contexts: ContextPool[_Context],
+        journal: Journal,
+        progress: Progress,
+        done: _Done[_Tally],
+        partitions: Sequence[str],
+        shared: Any,
+    ) -> None:
+        """Move one memory batch, and keep of its report only what is counted and listed."""
+        report = self._new_report(done.shard_path)
+        with contexts.one() as lent:
+            counting = ProgressJournal(journal, progress, f"at {done.shard_path}")
+            context = self._with_journal(lent, counting)
+            try:
+                self._move(context, partitions, report, shared)
+            finally:
+                done.tally.add(report)
+                report.record_refusals(counting)
+        progress.add(len(partitions) - counting.partitions, 0, f"at {done.shard_path}")
+
+    def _take(self, done: _Done[_Tally]) -> None:
+        """Add what was done at one shard path to the tally; raise the error that ended it."""
+        try:
+            if done.error is not None:
+                raise done.error
+        finally:
+            self._tally.expected += done.found
+            self._unreadable = self._unreadable or done.unreadable
+            self._tally.merge(done.tally)
+
+
+@dataclass
+class _Done(Generic[_Tally]):
+    """What was done at one shard path."""
+
+    shard_path: str
+    tally: _Tally
+    found: int = 0
+    """Number of partitions found, where a whole shard path was given."""
+    unreadable: str = ""
+    """Why the partitions of the shard path cannot be listed."""
+    error: BaseException | None = None
+    """The error that ended the work."""

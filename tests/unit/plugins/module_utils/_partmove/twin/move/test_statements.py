@@ -1,0 +1,49 @@
+# Copyright: olap.partmove contributors
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Statements as SQL: names and ids are quoted wherever ClickHouse needs it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.statements import (
+    AttachPartition,
+    DropPart,
+    SetMerges,
+    Statement,
+)
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
+    Side,
+    TwinReplica,
+    TwinTables,
+)
+from support.memory.twins import table_of
+
+TABLES = TwinTables(
+    TwinReplica("r1", ""),
+    "server of r1",
+    table_of(Side.HOT, "r1")._replace(name="hits-2019"),
+    table_of(Side.COLD, "r1"),
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "sql"),
+    [
+        (
+            AttachPartition(TABLES, Side.COLD, "it's"),
+            r"ALTER TABLE db.hits_cold ATTACH PARTITION ID 'it\'s' FROM db.`hits-2019`",
+        ),
+        (
+            AttachPartition(TABLES, Side.HOT, "201912"),
+            "ALTER TABLE db.`hits-2019` ATTACH PARTITION ID '201912' FROM db.hits_cold",
+        ),
+        (DropPart(TABLES, Side.HOT, "it's_1_1_0"), r"ALTER TABLE db.`hits-2019` DROP PART 'it\'s_1_1_0'"),
+        (SetMerges(TABLES, Side.HOT, allowed=False), "SYSTEM STOP MERGES db.`hits-2019`"),
+        (SetMerges(TABLES, Side.COLD, allowed=True), "SYSTEM START MERGES db.hits_cold"),
+    ],
+)
+def test_a_statement_can_be_pasted(statement: Statement, sql: str) -> None:
+    assert statement.sql == sql
