@@ -14,7 +14,7 @@ MUTANTS = (
     Mutant(
         "what hot does not register is registered in cold",
         _PRESENCE,
-        "found += uncovered_names(active.parts, registered, partition_id, str(replica.key))",
+        "unregistered += uncovered_names(active.parts, registered, partition_id, str(replica.key))",
         "found += uncovered_names(active.parts, registered or active.parts, partition_id, str(replica.key))",
         ("health/test_cold_presence.py::test_a_partition_of_which_nothing_is_registered",),
     ),
@@ -42,7 +42,7 @@ MUTANTS = (
     Mutant(
         "the ensembles are not looked at once more",
         _PRESENCE,
-        "        again = self._unregistered(replicas, look())\n",
+        "        again = self._unregistered(replicas, read_disk())\n",
         "        again = {each.key: each.unregistered or () for each in facts}\n",
         ("health/test_cold_presence.py::test_both_are_looked_at_once_more[registered in hot]",),
     ),

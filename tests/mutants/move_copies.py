@@ -104,7 +104,7 @@ MUTANTS = (
     Mutant(
         "copies of parts that hot has go at once",
         _UNNEEDED,
-        "    if seconds_needed(shard, partition.state, now):\n        return []\n",
+        "    if retention_left(shard, partition.state, now):\n        return []\n",
         "",
         ("patched/parts/test_unneeded_copies.py::test_copies_of_a_partition_that_was_cold_wait",),
     ),

@@ -73,15 +73,15 @@ MUTANTS = (
     Mutant(
         "a look is trusted without the lease",
         _LEASED_SHARD,
-        "self._reader.look(partition_ids)\n        self.confirm()\n",
-        "self._reader.look(partition_ids)\n",
+        "self._reader.read(partition_ids)\n        self.confirm()\n",
+        "self._reader.read(partition_ids)\n",
         ("patched/parts/test_leased_shard.py::test_nothing_is_told_after_another_run_took_over",),
     ),
     Mutant(
         "the aftermath is trusted without the lease",
         _LEASED_SHARD,
-        "self._reader.survey(partition_ids)\n        self.confirm()\n",
-        "self._reader.survey(partition_ids)\n",
+        "self._reader.read_names(partition_ids)\n        self.confirm()\n",
+        "self._reader.read_names(partition_ids)\n",
         ("patched/move/test_post_switch_check.py::test_another_run_that_takes_over_during_the_aftermath",),
     ),
 )

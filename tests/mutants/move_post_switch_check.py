@@ -73,8 +73,8 @@ MUTANTS = (
         "servers are asked after hot was read",
         _POST_SWITCH_CHECK,
         "        failures = self._server_failures(asked, moved, detached_before)\n"
-        "        survey = self._leased.survey(sorted(switched))\n",
-        "        survey = self._leased.survey(sorted(switched))\n"
+        "        survey = self._leased.read_names(sorted(switched))\n",
+        "        survey = self._leased.read_names(sorted(switched))\n"
         "        failures = self._server_failures(asked, moved, detached_before)\n",
         ("patched/move/test_post_switch_check_order.py::test_an_insert_while_the_servers_are_asked_is_late",),
     ),

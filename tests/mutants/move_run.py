@@ -14,7 +14,7 @@ MUTANTS = (
     Mutant(
         "servers are not asked whether they have the parts",
         _RUN,
-        "            refused.update(self._context.servers.refusals(look.shard, expected))\n",
+        "            refused.update(self._context.servers.refusals(read.shard, expected))\n",
         "",
         ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[active_on_disk0]",),
     ),
@@ -26,16 +26,16 @@ MUTANTS = (
         ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[copies_equal]",),
     ),
     Mutant(
-        "the aftermath comes after the last group only",
+        "the check comes after the last group only",
         _RUN,
         "                self._record(prepared, result)\n"
-        "                # At once: a part that was inserted meanwhile may be merged with the cold"
-        " ones any moment.\n"
+        "                # At once: a part that was inserted meanwhile may be merged with the cold parts at"
+        " any moment.\n"
         "                if result.shard is not None:\n"
-        "                    self._look_after(leased, result.shard)\n",
+        "                    self._check_switched(leased, result.shard)\n",
         "                self._record(prepared, result)\n"
         "            if result.shard is not None:\n"
-        "                self._look_after(leased, result.shard)\n",
+        "                self._check_switched(leased, result.shard)\n",
         (
             "patched/move/test_post_switch_check.py::test_each_group_is_looked_at_before_the_next_one_is_switched",
         ),
@@ -65,15 +65,15 @@ MUTANTS = (
     Mutant(
         "what was in detached is not noted",
         _RUN,
-        "                self._note_detached(look.shard)\n",
+        "                self._note_detached(read.shard)\n",
         "                pass\n",
         ("patched/move/test_to_cold.py::test_why_a_partition_was_not_moved[active_on_disk5]",),
     ),
     Mutant(
-        "what was switched under a lost lease is not looked at",
+        "what was switched under a lost lease is not checked",
         _RUN,
-        "            self._look_after(leased, leased.shard())\n",
-        "            self._switched.clear()\n",
+        "            self._check_switched(leased, leased.shard())\n",
+        "            self._unchecked.clear()\n",
         ("patched/move/test_post_switch_check.py::test_a_lease_that_is_lost_while_switches_are_undone",),
     ),
     Mutant(
@@ -98,10 +98,7 @@ MUTANTS = (
         "            self._direction.abandon(leased, self._report.moved)\n",
         "",
         (
-            (
-                "patched/move/test_run.py::test_copies_do_not_outlive_what_cannot_be_read_any_more[drop_the_t"
-                "able-NoSuchTable]"
-            ),
+            "patched/move/test_run.py::test_copies_do_not_outlive_what_cannot_be_read_any_more[drop_the_table-partition_exists]",
         ),
     ),
     Mutant(

@@ -111,7 +111,7 @@ MUTANTS = (
     Mutant(
         "what State says to be cold and is registered nowhere is taken for dropped",
         _TO_HOT,
-        "return sorted([*found.registered, *not_known_to_be_dropped(context.servers, shard, found.nowhere)])",
+        "return sorted([*found.registered, *not_known_to_be_dropped(context.servers, shard, found.unregistered)])",
         "return sorted(found.registered)",
         ("patched/move/test_unregistered.py::test_what_cold_has_lost_is_told_of_a_whole_shard_path[lose]",),
     ),

@@ -61,7 +61,7 @@ MUTANTS = (
     Mutant(
         "parts that something takes from hot while they are copied were dropped",
         "patched/move/run.py",
-        "        self._tell_nowhere(look.shard, nowhere, prepared)\n",
+        "        self._report_unregistered(read.shard, unregistered, prepared)\n",
         "        self._report.deferred.update(dict.fromkeys(prepared, _dropped()))\n",
         ("patched/move/test_unregistered.py::test_registrations_that_go_while_they_are_copied",),
     ),

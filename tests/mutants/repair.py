@@ -39,10 +39,10 @@ MUTANTS = (
         "        if kept:\n            self._save(self._ensemble, kept)\n"
         "        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in made]\n"
         "        self._announce([words for words in told if words])\n"
-        "        outcomes = self.below.commit(made)\n",
+        "        outcomes = self.inner.commit(made)\n",
         "        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in made]\n"
         "        self._announce([words for words in told if words])\n"
-        "        outcomes = self.below.commit(made)\n"
+        "        outcomes = self.inner.commit(made)\n"
         "        if kept:\n            self._save(self._ensemble, kept)\n",
         ("patched/repair/test_saving.py::test_what_cannot_be_kept_is_not_done",),
     ),
@@ -50,8 +50,8 @@ MUTANTS = (
         "what a repair writes is told after it was written",
         _SAVING,
         "        self._announce([words for words in told if words])\n"
-        "        outcomes = self.below.commit(made)\n",
-        "        outcomes = self.below.commit(made)\n"
+        "        outcomes = self.inner.commit(made)\n",
+        "        outcomes = self.inner.commit(made)\n"
         "        self._announce([words for words in told if words])\n",
         ("patched/repair/test_saving.py::test_what_cannot_be_told_is_not_done",),
     ),

@@ -19,7 +19,7 @@ from support.servers.leftovers.ground import Scene
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "operate" / "repair.md").read_text(encoding="utf-8")
-ROWS = re.findall(r"^\| `(\w+)` \| (repaired|by a person|sound) \| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
+ROWS = re.findall(r"^\| `(\w+)` \| (repaired|manually|consistent) \| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
 
 
 UNTOLD = {FindingKind.HOT, FindingKind.EMPTY}
@@ -34,7 +34,7 @@ PLAYED = (
 def who(kind: FindingKind) -> str:
     if kind in REMEDIES:
         return "repaired"
-    return "sound" if kind.is_consistent else "by a person"
+    return "consistent" if kind.is_consistent else "manually"
 
 
 def test_the_page_has_every_kind_with_who_repairs_it() -> None:
@@ -72,7 +72,7 @@ def after(scene: Scene) -> str:
         return "nothing to do"
     return (
         ", ".join(f"`{kind.value}` stays" for kind in sorted(scene.left, key=lambda kind: kind.rank))
-        or "sound"
+        or "consistent"
     )
 
 

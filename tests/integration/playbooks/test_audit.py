@@ -90,7 +90,7 @@ def test_drift_fails_the_run_once_all_is_written(audits: Audits) -> None:
 
     run = audits.run()
     assert run.status == 2
-    assert "another_replica 1: cold has registrations of a replica" in summary(run)[1]
+    assert "another_replica 1: cold has part znodes of a replica" in summary(run)[1]
     (finding,) = json.loads(audits.files["json"].read_text())["findings"]
     assert (finding["shard_path"], finding["kind"], finding["parts"]) == (
         gone.path,

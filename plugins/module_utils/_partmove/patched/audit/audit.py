@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Audits a shard path: what is not as it should be is told only if it is so in two looks.
+"""Audits a shard path. An inconsistency is reported only if two reads of the shard path show it.
 
-Servers insert, merge and drop while they are looked at. One look goes by names; of the partitions that are
-not sound then a second one also compares content, and concludes something only from those parts that were
-not where they should be in the first look either.
+Servers insert, merge and drop parts while they are audited. The first read compares names only. Partitions
+that are inconsistent then are read again, with the content of their parts. The second read counts only parts
+that were missing, or unregistered, in the first read as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .reader import EvidenceReader, ShardEvidence
 
 
 class Row(NamedTuple):
-    """One partition of one replica."""
+    """The verdict on one partition of one replica."""
 
     shard_path: str
     partition: str
@@ -32,9 +32,9 @@ class Row(NamedTuple):
 
 
 class ShardAudit(NamedTuple):
-    """What one shard path is; the rows sorted by partition and replica.
+    """The audit of one shard path; the rows are sorted by partition and replica.
 
-    unjudged: why nothing of it could be judged; empty where it could.
+    unjudged: why no row could be judged; empty if the audit was possible.
     """
 
     shard_path: str
@@ -43,20 +43,20 @@ class ShardAudit(NamedTuple):
 
 
 def audit_shard(reader: EvidenceReader, shard_path: str, *, compare_all: bool = False) -> ShardAudit:
-    """Look once, and at what is not sound once more; with ``compare_all`` compare all content.
+    """Read the shard path once, and its inconsistent partitions again; with ``compare_all`` every partition.
 
-    A shard path that hot does not have is audited for what cold has of it. Raises NoSuchTable where neither
-    has anything, EnsembleError and kin.
+    If hot does not have the shard path, the audit covers its leftovers in cold. Raises NoSuchTable if neither
+    ensemble has anything there, EnsembleError and kin.
     """
     try:
         first = reader.read_anywhere(shard_path)
         verdicts: _Verdicts = _verdicts(first)
-        wanted = frozenset(verdicts) if compare_all else _unsound(verdicts)
-        if wanted:
-            if any(each.kind in _MAY_PASS for found in verdicts.values() for each in found.values()):
-                reader.wait(_SECONDS_BETWEEN_LOOKS)
-            second = _after(first, reader.read_anywhere(shard_path, content_of=wanted))
-            verdicts = _in_both(verdicts, _verdicts(second), wanted)
+        doubtful = frozenset(verdicts) if compare_all else _inconsistent(verdicts)
+        if doubtful:
+            if any(each.kind in _MAY_PASS for replicas in verdicts.values() for each in replicas.values()):
+                reader.wait(_SECONDS_BETWEEN_READS)
+            second = _with_first_mismatches(first, reader.read_anywhere(shard_path, content_of=doubtful))
+            verdicts = _confirmed(verdicts, _verdicts(second), doubtful)
     except (AccessDenied, BindingConflict, FormatError) as error:
         return ShardAudit(shard_path, (), str(error))
     return ShardAudit(shard_path, tuple(_rows(shard_path, verdicts)))
@@ -66,17 +66,17 @@ _Verdicts = Mapping[str, Mapping[str, Verdict]]
 """Partition id → replica → verdict."""
 
 _MAY_PASS = frozenset({FindingKind.UNREGISTERED, FindingKind.REGISTERED_FOR_ANOTHER, FindingKind.NOT_ON_DISK})
-"""Kinds that a server passes through while it inserts, fetches or drops parts."""
-_SECONDS_BETWEEN_LOOKS = 1.0
+"""Kinds that a partition passes through while its server inserts, fetches or drops parts."""
+_SECONDS_BETWEEN_READS = 1.0
 
 _OF_CONTENT = frozenset({FindingKind.UNREADABLE, FindingKind.UNLIKE_DISK, FindingKind.COPIES_DIFFER})
-"""Kinds that only a look at content finds, which is the second one."""
+"""Kinds that only the second read finds, because only it compares content."""
 
 
-def _after(first: ShardEvidence, second: ShardEvidence) -> ShardEvidence:
-    """The second look, for which only the doubts of the first one count."""
+def _with_first_mismatches(first: ShardEvidence, second: ShardEvidence) -> ShardEvidence:
+    """Return the second read, restricted to mismatches that the first read had as well."""
     before = {
-        (partition.partition_id, replica.name): replica.doubts
+        (partition.partition_id, replica.name): replica.mismatches
         for partition in first.partitions.values()
         for replica in partition.replicas
     }
@@ -92,33 +92,38 @@ def _after(first: ShardEvidence, second: ShardEvidence) -> ShardEvidence:
 
 
 def _verdicts(shard: ShardEvidence) -> dict[str, dict[str, Verdict]]:
-    found = {each: judge(partition) for each, partition in shard.partitions.items()}
+    by_partition = {each: judge(partition) for each, partition in shard.partitions.items()}
     if not shard.lock:
-        return found
+        return by_partition
     reason = f"a run works on the table: {shard.lock}"
     return {
         each: {name: _under_lock(verdict, reason) for name, verdict in verdicts.items()}
-        for each, verdicts in found.items()
+        for each, verdicts in by_partition.items()
     }
 
 
 def _under_lock(verdict: Verdict, reason: str) -> Verdict:
-    """What a run is in the middle of is not drift; what a restart would set aside is told in any case."""
+    """Replace an inconsistency that the running move may cause by NOT_JUDGED.
+
+    A verdict that makes a restart unsafe stays: the operator has to know it in any case.
+    """
     if not verdict.kind.is_inconsistent or verdict.restart_unsafe:
         return verdict
     return Verdict(FindingKind.NOT_JUDGED, verdict.parts, reason)
 
 
-def _unsound(verdicts: _Verdicts) -> frozenset[str]:
+def _inconsistent(verdicts: _Verdicts) -> frozenset[str]:
     return frozenset(
-        each for each, found in verdicts.items() if not all(one.kind.is_consistent for one in found.values())
+        each
+        for each, replicas in verdicts.items()
+        if not all(verdict.kind.is_consistent for verdict in replicas.values())
     )
 
 
-def _in_both(first: _Verdicts, second: _Verdicts, wanted: Collection[str]) -> _Verdicts:
-    """The verdicts of the first look, in place of those on the partitions wanted what both looks say.
+def _confirmed(first: _Verdicts, second: _Verdicts, doubtful: Collection[str]) -> _Verdicts:
+    """Return the verdicts of the first read, and for doubtful partitions the verdicts of both reads together.
 
-    A partition, or a replica, that only one of them found is left out unless it is sound.
+    An inconsistent partition or replica that only one of the two reads has is left out.
     """
     again = {
         each: {
@@ -126,7 +131,7 @@ def _in_both(first: _Verdicts, second: _Verdicts, wanted: Collection[str]) -> _V
             for name, verdict in second.get(each, {}).items()
             if (settled := _settled(first[each].get(name), verdict)) is not None
         }
-        for each in wanted
+        for each in doubtful
     }
     return {**first, **again}
 
@@ -138,6 +143,6 @@ def _settled(before: Verdict | None, after: Verdict) -> Verdict | None:
 
 
 def _rows(shard_path: str, verdicts: _Verdicts) -> Iterable[Row]:
-    for partition, found in sorted(verdicts.items()):
-        for replica, verdict in sorted(found.items()):
+    for partition, replicas in sorted(verdicts.items()):
+        for replica, verdict in sorted(replicas.items()):
             yield Row(shard_path, partition, replica, verdict)

@@ -2,7 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an audit judges by: what both ensembles register of a partition, and what the servers have of it."""
+"""The evidence of an audit: the part znodes of a partition in both ensembles, and its parts on the"
+" servers' disks.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,10 @@ from ...tree.znodes import Znode
 
 @dataclass(frozen=True)
 class DiskParts:
-    """What the server of one replica has of a table.
+    """The parts of a table on the disk of one replica.
 
-    active: names of its active parts → hash of all files in lower-case hex; None where it does not tell.
-    detached: names in its folder ``detached``; None where it does not tell.
+    active: names of its active parts → hash of all files in lower-case hex; None if the server shows no hash.
+    detached: names in its folder ``detached``; None if the server cannot list them.
     """
 
     active: Mapping[str, str | None]
@@ -29,24 +31,27 @@ class DiskParts:
 
 
 class Disks(Protocol):
-    """Asks the servers of replicas; raises PartMoveError where one cannot tell."""
+    """Asks the servers of replicas for their parts."""
 
     def parts(self, shard_path: str, replica: str, host: str) -> DiskParts:
-        """All parts of the replica now. ``host`` is the data of the replica's ``host`` znode."""
+        """Return all parts of the replica now. Raises PartMoveError if the server does not answer.
+
+        ``host`` is the data of the replica's ``host`` znode.
+        """
 
 
 class Owner(Enum):
-    """Whose parts the cold ensemble has at a shard path, by the marker that the path's znode has there."""
+    """Whose parts the cold ensemble has at a shard path, according to the marker in the path's cold znode."""
 
     OURS = "ours"
     FORMER = "former"
     """A table that was at the path before."""
     NOBODY = "nobody"
-    """There is no marker: another tool, if anybody, put parts there."""
+    """There is no marker: the parts, if any, come from another tool."""
 
 
 class FirstReadMismatches(NamedTuple):
-    """Names of parts of a replica that are on disk and registered nowhere, or registered and not on disk."""
+    """Names of parts of a replica that are unregistered on disk, or registered and not on disk."""
 
     unregistered: frozenset[str] = frozenset()
     missing: frozenset[str] = frozenset()
@@ -54,18 +59,18 @@ class FirstReadMismatches(NamedTuple):
 
 @dataclass(frozen=True)
 class ReplicaEvidence:
-    """One partition of one replica. Names of parts are those of this partition only.
+    """The evidence for one partition of one replica; all part names are of this partition.
 
     is_in_hot: whether hot has the replica at all.
-    hot, cold: what the ensembles register.
-    active: what is active on disk; None where the server did not tell.
-    detached: names in the folder ``detached`` of the table; None where not told.
-    silence: why the server did not tell; empty where it did.
-    differing: names that both ensembles register, with other bytes.
+    hot, cold: the parts that the ensembles register.
+    active: the active parts on disk; None if the server did not answer.
+    detached: names in the folder ``detached`` of the table; None if unknown.
+    silence: why the server did not answer; empty if it did.
+    differing: names that both ensembles register with different bytes.
     unlike_disk: registered names that are active with another hash.
-    unreadable: paths of znodes whose name no part has, or whose data is not understood.
-    before: the doubts of an earlier look; None where this is the first one. Other parts came or went while
-        this look was at work, and nothing is concluded from where they are not.
+    unreadable: paths of znodes with a name that no part has, or with unreadable data.
+    before: the mismatches of the first read; None in the first read itself. A part that is missing or
+        unregistered only in the second read came or went meanwhile, and proves nothing.
     """
 
     name: str
@@ -79,12 +84,12 @@ class ReplicaEvidence:
     unlike_disk: frozenset[str] = frozenset()
     unreadable: tuple[str, ...] = ()
     hashes: Mapping[str, str | None] = field(default_factory=dict)
-    """Name of each active part → hash of all its files; None where the server does not tell."""
+    """Name of each active part → hash of all its files; None if the server shows no hash."""
     before: FirstReadMismatches | None = None
 
     @property
-    def doubts(self) -> FirstReadMismatches:
-        """What does not fit in this look alone."""
+    def mismatches(self) -> FirstReadMismatches:
+        """The mismatches of this read alone."""
         active, registered = self.active or (), (*self.hot, *self.cold)
         return FirstReadMismatches(
             frozenset(part.text for part in not_covered(active, registered)),
@@ -92,22 +97,23 @@ class ReplicaEvidence:
         )
 
     def unregistered(self) -> list[PartName]:
-        """Parts on disk that neither ensemble registers."""
+        """Return the parts on disk that neither ensemble registers, in both reads."""
         found = not_covered(self.active or (), (*self.hot, *self.cold))
         return [part for part in found if self.before is None or part.text in self.before.unregistered]
 
     def missing(self, parts: Iterable[PartName]) -> list[PartName]:
-        """Those of the registered parts that are not on disk."""
+        """Return the registered parts of ``parts`` that are not on disk, in both reads."""
         found = not_covered(parts, self.active or ())
         return [part for part in found if self.before is None or part.text in self.before.missing]
 
 
 @dataclass(frozen=True)
 class PartitionEvidence:
-    """One partition, over all replicas that either ensemble has.
+    """The evidence for one partition, over all replicas that either ensemble has.
 
     cold_is_known: whether cold has the shard path, and is the ensemble that its parts went to.
-    seconds_needed: how much longer a server that is starting may need the copies; 0.0 for no longer.
+    seconds_needed: how much longer a server that is starting may need the copies, in seconds; 0.0 if none
+        does.
     """
 
     partition_id: str

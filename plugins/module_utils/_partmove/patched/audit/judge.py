@@ -2,10 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which kind a partition of each replica is of: decided from the evidence, and nothing else.
+"""Decides the kind of a partition for each replica, from the evidence alone.
 
-The first rule that holds decides. They come in this order: what a server would set aside at its next start;
-registrations without data; parts of others in cold; and at last whether State says where the parts are.
+The first matching rule decides. The rules come in this order:
+
+- parts that a server would detach at its next start;
+- registered parts without data;
+- parts in cold of another table, replica or tool;
+- whether State matches the location of the parts.
 """
 
 from __future__ import annotations
@@ -13,17 +17,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from ...formats.names import PartName, is_covered, not_covered, detached_part
+from ...formats.names import PartName, detached_part, is_covered, not_covered
 from .evidence import Owner, PartitionEvidence, ReplicaEvidence
 from .kind import FindingKind
 
 
 class Verdict(NamedTuple):
-    """What a partition of a replica is.
+    """The kind of a partition for one replica.
 
-    parts: names of the parts that it is so for, sorted; or paths, of what cannot be read.
-    reason: why it could not be judged; else empty.
-    blocks_start: whether both ensembles register a part that is not on disk; a table does not start with it.
+    parts: names of the affected parts, sorted; for an unreadable znode, paths.
+    reason: why the partition could not be judged; otherwise empty.
+    blocks_start: whether both ensembles register a part that is not on disk: then the table does not load.
     """
 
     kind: FindingKind
@@ -33,7 +37,9 @@ class Verdict(NamedTuple):
 
     @property
     def restart_unsafe(self) -> bool:
-        """Whether a restart of the replica's server would set parts aside, or leave it without the table."""
+        """Whether a restart of the replica's server would detach parts, or leave the server without the"
+        " table.
+        """
         return self.kind.restart_unsafe or self.blocks_start
 
 
@@ -41,12 +47,12 @@ Rule = Callable[[PartitionEvidence, ReplicaEvidence], "Verdict | None"]
 
 
 def judge(partition: PartitionEvidence) -> dict[str, Verdict]:
-    """Replica → what the partition is for it."""
+    """Return replica → verdict."""
     return {each.name: _judge_replica(partition, each) for each in partition.replicas}
 
 
 def only_cold(replica: ReplicaEvidence) -> list[PartName]:
-    """Parts that cold registers, and that hot neither registers nor has merged or mutated."""
+    """Return the parts that cold registers, and that hot neither registers nor has merged or mutated."""
     return not_covered(replica.cold, replica.hot)
 
 
@@ -71,30 +77,30 @@ def _silent(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict 
 
 
 def _unregistered(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
-    found = replica.unregistered()
-    if not found:
+    parts = replica.unregistered()
+    if not parts:
         return None
     if partition.is_cold and not partition.cold_is_known:
-        return _verdict(FindingKind.COLD_UNKNOWN, found)
-    elsewhere = {part.text for other in _others(partition, replica) for part in (*other.hot, *other.cold)}
-    is_elsewhere = all(part.text in elsewhere for part in found)
-    return _verdict(FindingKind.REGISTERED_FOR_ANOTHER if is_elsewhere else FindingKind.UNREGISTERED, found)
+        return _verdict(FindingKind.COLD_UNKNOWN, parts)
+    of_others = {part.text for other in _others(partition, replica) for part in (*other.hot, *other.cold)}
+    all_of_others = all(part.text in of_others for part in parts)
+    return _verdict(FindingKind.REGISTERED_FOR_ANOTHER if all_of_others else FindingKind.UNREGISTERED, parts)
 
 
 def _of_another_cold(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
-    """What an ensemble registers that is not the one that the parts went to, so that no run goes by it."""
-    found = only_cold(replica) if partition.is_cold and not partition.cold_is_known else []
-    return _verdict(FindingKind.COLD_UNKNOWN, found) if found else None
+    """Match parts in a cold ensemble to which the table is not bound; no run counts on them."""
+    parts = only_cold(replica) if partition.is_cold and not partition.cold_is_known else []
+    return _verdict(FindingKind.COLD_UNKNOWN, parts) if parts else None
 
 
 def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
-    """What is registered and not active."""
+    """Match parts that are registered and not active."""
     missing, missing_hot = replica.missing(only_cold(replica)), replica.missing(replica.hot)
-    aside = [part for part in missing if _is_set_aside(partition, replica, part)]
-    aside += [part for part in missing_hot if _is_detached(replica, part)]
+    detached = [part for part in missing if _is_detached_by_server(partition, replica, part)]
+    detached += [part for part in missing_hot if _is_detached(replica, part)]
     blocks_start = any(part in replica.cold for part in missing_hot)
-    if aside:
-        return _verdict(FindingKind.SET_ASIDE, aside)._replace(blocks_start=blocks_start)
+    if detached:
+        return _verdict(FindingKind.SET_ASIDE, detached)._replace(blocks_start=blocks_start)
     if missing:
         return _only_registered(partition, replica, missing)._replace(blocks_start=blocks_start)
     if missing_hot:
@@ -105,7 +111,7 @@ def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verd
 def _only_registered(
     partition: PartitionEvidence, replica: ReplicaEvidence, missing: Sequence[PartName]
 ) -> Verdict:
-    """What cold alone registers and the disk of the replica does not have."""
+    """Return the verdict on parts that only cold registers and that the replica's disk lacks."""
     others = _others(partition, replica)
     if any(_has(partition, other, part) for other in others for part in missing):
         return _verdict(FindingKind.LACKS_DATA, missing)
@@ -118,12 +124,12 @@ def _only_registered(
 
 
 def _without_data(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
-    """A replica that has nothing at all of a partition that is cold for others."""
+    """Match a replica without any part of a partition that is cold for other replicas."""
     others = _others(partition, replica)
     if replica.hot or replica.cold or any(other.hot for other in others):
         return None
-    found = [part for other in others for part in other.cold if _has(partition, other, part)]
-    return _verdict(FindingKind.LACKS_DATA, found) if found else None
+    parts = [part for other in others for part in other.cold if _has(partition, other, part)]
+    return _verdict(FindingKind.LACKS_DATA, parts) if parts else None
 
 
 def _unlike_disk(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
@@ -132,16 +138,16 @@ def _unlike_disk(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Ver
 
 
 def _of_others(partition: PartitionEvidence, _replica: ReplicaEvidence) -> Verdict | None:
-    """Parts in cold that are not those of this table, or that nobody says to be; of any of its replicas."""
+    """Match parts in cold, of any replica, that the marker does not assign to this table."""
     replicas = [each for each in partition.replicas if each.is_in_hot]
-    found = [part for each in replicas for part in each.cold]
-    if not found or partition.owner is Owner.OURS:
+    parts = [part for each in replicas for part in each.cold]
+    if not parts or partition.owner is Owner.OURS:
         return None
-    # What differs from what hot registers was made of another table, or of the part as it was before.
+    # A copy that differs from hot was made of another table, or of an earlier part of the same name.
     is_former = partition.owner is Owner.FORMER or any(each.differing for each in replicas)
     if is_former and not any(only_cold(each) for each in replicas):
-        return _verdict(FindingKind.FORMER_TABLE, found)
-    return _verdict(FindingKind.FOREIGN, found)
+        return _verdict(FindingKind.FORMER_TABLE, parts)
+    return _verdict(FindingKind.FOREIGN, parts)
 
 
 def _differing(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
@@ -164,7 +170,7 @@ _RULES: tuple[Rule, ...] = (
 
 
 def _by_state(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict:
-    """Whether State says where the parts are; all that is registered is on disk, and the other way round."""
+    """Compare State with the location of the parts, given that the registered parts are those on disk."""
     replicas = [each for each in partition.replicas if each.is_in_hot]
     in_cold_only = [part for each in replicas for part in only_cold(each)]
     if any(each.hot for each in replicas):
@@ -172,7 +178,7 @@ def _by_state(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict
             return _verdict(FindingKind.HALF_COLD, in_cold_only)
         return _hot(partition, replica, has_copies=any(each.cold for each in replicas))
     if in_cold_only and replica.cold:
-        # What a replica lacks altogether was told of that one before.
+        # A replica without any part has matched `_without_data` before.
         is_even = len({_names(each.cold) for each in replicas if each.cold}) == 1
         return _cold(partition, replica, is_even=is_even)
     return Verdict(
@@ -181,7 +187,7 @@ def _by_state(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict
 
 
 def _hot(partition: PartitionEvidence, replica: ReplicaEvidence, *, has_copies: bool) -> Verdict:
-    """Hot registers all that is on disk."""
+    """Return the verdict where hot registers every part on disk."""
     if partition.is_cold:
         return _verdict(FindingKind.HOT_MARKED_COLD, replica.hot)
     if not has_copies:
@@ -192,7 +198,7 @@ def _hot(partition: PartitionEvidence, replica: ReplicaEvidence, *, has_copies: 
 
 
 def _cold(partition: PartitionEvidence, replica: ReplicaEvidence, *, is_even: bool) -> Verdict:
-    """Cold alone registers all that is on disk."""
+    """Return the verdict where only cold registers the parts on disk."""
     if not partition.is_cold:
         return _verdict(FindingKind.COLD_UNMARKED, replica.cold)
     if not is_even:
@@ -203,20 +209,23 @@ def _cold(partition: PartitionEvidence, replica: ReplicaEvidence, *, is_even: bo
 
 
 def _others(partition: PartitionEvidence, replica: ReplicaEvidence) -> list[ReplicaEvidence]:
-    """The other replicas of the table; not those that hot does not have, whose servers nobody can ask."""
+    """Return the other replicas that hot has. Replicas that only cold has are left out: no server can be"
+    " asked.
+    """
     return [each for each in partition.replicas if each.is_in_hot and each.name != replica.name]
 
 
 def _has(partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName) -> bool:
-    """Whether the server of the replica has the part, in the table or set aside."""
-    return is_covered(part, replica.active or ()) or _is_set_aside(partition, replica, part)
+    """Return whether the server of the replica has the part, active or detached by the server itself."""
+    return is_covered(part, replica.active or ()) or _is_detached_by_server(partition, replica, part)
 
 
-def _is_set_aside(partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName) -> bool:
-    """Whether the folder has a part that only cold registers, and not for DETACH PARTITION.
+def _is_detached_by_server(partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName) -> bool:
+    """Return whether the server detached, by itself, a part that only cold registers.
 
-    A server puts a reason before the name of what it sets aside. DETACH PARTITION puts none, and leaves no
-    replica with the part. What it detached may be attached by now, and must not be put back then.
+    A server puts a reason before the name of such a folder. DETACH PARTITION puts none, and detaches the part
+    on every replica. A part that DETACH PARTITION detached may be attached by now, and must not be put back
+    then.
     """
     if part.text not in (replica.detached or ()):
         return _is_detached(replica, part)
@@ -224,7 +233,7 @@ def _is_set_aside(partition: PartitionEvidence, replica: ReplicaEvidence, part: 
 
 
 def _is_detached(replica: ReplicaEvidence, part: PartName) -> bool:
-    """Whether the folder has it, under its own name or with a reason before it (``ignored_…``)."""
+    """Return whether the folder has the part, under its own name or after a reason (``ignored_…``)."""
     return any(part.text in (each, detached_part(each)) for each in replica.detached or ())
 
 

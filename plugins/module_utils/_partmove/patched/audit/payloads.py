@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Compares what two ensembles and a server say of the content of parts."""
+"""Compares the content of parts in two ensembles and on a server's disk."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from ...shard.parts import read_parts
 from ...tree.ports import ZnodeReader
 from .evidence import ReplicaEvidence
 
-_PARTS_OF_A_BATCH = 2000
+_PARTS_PER_BATCH = 2000
 
 
 class ContentProblems(NamedTuple):
-    """What is wrong with the content of registered parts of one replica."""
+    """The problems in the content of registered parts of one replica."""
 
     differing: frozenset[str]
-    """Names that both ensembles register, with other bytes."""
+    """Names that both ensembles register with different bytes."""
     unlike_disk: frozenset[str]
-    """Names of parts that are active with another hash than is registered."""
+    """Names of parts that are active with another hash than the registered one."""
     unreadable: tuple[str, ...]
-    """Paths of znodes whose data is not understood."""
+    """Paths of znodes with unreadable data."""
 
 
 def with_content(
     hot: ZnodeReader, cold: ZnodeReader, layout: ShardLayout, evidence: Sequence[ReplicaEvidence]
 ) -> Iterator[ReplicaEvidence]:
-    """The evidence of one replica, each of another partition, with what is wrong with the content."""
-    for some in _batches(evidence):
+    """Add the content problems to the evidence of one replica, which has one item per partition."""
+    for batch in _batches(evidence):
         problems = content_problems(
             [
-                (hot, [part for each in some for part in each.hot]),
-                (cold, [part for each in some for part in each.cold]),
+                (hot, [part for each in batch for part in each.hot]),
+                (cold, [part for each in batch for part in each.cold]),
             ],
             layout,
-            some[0].name,
-            {name: shown for each in some for name, shown in each.hashes.items()},
+            batch[0].name,
+            {name: shown for each in batch for name, shown in each.hashes.items()},
         )
-        for each in some:
+        for each in batch:
             own = {part.text for part in (*each.hot, *each.cold)}
             yield replace(
                 each,
@@ -60,17 +60,19 @@ def with_content(
 
 
 def _batches(evidence: Sequence[ReplicaEvidence]) -> Iterator[list[ReplicaEvidence]]:
-    """Partitions with enough parts for a batch of requests, and few enough to fit in memory."""
-    some: list[ReplicaEvidence] = []
+    """Yield partitions in batches, each with enough parts for a batch of requests, and small enough for"
+    " memory.
+    """
+    batch: list[ReplicaEvidence] = []
     parts = 0
     for each in evidence:
-        some.append(each)
+        batch.append(each)
         parts += len(each.hot) + len(each.cold)
-        if parts >= _PARTS_OF_A_BATCH:
-            yield some
-            some, parts = [], 0
-    if some:
-        yield some
+        if parts >= _PARTS_PER_BATCH:
+            yield batch
+            batch, parts = [], 0
+    if batch:
+        yield batch
 
 
 def content_problems(
@@ -79,9 +81,10 @@ def content_problems(
     replica: str,
     hashes: Mapping[str, str | None],
 ) -> ContentProblems:
-    """Compare parts of one replica in hot and cold, with their names there, and with the hashes on disk.
+    """Compare the parts of one replica between hot and cold, and with the hashes on disk.
 
-    Hot counts where both ensembles have a part.
+    ``ensembles``: hot, then cold, each with the names that it registers. ``hashes``: active part → hash, or
+    None if the server shows no hash. If both ensembles register a part, the disk is compared with hot.
     """
     folder = layout.replica(replica).parts
     differing, unlike, unreadable = set[str](), set[str](), list[str]()
@@ -101,7 +104,9 @@ def content_problems(
 
 
 def _is_on_disk(part: RegisteredPart, shown: str | None) -> bool:
-    """Whether the part may be the one on disk, whose hash the server shows; None where it shows none."""
+    """Return whether the part can be the one on disk. ``shown``: the hash there; None if the server shows"
+    " none.
+    """
     if shown is None:
         return True
     data, children = part.payload

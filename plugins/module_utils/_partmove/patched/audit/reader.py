@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads the evidence of one shard path: block numbers, State, both ensembles, the disks of all replicas.
+"""Reads the evidence of one shard path: block numbers, State, both ensembles, and the disks of all replicas.
 
-Servers are asked before anything is read: whatever was registered or merged meanwhile is then seen as what
-it became. Hot is read before cold, because a move takes parts from hot to cold.
+Servers are asked before any znode is read: a part that is registered or merged meanwhile is then seen in its
+later form. Hot is read before cold, because a move takes parts from hot to cold.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from ...errors import NoSuchTable, PartMoveError
 from ...formats.layout import ShardLayout, is_shard_path
 from ...formats.table_metadata import parse_table_metadata
 from ...lease.lease import path_of_lock
-from ...shard.copy_retention import seconds_needed_where
+from ...shard.copy_retention import retention_left_of
 from ...tree.ports import Clock, ZnodeReader, ZnodeStore
 from ...tree.znodes import Znode
 from ...zip_strict import zip_strict
 from .evidence import DiskParts, Disks, Owner, PartitionEvidence, ReplicaEvidence
-from .names import EnsembleNames, PartitionNames, listed_names, taken_apart
+from .names import EnsembleNames, PartitionNames, listed_names, split_names
 from .payloads import with_content
 
 NO_PARTITION = ""
-"""Stands for the partition of what is not the name of a part."""
+"""The partition id that stands for znodes without a part name."""
 
 
 @dataclass(frozen=True)
 class ShardEvidence:
-    """A shard path with all partitions that are anywhere, by id.
+    """The evidence of a shard path, with every partition that is registered or on disk, by id.
 
-    lock: who holds the lock of the shard path; empty where nobody does.
+    lock: the holder of the shard path's lock; empty if the lock is free.
     """
 
     layout: ShardLayout
@@ -49,7 +49,7 @@ class ShardEvidence:
 
 
 class _Replica(NamedTuple):
-    """What hot and the server say of one replica that hot has."""
+    """A replica that hot has, with the answer of its server."""
 
     is_active: bool
     disk: DiskParts | None
@@ -57,8 +57,8 @@ class _Replica(NamedTuple):
     silence: str
 
 
-class _Found(NamedTuple):
-    """All that was read of a shard path but payloads."""
+class _Names(NamedTuple):
+    """Everything that was read of a shard path except payloads."""
 
     layout: ShardLayout
     replicas: Mapping[str, _Replica]
@@ -80,7 +80,7 @@ class EvidenceReader:
         *,
         at_once: int = 1,
     ) -> None:
-        """``root`` is the coordination root; ``at_once`` servers are asked at the same time."""
+        """``root`` is the coordination root; at most ``at_once`` servers are asked at the same time."""
         self._hot = hot
         self._cold = cold
         self._disks = disks
@@ -89,16 +89,16 @@ class EvidenceReader:
         self._at_once = at_once
 
     def read(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:
-        """The evidence of a shard path; content of parts is compared for the partitions named.
+        """Return the evidence of a shard path, with the content of parts compared for the named partitions.
 
-        Raises NoSuchTable when hot has no table there, BindingConflict where its runs meet elsewhere,
-        FormatError for a marker or a definition that is not understood, EnsembleError and kin.
+        Raises NoSuchTable if hot has no table there, BindingConflict if its runs use another coordination
+        root or cold ensemble, FormatError for an unreadable marker or definition, EnsembleError and kin.
         """
         layout = ShardLayout(shard_path)
         self._hot.sync(layout.path)
         version = self._format_version(layout)
         replicas = self._replicas(layout, version)
-        # What the servers did since they were asked is seen from here on.
+        # From here on, the reads include what the servers did since they were asked.
         self._hot.sync(layout.path)
         lock, shard = self._hot.read([path_of_lock(self._root, layout.path), layout.path])
         if shard is None:
@@ -107,7 +107,7 @@ class EvidenceReader:
         self._cold.sync(layout.path)
         cold = listed_names(self._cold, layout, version)
         binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
-        found = _Found(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
+        found = _Names(layout, replicas, hot, cold, self._states(layout, [hot, cold], replicas))
         owner = _owner(binding, shard.stat.czxid)
         return ShardEvidence(
             layout=layout,
@@ -118,9 +118,9 @@ class EvidenceReader:
         )
 
     def read_anywhere(self, shard_path: str, *, content_of: Collection[str] = ()) -> ShardEvidence:
-        """The evidence of a shard path; of one that hot does not have, what cold has of it.
+        """Return the evidence of a shard path, or of its leftovers in cold if hot does not have it.
 
-        Raises as `read` does, NoSuchTable where neither has anything.
+        Raises as `read` does; NoSuchTable if neither ensemble has anything there.
         """
         try:
             return self.read(shard_path, content_of=content_of)
@@ -131,14 +131,14 @@ class EvidenceReader:
             return left
 
     def wait(self, seconds: float) -> None:
-        """Let servers end what they are at work on."""
+        """Give servers time to end an insert, fetch or drop."""
         self._clock.sleep(seconds)
 
     def read_left_in_cold(self, shard_path: str) -> ShardEvidence | None:
-        """What cold has of a table that hot has not; None where it has nothing, or has it for another hot.
+        """Return the leftovers in cold of a table that hot lacks; None without leftovers of this hot.
 
-        A whole table is nobody's leftover: servers that have the ensemble as an auxiliary one made it there.
-        Raises as `read` does, but for NoSuchTable.
+        Leftovers with the marker of another hot do not count. A whole table in cold is no leftover: servers
+        that use the ensemble as an auxiliary ensemble created it. Raises as `read` does, except NoSuchTable.
         """
         layout = ShardLayout(shard_path)
         self._cold.sync(layout.path)
@@ -149,12 +149,12 @@ class EvidenceReader:
             return None
         binding = read_binding_of_any_cold(self._hot, self._cold, self._root, layout)
         states: dict[str, Znode | None] = dict.fromkeys(sorted(set[str]().union(*cold.parts.values())))
-        found = _Found(layout, {}, EnsembleNames({}, {}), cold, states)
+        found = _Names(layout, {}, EnsembleNames({}, {}), cold, states)
         partitions = self._partitions(found, binding, Owner.FORMER)
         return ShardEvidence(layout, binding, Owner.FORMER, partitions, lock="")
 
     def _is_of_another_hot(self, layout: ShardLayout) -> bool:
-        """Whether cold says that it has the shard path for another path of a hot ensemble."""
+        """Return whether the marker in cold assigns the shard path to another path of a hot ensemble."""
         znode = self._cold.read([layout.path])[0]
         marker = None if znode is None else parse_marker(znode)
         if marker is None or marker.side is None:
@@ -176,7 +176,7 @@ class EvidenceReader:
         )
         replicas: dict[str, _Replica] = {}
         for (each, _host, is_active), (disk, silence) in zip_strict(znodes, disks):
-            active, _odd = taken_apart(() if disk is None else disk.active, version, f"{each.path}, disk")
+            active, _invalid = split_names(() if disk is None else disk.active, version, f"{each.path}, disk")
             replicas[each.name] = _Replica(is_active is not None, disk, active, silence)
         return replicas
 
@@ -190,7 +190,7 @@ class EvidenceReader:
     def _states(
         self, layout: ShardLayout, ensembles: Collection[EnsembleNames], replicas: Mapping[str, _Replica]
     ) -> dict[str, Znode | None]:
-        """Every partition that is anywhere, sorted, and its State."""
+        """Return every partition that is registered or on disk, sorted, with its State."""
         ids = set(self._hot.children([layout.block_numbers])[0] or ())
         for names in ensembles:
             ids.update(*names.parts.values())
@@ -199,7 +199,7 @@ class EvidenceReader:
         ordered = sorted(ids)
         return dict(zip_strict(ordered, self._hot.read([layout.state(each) for each in ordered])))
 
-    def _partitions(self, found: _Found, binding: Binding, owner: Owner) -> dict[str, PartitionEvidence]:
+    def _partitions(self, found: _Names, binding: Binding, owner: Owner) -> dict[str, PartitionEvidence]:
         now = self._clock.now()
         are_active = all(each.is_active for each in found.replicas.values())
         cold_is_known = binding.cold is not None and (binding.known is None or binding.is_known)
@@ -210,12 +210,12 @@ class EvidenceReader:
                 replicas=tuple(_replica_evidence(found, each)),
                 owner=owner,
                 cold_is_known=cold_is_known,
-                seconds_needed=seconds_needed_where(state, now, are_active=are_active),
+                seconds_needed=retention_left_of(state, now, are_active=are_active),
             )
             for each, state in found.states.items()
         }
-        odd = _odd_names(found)
-        return {NO_PARTITION: odd, **partitions} if odd is not None else partitions
+        invalid = _invalid_names(found)
+        return {NO_PARTITION: invalid, **partitions} if invalid is not None else partitions
 
     def _with_content(
         self, layout: ShardLayout, partitions: dict[str, PartitionEvidence], wanted: Collection[str]
@@ -237,8 +237,10 @@ class EvidenceReader:
         return partitions
 
 
-def _replica_evidence(found: _Found, partition_id: str) -> list[ReplicaEvidence]:
-    """The partition for each replica of hot, and for those that only cold has parts of it for; sorted."""
+def _replica_evidence(found: _Names, partition_id: str) -> list[ReplicaEvidence]:
+    """Return the partition's evidence for each replica of hot, and for replicas that only cold has;"
+    " sorted.
+    """
     evidence = []
     for name in sorted({*found.replicas, *found.cold.parts}):
         known = found.replicas.get(name)
@@ -262,8 +264,10 @@ def _replica_evidence(found: _Found, partition_id: str) -> list[ReplicaEvidence]
     return evidence
 
 
-def _odd_names(found: _Found) -> PartitionEvidence | None:
-    """Stands for what is registered under names that no part has; None where there is nothing of the kind."""
+def _invalid_names(found: _Names) -> PartitionEvidence | None:
+    """Return the evidence of znodes without a part name, as a partition of its own; None without such"
+    " znodes.
+    """
     replicas = [
         ReplicaEvidence(name, name in found.replicas, (), (), (), unreadable=tuple(sorted({*hot, *cold})))
         for name in sorted({*found.hot.unreadable, *found.cold.unreadable})
@@ -281,5 +285,5 @@ def _owner(binding: Binding, czxid: int) -> Owner:
 def _no_table(layout: ShardLayout) -> NoSuchTable:
     return NoSuchTable(
         f"There is no replicated table at {layout.path} in the hot ensemble",
-        remedy="It may have been dropped just now; otherwise check the path",
+        remedy="Check the path; the table may have been dropped just now",
     )

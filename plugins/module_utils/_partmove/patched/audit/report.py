@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What audits found, for people and for monitoring."""
+"""The report of an audit for operators and for monitoring."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .kind import FindingKind
 
 
 class UnsafeReplica(NamedTuple):
-    """A replica whose server must not be restarted before something is done."""
+    """A replica whose server must not be restarted before a repair."""
 
     shard_path: str
     replica: str
 
 
 class AuditReport(Findings[Row, FindingKind]):
-    """Every partition of every replica; first of all the servers that must not be restarted."""
+    """The audited partitions of every replica; servers that must not be restarted come first."""
 
     prefix = "partmove_audit"
     counted = "partitions of replicas"
@@ -34,11 +34,13 @@ class AuditReport(Findings[Row, FindingKind]):
         super().__init__(FindingKind, audits, unread)
 
     def unsafe(self) -> list[UnsafeReplica]:
-        """The replicas whose restart would set parts aside, or leave the server without the table; sorted."""
+        """Return the replicas whose restart would detach parts, or leave the server without the table;"
+        " sorted.
+        """
         return sorted({UnsafeReplica(row.shard_path, row.replica) for row in self._unsafe_rows()})
 
     def urgent(self) -> Iterator[str]:
-        """Lines about the servers that must not be restarted."""
+        """Yield the lines about servers that must not be restarted."""
         by_path: defaultdict[str, list[Row]] = defaultdict(list)
         for row in self._unsafe_rows():
             by_path[row.shard_path].append(row)
@@ -49,10 +51,10 @@ class AuditReport(Findings[Row, FindingKind]):
             yield f"DO NOT RESTART {replicas} ({path}): {kinds} in partition {partitions}"
 
     def urgent_families(self) -> Iterator[Family]:
-        """The figure about these servers."""
+        """Yield the metric about servers that must not be restarted."""
         yield Family(
             "partmove_audit_restart_unsafe",
-            "1 for a replica whose server must not be restarted before something is done.",
+            "1 for a replica whose server must not be restarted before a repair.",
             tuple(Sample(1, tuple(each._asdict().items())) for each in self.unsafe()),
         )
 

@@ -30,7 +30,7 @@ from support.memory.evidence import AB, A, B, partition, parts, replica
     ],
 )
 def test_what_does_not_fit(evidence: ReplicaEvidence, unregistered: str, missing: str) -> None:
-    assert evidence.doubts == (frozenset(unregistered.split()), frozenset(missing.split()))
+    assert evidence.mismatches == (frozenset(unregistered.split()), frozenset(missing.split()))
     assert evidence.unregistered() == list(parts(unregistered))
     assert evidence.missing((*evidence.hot, *evidence.cold)) == list(parts(missing))
 
@@ -45,7 +45,7 @@ def test_only_what_did_not_fit_before_counts(
     evidence = replica(hot=A, disk=B, before=before)
     assert evidence.unregistered() == list(parts(unregistered))
     assert evidence.missing(evidence.hot) == list(parts(missing))
-    assert evidence.doubts == (frozenset({B}), frozenset({A}))
+    assert evidence.mismatches == (frozenset({B}), frozenset({A}))
 
 
 @pytest.mark.parametrize(("state", "cold"), [("", False), ("HOT", False), ("COLD", True), ("COLD\n", False)])

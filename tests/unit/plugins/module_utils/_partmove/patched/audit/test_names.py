@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.layout import ShardLayout
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.names import (
     listed_names,
-    taken_apart,
+    split_names,
 )
 from support.memory.client import MemoryClient
 from support.memory.memory import MemoryEnsemble, MemoryStore
@@ -76,6 +76,6 @@ def test_names_of_a_table_that_is_gone_tell_their_form(
 
 
 def test_names_on_disk() -> None:
-    found, odd = taken_apart(["all_0_0_0", "tmp_insert_all_0_0_0", "all_1_1_0"], 1, "r1, disk")
+    found, odd = split_names(["all_0_0_0", "tmp_insert_all_0_0_0", "all_1_1_0"], 1, "r1, disk")
     assert [part.text for part in found["all"]] == ["all_0_0_0", "all_1_1_0"]
     assert odd == ["tmp_insert_all_0_0_0"]
