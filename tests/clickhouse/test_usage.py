@@ -275,7 +275,7 @@ def test_job_leaves_hot_what_is_read(
             "read 0 times within 36 hours, max_reads is 1",
         ]
         replicas.servers[1].execute("TRUNCATE TABLE system.query_log")
-        unknown = "how often it was read within 36 hours is not known: a server has no query log"
+        unknown = "number of reads within 36 hours unknown: a server has no query log"
         assert [each.startswith(unknown) for each in reasons()] == [True, True, True]
 
 

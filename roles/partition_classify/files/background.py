@@ -2,17 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs a program beside the caller, who comes back now and then to ask how far it is.
+"""Runs a program in the background; the caller polls its progress.
 
-``background.py FOLDER start PROGRAM [ARGUMENT ...]`` starts it and returns at once. ``background.py FOLDER
-follow OFFSET`` waits a few seconds for news and prints one line of JSON with
+``background.py FOLDER start PROGRAM [ARGUMENT ...]`` starts the program and returns at once. ``background.py
+FOLDER follow OFFSET`` waits up to ten seconds for the end, then prints one line of JSON with
 
-- ``lines``: what the program has said since for people;
-- ``offset``: where to go on the next time, ``0`` the first time;
-- ``status``: its exit status, null while it runs;
-- ``stdout`` and ``reason``, once it has ended: the last line on its stdout, and why it failed.
+- ``lines``: new output lines for people;
+- ``offset``: argument of the next call, ``0`` for the first;
+- ``status``: exit status, null while the program runs;
+- ``stdout`` and ``reason``, after the end: the last line on stdout, and the cause of a failure.
 
-A program that nobody follows any more is ended after a minute. FOLDER keeps what the program writes.
+A program without followers for a minute is terminated. FOLDER contains the program's output.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ from pathlib import Path
 from typing import Any
 
 _POLL_SECONDS = 0.2
-# The job says how far it is every ten seconds: to ask more often is a call of the host for nothing.
+# The job logs its progress every ten seconds: polling more often would only cost connections.
 _FOLLOW_SECONDS = 10.0
 _UNFOLLOWED_SECONDS = 60.0
 _TERMINATION_SECONDS = 10.0
 _TAIL_BYTES = 65_536
 
-# What the job says for people, and how YARN and Kubernetes tell of a driver that runs elsewhere.
+# Log lines of the job, and status lines of YARN and Kubernetes about a driver in the cluster.
 _JOB_LINE = re.compile(r"^partition_classify(?P<failed> failed)?: (?P<text>.+)$")
 _STATE = re.compile(r"\(state: (\w+)\)|\(phase: (\w+)\)")
 _FAILURE = re.compile(r"^(?:Exception in thread \S+ |Caused by: |Error: )?(\S*(?:Exception|Error)\b.*)$")
 
 
-# What spark-submit says before the job begins, and the sentence for it.
-_NEEDS_JAVA = "Install a JRE 17, and let JAVA_HOME name it if it is not the one in PATH."
+# Messages for failures of spark-submit before the job starts.
+_NEEDS_JAVA = "Install a JRE 17; set JAVA_HOME to it unless it is the java in PATH."
 _TOO_OLD = f"The Java that spark-submit finds is too old for Spark. {_NEEDS_JAVA}"
 _NO_JAVA = f"spark-submit finds no Java. {_NEEDS_JAVA}"
 _NO_SPARK = (
-    "spark-submit finds no Spark: the Python that was named has no package pyspark. Install it for that"
-    " Python, or name one that has it, in the role as partition_classify_python, or a spark-submit with a"
-    " Spark of its own."
+    "spark-submit finds no Spark: the configured Python has no package pyspark. Install pyspark for this"
+    " Python, or configure a Python with pyspark (role: partition_classify_python) or the spark-submit of a"
+    " Spark installation."
 )
 _NO_MEMORY = (
-    "Java has too little memory for the driver. Give it more memory, in the role with spark.driver.memory in"
-    " partition_classify_spark_conf."
+    "Java has too little memory for the driver. Raise spark.driver.memory (role:"
+    " partition_classify_spark_conf)."
 )
 _NO_ROOM = (
-    "A disk that Spark keeps temporary files on is full. Make room in spark.local.dir and TMPDIR, or name"
+    "A disk with Spark's temporary files is full. Free space in spark.local.dir and TMPDIR, or configure"
     " larger folders."
 )
 _KNOWN_FAILURES = tuple(
@@ -72,15 +72,15 @@ _KNOWN_FAILURES = tuple(
     )
 )
 _KILLED_TEXT = (
-    "The driver was killed by SIGKILL, as the kernel does where memory runs out: see the log of the kernel,"
-    " and give the job less memory or the host more."
+    "The driver was killed by SIGKILL, perhaps by the kernel for lack of memory: see the kernel log, and give"
+    " the job less memory or the host more."
 )
 _KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
 _LAST_LINES = 3
 
 
 class ProgramOutput:
-    """The files in which a program's output and its end are kept."""
+    """Paths of the files with a program's output, state and exit status."""
 
     def __init__(self, folder: Path) -> None:
         self.stdout = folder / "stdout"
@@ -91,7 +91,7 @@ class ProgramOutput:
 
 
 def start(folder: Path, program: Sequence[str]) -> None:
-    """Start the program; `wait` goes on in a process of its own, which outlives the caller's session."""
+    """Start the program. Its waiting parent runs `wait` in a new session, so it outlives the caller."""
     folder.mkdir(mode=0o700)
     output = ProgramOutput(folder)
     for each in (output.stdout, output.stderr, output.followed):
@@ -125,13 +125,13 @@ def wait(folder: Path, program: Sequence[str]) -> None:
 
 
 def follow(folder: Path, offset: str) -> dict[str, Any]:
-    """What has happened since the offset; waits for the end, but not for long."""
+    """Return the news since the offset; waits up to _FOLLOW_SECONDS for the end."""
     output = ProgramOutput(folder)
     output.followed.touch()
     deadline = time.monotonic() + _FOLLOW_SECONDS
     while (status := _status(output)) is None and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)
-    # spark-submit passes on both streams of a Python driver to its stdout; what its tasks say goes to stderr.
+    # spark-submit copies both streams of a Python driver to stdout; output of the tasks goes to stderr.
     begins = [int(each) for each in f"{offset}:0".split(":")]
     new = [_read(path, begin) for path, begin in zip((output.stderr, output.stdout), begins, strict=False)]
     if status is None:
@@ -146,18 +146,18 @@ def follow(folder: Path, offset: str) -> dict[str, Any]:
 
 
 def message_lines(content: bytes) -> list[str]:
-    """The lines of the output that are for people; of equal ones in a row only the first."""
+    """Return the output lines for people; consecutive equal lines once."""
     found: list[str] = []
     for line in content.decode(errors="replace").splitlines():
         own, state = _JOB_LINE.match(line), _STATE.search(line)
-        text = own["text"] if own else f"Spark says {state[1] or state[2]}" if state else ""
+        text = own["text"] if own else f"Spark reports {state[1] or state[2]}" if state else ""
         if text and found[-1:] != [text]:
             found.append(text)
     return found
 
 
 def failure_reason(output: ProgramOutput, status: int) -> str:
-    """One sentence: the one that the job ended with, else what Spark said last, as far as it is known."""
+    """Return one sentence: the job's own error, else the recognised or last output of Spark."""
     if not status:
         return ""
     lines = [*_lines(output.stderr), *_lines(output.stdout)]
@@ -174,9 +174,9 @@ def _spark_reason(lines: Sequence[str], status: int) -> str:
     errors = [found[1] for line in lines if (found := _FAILURE.match(line))]
     if errors:
         return errors[-1]
-    # How far the job was is no reason.
+    # Progress lines do not explain the failure.
     last = [line.strip() for line in lines if line.strip() and not _JOB_LINE.match(line)][-_LAST_LINES:]
-    return f"spark-submit said last: {' / '.join(last)}" if last else "spark-submit gave no reason"
+    return f"last output of spark-submit: {' / '.join(last)}" if last else "spark-submit gave no reason"
 
 
 def _read(path: Path, begin: int) -> bytes:
@@ -186,12 +186,12 @@ def _read(path: Path, begin: int) -> bytes:
 
 
 def _lines(path: Path) -> list[str]:
-    """The last lines of a file, as far as they are within its last 64 KiB."""
+    """Return the last lines of a file, from its last 64 KiB."""
     return _read(path, max(0, path.stat().st_size - _TAIL_BYTES)).decode(errors="replace").splitlines()
 
 
 def _status(output: ProgramOutput) -> int | None:
-    """The exit status of the program; that of a killed one when nobody is there any more to write it down."""
+    """Return the exit status, None while running; SIGKILL's if the waiting parent disappeared."""
     is_waited_for = _runs(output.pid.read_text())
     if output.status.exists():
         return int(output.status.read_text())
@@ -199,7 +199,7 @@ def _status(output: ProgramOutput) -> int | None:
 
 
 def _runs(pid: str) -> bool:
-    """Whether the process is there and has not ended; its parent may never ask how it did."""
+    """Return whether the process runs. Zombies count as ended: their parent may never reap them."""
     try:
         state = Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
@@ -220,7 +220,7 @@ def _wait_while_followed(running: subprocess.Popen[bytes], output: ProgramOutput
 
 
 def main(argv: Sequence[str]) -> None:
-    """Start a program, wait for it, or follow it, as the command line asks for."""
+    """Start, wait or follow, as the command line requests."""
     folder, action, *rest = argv
     if action == "follow":
         print(json.dumps(follow(Path(folder), rest[0])))  # noqa: T201 - the answer

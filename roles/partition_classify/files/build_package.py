@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packs what the job needs on every executor into one zip for ``spark-submit --py-files``.
+"""Packs the job into a zip for ``spark-submit --py-files``.
 
-The zip holds two packages: ``partition_classify``, which lies beside this file, and ``olap_partmove``
-with the collection's ``_clickhouse``, ``_partmove`` and ``_zookeeper`` inside. The same files give the same
-bytes: no compression, entries in the order of their names, one fixed time.
+The zip contains two packages: ``partition_classify``, the folder beside this file, and ``olap_partmove`` with
+the collection's ``_clickhouse``, ``_partmove`` and ``_zookeeper``. Builds are reproducible: no compression,
+sorted entries, one fixed time.
 
-With ``--with-programs`` the package is packed once more, with the programs beside it: one file to copy to a
-host, where ``python3 -m zipfile -e`` unpacks it.
+``--with-programs`` packs this zip and the programs into one more zip: a single file to copy to a host and
+unpack with ``python3 -m zipfile -e``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PROGRAMS = (
 
 
 def build(target: Path, *, module_utils: Path = MODULE_UTILS) -> None:
-    """Write the zip to ``target``. Raises OSError when the files of the collection are not there."""
+    """Write the zip to ``target``. Raises OSError when files of the collection are missing."""
     roots = {
         "olap_partmove/_clickhouse": module_utils / "_clickhouse",
         "olap_partmove/_partmove": module_utils / "_partmove",
@@ -47,7 +47,7 @@ def build(target: Path, *, module_utils: Path = MODULE_UTILS) -> None:
 
 
 def build_with_programs(target: Path) -> None:
-    """Write the package, the programs and their log settings as one zip to ``target``."""
+    """Write a zip of the package, the programs and their log settings to ``target``."""
     with tempfile.TemporaryDirectory(prefix="partition_classify.") as folder:
         package = Path(folder, _PACKAGE)
         build(package)
@@ -63,20 +63,20 @@ def _write(target: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _package(name: str, root: Path) -> dict[str, bytes]:
-    """Return modules, styles, templates and scripts of a package: their bytes by their name in the zip."""
+    """Return modules, styles, templates and scripts of a package: bytes by name in the zip."""
     found = [path for path in sorted(root.rglob("*")) if path.suffix in _PACKED]
     if not found:
         raise FileNotFoundError(f"there are no Python modules in {root}")
-    # Python takes a folder of a zip for a package only with this file in it.
+    # zipimport requires __init__.py in every package.
     packages = {f"{name}/{path.parent.relative_to(root) / '__init__.py'}": b"" for path in found}
     return packages | {f"{name}/{path.relative_to(root)}": path.read_bytes() for path in found}
 
 
 def main() -> None:
-    """Build the zip at the path given on the command line."""
+    """Build the zip at the path on the command line."""
     parser = argparse.ArgumentParser(description="Build the package of the classification job.")
     parser.add_argument("target", type=Path, help="path of the zip to write")
-    parser.add_argument("--with-programs", action="store_true", help="pack it with the programs")
+    parser.add_argument("--with-programs", action="store_true", help="include the programs")
     arguments = parser.parse_args()
     (build_with_programs if arguments.with_programs else build)(arguments.target)
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Takes the census of an ensemble from the files of a member; see partition_classify.census."""
+"""Takes the census of an ensemble from a member's files; see partition_classify.census."""
 
 from __future__ import annotations
 

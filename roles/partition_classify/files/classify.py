@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Starts the classification, with ``spark-submit --py-files PACKAGE classify.py`` or ``python classify.py``.
+"""Runs the classification: ``spark-submit --py-files PACKAGE classify.py`` or ``python classify.py``.
 
-The package is what build_package.py makes. Started by plain Python, on one machine, this script makes it
-by itself.
+PACKAGE is the output of build_package.py. Started by plain Python on one machine, this script builds the
+package itself.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 LOG_SETTINGS = Path(__file__).resolve().with_name("log4j2.properties")
-# Most of what Java does is done once: to compile it a second time, better, takes longer than that gains. It
-# loads so many classes that it would look for garbage among them several times if it did not know.
+# Most Java code runs once: the optimizing compiler would cost more time than it saves. The larger initial
+# metaspace avoids several garbage collections during class loading.
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:MetaspaceSize=256m"
 
 
 def main() -> int:
-    """Run the job; the exit status is 0, 1 for what was refused, 2 for wrong arguments."""
+    """Run the job. Exit status: 0, 1 for a failure, 2 for invalid arguments."""
     if find_spec("olap_partmove") is not None:
         return _run()
-    from build_package import build  # noqa: PLC0415 - not there when spark-submit has copied this file alone
+    from build_package import build  # noqa: PLC0415 - missing when spark-submit copied this file alone
 
     with tempfile.TemporaryDirectory(prefix="partition_classify.") as folder:
         package = Path(folder, "partition_classify.zip")

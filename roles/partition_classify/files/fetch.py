@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fetches what a driver in a cluster has decided: ``spark-submit --py-files PACKAGE fetch.py``."""
+"""Fetches the plan of a driver in a cluster: ``spark-submit --py-files PACKAGE fetch.py``."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs a program of the package partition_classify that needs nothing but the standard library.
+"""Runs a standard-library-only program of the package partition_classify.
 
-The package is what build_package.py has made; where there is none, it is made here and now.
+Uses the zip of build_package.py; builds a temporary one if missing.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ PACKAGE = Path(__file__).resolve().with_name("partition_classify.zip")
 
 
 def run(module: str) -> int:
-    """Call ``main`` of a module of the package with the arguments of the command line; returns the status."""
+    """Call ``main`` of a module of the package with the command line; return the exit status."""
     if find_spec("olap_partmove") is not None:
         return _run(module)
     if PACKAGE.exists():
         sys.path.insert(0, str(PACKAGE))
         return _run(module)
-    from build_package import build  # noqa: PLC0415 - not there on the host of a play
+    from build_package import build  # noqa: PLC0415 - missing on the host of a play
 
     with tempfile.TemporaryDirectory(prefix="partition_classify.") as folder:
         package = Path(folder, PACKAGE.name)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Takes registrations of parts from the files of a member; see partition_classify.registrations."""
+"""Extracts part znodes from a member's files; see partition_classify.registrations."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The command line of the job."""
+"""Command line of the job."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from .sources.snapshot import FORMAT as SNAPSHOT
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong as the job does, in one line."""
+    """Reports errors in one line, in the format of the job."""
 
     def error(self, message: str) -> NoReturn:
-        """End with the status 2."""
+        """Log the message and exit with status 2."""
         log_failure(f"{message}.")
         sys.exit(2)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line; what belongs together is added by one function."""
+    """Return the parser of the complete command line, one argument group for each concern."""
     made = _Parser(prog="classify.py", description="Decide which partitions are cold, and write a plan file.")
     _add_decision(made.add_argument_group("what to decide"))
     _add_source(made.add_argument_group("what to read"))
@@ -44,30 +44,30 @@ def _add_decision(group: argparse._ArgumentGroup) -> None:
         "--compare-policy",
         type=Path,
         metavar="FILE",
-        help="another policy, to tell what it would decide otherwise; the plan is not written by it",
+        help="second policy: report its different decisions; does not affect the plan",
     )
     group.add_argument(
         "--as-of",
         type=_moment,
         default=now_ms(),
         metavar="TIME",
-        help="decide for this moment, ISO 8601 with a time zone; now by default",
+        help="moment to decide for, ISO 8601 with a time zone (default: now)",
     )
-    group.add_argument("--future", action="store_true", help="let that moment be one that is still to come")
+    group.add_argument("--future", action="store_true", help="allow a future moment")
     group.add_argument(
         "--separation",
         choices=[each.value for each in Separation],
         default=Separation.PATCHED.value,
-        help="how the plan is to be carried out: by patched servers, or to cold twins in an auxiliary "
-        "ensemble, where several parts of a partition are no obstacle (%(default)s)",
+        help="way to carry out the plan: patched servers, or cold twins in an auxiliary ensemble, which "
+        "accept partitions with several parts (%(default)s)",
     )
     group.add_argument(
-        "--strict", action="store_true", help="refuse a policy with rules or pins that decide nothing"
+        "--strict", action="store_true", help="fail for rules or pins of the policy without effect"
     )
 
 
 def now_ms() -> int:
-    """The moment, in milliseconds since 1970."""
+    """Return the current time in milliseconds since 1970."""
     return int(datetime.now(UTC).timestamp() * 1000)
 
 
@@ -76,7 +76,7 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         "--source",
         choices=SOURCES,
         default=LIVE,
-        help="ensembles that run, or copies of their files (%(default)s)",
+        help="running ensembles, or copies of their files (%(default)s)",
     )
     group.add_argument(
         "--connections",
@@ -84,27 +84,27 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         required=True,
         metavar="FILE",
         help='JSON: {"hot": {"hosts": [...], ...}, "cold": {...}}, or {"hot": {"data_dir": ...}, ...} for '
-        f"{SNAPSHOT}; cold may be left out, and clickhouse may be added",
+        f"{SNAPSHOT}; cold and clickhouse are optional",
     )
-    group.add_argument("--root", required=True, metavar="PATH", help="where the shard paths are")
+    group.add_argument("--root", required=True, metavar="PATH", help="common parent path of the shard paths")
     group.add_argument(
         "--older-snapshot",
         action="store_true",
-        help="where the newest snapshot is damaged, read the newest one that is not",
+        help="skip damaged snapshots and read the newest undamaged one",
     )
     group.add_argument(
         "--sessions",
         type=_count,
         default=DEFAULT_SESSIONS,
         metavar="N",
-        help="have at most N sessions with each ensemble at one moment (%(default)s)",
+        help="maximum number of concurrent sessions with each ensemble (%(default)s)",
     )
     group.add_argument(
         "--znodes-per-second",
         type=_rate,
         default=0.0,
         metavar="N",
-        help="read at most N znodes of each ensemble in a second; 0, which is the default, for any number",
+        help="maximum number of znodes read per second and ensemble; 0 (default) for no limit",
     )
 
 
@@ -114,20 +114,20 @@ def _add_output(group: argparse._ArgumentGroup) -> None:
     place.add_argument(
         "--hand-over",
         metavar="URL",
-        help="where to leave the plan for fetch.py, if this driver runs in a cluster",
+        help="shared folder that receives the plan for fetch.py, if this driver runs in a cluster",
     )
-    group.add_argument("--parquet", metavar="FOLDER", help="add the rows there too, as Parquet")
+    group.add_argument("--parquet", metavar="FOLDER", help="Parquet data set to add the rows to")
     group.add_argument(
         "--report",
         type=Path,
         metavar="FOLDER",
-        help="write report.html and report.json there, which add up the plan for people",
+        help="folder for the report of the plan: report.html, report.json, merges.sql",
     )
     group.add_argument(
         "--previous",
         type=Path,
         metavar="FILE",
-        help="the plan to compare with; the one written over by default",
+        help="plan to compare with (default: the replaced plan)",
     )
 
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Takes the census of an ensemble from the files of one member: ``python census.py SETTINGS``, without Spark.
+"""Census of an ensemble from the files of one member: ``python census.py SETTINGS``, without Spark.
 
-The settings are a file with a JSON object: ``files``, which are as for the classification, and those of the
-module census_info under their names, ``clickhouse`` among them.
+SETTINGS is a file with a JSON object: ``files``, as for the classification, and the options of the module
+census_info, including ``clickhouse``.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from .zookeeper_files.replay import LogReplay
 from .zookeeper_files.snapshot import SnapshotScan, open_snapshot
 from .zookeeper_files.tables import find_tables, marks_a_shard
 
-# ctime, mtime and ephemeralOwner, of what is stored of a znode.
+# ctime, mtime and ephemeralOwner of a packed StoredStat.
 _TIMES_AND_OWNER = struct.Struct(">24xqq12xq8x")
 _ALL = b"all"
 _SETTINGS = frozenset({"files", "clickhouse", "coordination_root", "ddl_path", *CensusLimits._fields})
 
 
 def take_census(folder: DataFolder, places: Places) -> Census:
-    """Count every znode below the chroot, as it was after the last transaction in the log.
+    """Count every znode below the chroot, as of the last logged transaction.
 
-    The snapshot is read twice and the log twice. In memory are, besides the census, the changes that the log
-    makes. Raises EnsembleError for files that cannot be used.
+    Reads snapshot and log twice each. Memory: the census, and the log changes. Raises EnsembleError for
+    unusable files.
     """
 
     def scan_tables(scan: SnapshotScan, log: LogReplay) -> tuple[tuple[str, ...], int]:
@@ -67,18 +67,18 @@ def take_census(folder: DataFolder, places: Places) -> Census:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the result as JSON; the exit status is that of `run`."""
-    return run(census_of, argv, "Tell what fills a ZooKeeper ensemble.")
+    """Print the result as JSON; return the exit status of `run`."""
+    return run(census_of, argv, "Show what fills a ZooKeeper ensemble.")
 
 
 def census_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of a census with these settings. Its time is that of the latest change in the files.
+    """Take a census with these settings. Its time is the latest change in the files.
 
-    Raises PartMoveError for settings that cannot be, and for files that cannot be used.
+    Raises PartMoveError for invalid settings and unusable files.
     """
     unknown = sorted(settings.keys() - _SETTINGS)
     if unknown:
-        raise EnsembleError(f"The setting {unknown[0]} is not known", remedy="Remove it")
+        raise EnsembleError(f"The setting {unknown[0]} is unknown", remedy="Remove the setting")
     folder = folder_of(settings.get("files"))
     places = Places(
         check_shard_path(settings.get("coordination_root") or DEFAULT_ROOT),
@@ -92,7 +92,7 @@ def census_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _start(member: MemberFiles) -> int:
-    """Where in the snapshot the record of the chroot begins."""
+    """Return the offset of the chroot's record in the snapshot, or NOT_IN_SNAPSHOT."""
     top = member.folder.chroot.encode()
     with open_snapshot(member.snapshot) as scan:
         found = (offset for offset, path, _data, _stored in scan.records() if path == top)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What another policy would decide of the same partitions, and how that differs from what is planned."""
+"""Comparison of the plan with the decisions of another policy for the same partitions."""
 
 from __future__ import annotations
 
@@ -26,38 +26,41 @@ _AMOUNTS = ("parts", "znodes", "bytes")
 
 
 class ActionDifference(NamedTuple):
-    """What only the other policy asks for, and what only the policy of the plan does."""
+    """Sums of partitions with an action by one policy only.
+
+    more: only by the other policy. less: only by the plan's policy.
+    """
 
     more: RowTotals
     less: RowTotals
 
 
 class PolicyDifference(NamedTuple):
-    """How two policies differ, in some table or in all."""
+    """Differences between two policies, in one table or in all."""
 
     to_move: ActionDifference
     to_reheat: ActionDifference
 
 
 class PolicyComparison(NamedTuple):
-    """What the summary says of another policy."""
+    """Comparison with another policy, for the summary."""
 
     policy_digest: str
     all: PolicyDifference
     tables: Sequence[tuple[str, PolicyDifference]]
-    """At most TABLES_LISTED of those for which the policies differ, first what differs in the most znodes."""
+    """At most TABLES_LISTED differing tables, in descending order of differing znodes."""
     other_tables: int
-    """How many more tables there are for which they differ."""
+    """Number of differing tables not listed."""
     rules: Sequence[RuleUse]
-    """What the rules of the other policy decided."""
+    """Use of the other policy's rules."""
 
 
 def persisted_rows(
     known: DataFrame, policy: Policy, other: Policy | None, separation: Separation = Separation.PATCHED
 ) -> DataFrame:
-    """The rows of the policy, which Spark keeps; and what they come from, where another one looks at it too.
+    """Return the decided rows, persisted. With another policy, persists ``known``, too.
 
-    ``known`` is what `known_partitions` gives: it takes reading the ensembles to find that out.
+    known: output of `known_partitions`, expensive: computing it reads the ensembles.
     """
     if other:
         known.persist()
@@ -65,9 +68,9 @@ def persisted_rows(
 
 
 def comparison_of(rows: DataFrame, known: DataFrame, other: Policy) -> PolicyComparison:
-    """How what the other policy decides differs from the rows of the plan.
+    """Compare the rows of the plan with the other policy's decisions.
 
-    ``known`` is what the rows were decided from, see `known_partitions`; it is looked at twice.
+    known: the `known_partitions` of the rows; scanned twice.
     """
     other_rows = apply_policy(other, known)
     tables = _by_table(rows, other_rows).persist()
@@ -89,7 +92,7 @@ def comparison_of(rows: DataFrame, known: DataFrame, other: Policy) -> PolicyCom
 
 
 def comparison_section(comparison: PolicyComparison) -> dict[str, Any]:
-    """The part of the summary that is about the other policy."""
+    """Return the summary's section about the other policy."""
     return {
         "policy_digest": comparison.policy_digest,
         **_section(comparison.all),
@@ -102,23 +105,23 @@ def comparison_section(comparison: PolicyComparison) -> dict[str, Any]:
 
 
 def comparison_text(comparison: PolicyComparison) -> list[str]:
-    """Lines for people: a table of what there would be more and less to do, and rules that decide nothing."""
+    """Return lines for people: a table of differences, and rules without effect."""
     misfits = [f"the other policy does not fit the tables: {each}" for each in misfits_of(comparison.rules)]
     if not comparison.tables:
-        return ["with the other policy, the same is moved and reheated", *misfits]
+        return ["the other policy moves and reheats the same partitions", *misfits]
     rows: list[Sequence[str]] = [("table", "partitions to move", "parts", "znodes", "partitions to reheat")]
     rows += [_cells(*each) for each in (*comparison.tables, ("all tables", comparison.all))]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    # The names of tables begin at the left, figures end at the right.
+    # Table names are left-aligned, figures right-aligned.
     form = "  ".join(["{:{}}", *["{:>{}}"] * (len(widths) - 1)])
     lines = [form.format(*chain(*zip(row, widths, strict=True))) for row in rows]
     if comparison.other_tables:
         lines.insert(-1, f"and {comparison.other_tables} more tables")
-    return ["with the other policy, there is more (+) and less (-) to do:", *lines, *misfits]
+    return ["differences of the other policy, more (+) and less (-):", *lines, *misfits]
 
 
 def _by_table(rows: DataFrame, other_rows: DataFrame) -> DataFrame:
-    """One row a table for which the policies differ, with columns such as ``to_move_more_znodes``."""
+    """Return one row for each differing table, with columns such as ``to_move_more_znodes``."""
     key = ("shard_path", "partition")
     others = other_rows.select(*key, F.col("action").alias("other_action"))
     action, other_action = F.col("action"), F.col("other_action")
@@ -140,7 +143,7 @@ def _by_table(rows: DataFrame, other_rows: DataFrame) -> DataFrame:
 
 
 def _difference(row: Row) -> PolicyDifference:
-    # What is added up over no table is null.
+    # Sums over zero tables are null.
     def totals(name: str, side: str) -> RowTotals:
         return RowTotals(*(row[f"{name}_{side}_{amount}"] or 0 for amount in RowTotals._fields))
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Takes the plan that a driver in a cluster has handed over, and compares it with the one that is there."""
+"""Fetches the plan handed over by a driver in a cluster, and compares it with the present plan."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ from .summary import is_change
 
 
 def main(argv: Sequence[str]) -> int:
-    """Fetch; the exit status is 0, or 1 after one sentence on stderr: that of the driver if it has failed."""
+    """Fetch the plan. Exit status: 0, or 1 after one sentence on stderr.
+
+    The sentence is the driver's error if the driver failed.
+    """
     parser = argparse.ArgumentParser(prog="fetch.py", description="Fetch the plan of a driver in a cluster.")
-    parser.add_argument("--hand-over", required=True, metavar="URL", help="where the driver has left it")
+    parser.add_argument("--hand-over", required=True, metavar="URL", help="shared folder of the driver")
     parser.add_argument("--plan", type=Path, required=True, metavar="FILE", help="the plan file to write")
-    parser.add_argument(
-        "--previous", type=Path, required=True, metavar="FILE", help="the plan to compare with"
-    )
-    parser.add_argument("--report", type=Path, metavar="FOLDER", help="the folder to write the report to")
-    parser.add_argument("--told", default="", metavar="TEXT", help="what spark-submit said")
+    parser.add_argument("--previous", type=Path, required=True, metavar="FILE", help="plan to compare with")
+    parser.add_argument("--report", type=Path, metavar="FOLDER", help="folder for the report")
+    parser.add_argument("--submit-message", default="", metavar="TEXT", help="last message of spark-submit")
     try:
         summary = fetch(parser.parse_args(argv))
     except PartMoveError as error:
@@ -46,13 +47,13 @@ def main(argv: Sequence[str]) -> int:
 
 
 def fetch(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The summary, as the job itself gives it on one machine."""
+    """Fetch the plan; return the summary, equal to the job's summary on one machine."""
     hand_over = HandOver(arguments.hand_over)
     try:
         before = read_header(arguments.previous) if arguments.previous.exists() else None
-        # The folder is made beside the plan, so that the new plan can be renamed to its place.
+        # Staged beside the plan, so that a rename replaces the plan.
         with staging_folder(arguments.plan) as folder:
-            summary = hand_over.take_summary(folder, arguments.told)
+            summary = hand_over.take_summary(folder, arguments.submit_message)
             hand_over.take_plan(folder / PLAN)
             header = read_header(folder / PLAN)
             (folder / PLAN).replace(arguments.plan)

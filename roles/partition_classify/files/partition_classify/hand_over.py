@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A folder on storage that a driver in a cluster shares with the host that waits for it.
+"""Shared storage folder for the hand-over from a driver in a cluster to the waiting host.
 
-The driver leaves the outcome there, and plan and report if there are any; the host takes them and removes the
-folder. Any storage will do that Spark has a Hadoop file system for.
+The driver writes the outcome, and plan and report if any; the host fetches them and removes the folder. Works
+with any Hadoop file system of Spark.
 """
 
 from __future__ import annotations
@@ -30,50 +30,50 @@ _ERROR = "error"
 
 
 class HandOver:
-    """The folder at a URL; every call raises PlanError when the storage cannot be used."""
+    """The folder at a URL. Every method raises PlanError when the storage is unusable."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        # Needs the JVM that spark-submit has started, but no session: a policy may have been refused before.
+        # Needs the JVM of spark-submit, but no session: policy errors occur before a session exists.
         SparkContext._ensure_initialized()
         self._jvm = cast("Any", SparkContext._jvm)
-        with self._understood():
+        with self._storage_errors():
             spark = self._jvm.org.apache.spark
             settings = spark.deploy.SparkHadoopUtil.get().newConfiguration(spark.SparkConf())
             self._folder = self._path(url)
             self._storage = self._folder.getFileSystem(settings)
 
     def put_plan(self, plan: Path) -> None:
-        """Leave the plan there."""
-        with self._understood():
+        """Upload the plan."""
+        with self._storage_errors():
             self._storage.copyFromLocalFile(False, True, self._path(str(plan)), self._child(PLAN))
 
     def put_report(self, folder: Path) -> None:
-        """Leave the files of a report there."""
-        with self._understood():
+        """Upload the files of a report."""
+        with self._storage_errors():
             for name in REPORT_FILES:
                 self._storage.copyFromLocalFile(
                     False, True, self._path(str(folder / name)), self._child(name)
                 )
 
     def put_summary(self, summary: dict[str, Any]) -> None:
-        """Leave the outcome of a job that has ended well; the last thing to be put."""
+        """Upload the outcome of a successful job; the last upload."""
         self._put_outcome({_SUMMARY: summary})
 
     def put_error(self, sentence: str) -> None:
-        """Leave the outcome of a job that was refused or failed."""
+        """Upload the outcome of a failed job."""
         self._put_outcome({_ERROR: sentence})
 
-    def take_summary(self, folder: Path, told: str) -> dict[str, Any]:
-        """The summary; raises PlanError with the sentence of the driver, or if it has left none.
+    def take_summary(self, folder: Path, submit_message: str) -> dict[str, Any]:
+        """Download the summary. Raises PlanError with the driver's error, or if there is no outcome.
 
-        ``folder`` is a local one to work in, ``told`` what spark-submit said.
+        folder: local working folder. submit_message: last message of spark-submit.
         """
-        with self._understood():
+        with self._storage_errors():
             if not self._storage.exists(self._child(_OUTCOME)):
                 raise PlanError(
-                    f"The driver has left nothing in {self.url}"
-                    + (f"; spark-submit said: {told}" if told else ""),
+                    f"The driver has written no outcome to {self.url}"
+                    + (f"; last message of spark-submit: {submit_message}" if submit_message else ""),
                     remedy="Read the log of the driver in the cluster",
                 )
             self._take(_OUTCOME, folder / _OUTCOME)
@@ -84,29 +84,29 @@ class HandOver:
         return summary
 
     def take_plan(self, plan: Path) -> None:
-        """Copy the plan to a local file."""
-        with self._understood():
+        """Download the plan to a local file."""
+        with self._storage_errors():
             self._take(PLAN, plan)
 
     def take_report(self, folder: Path) -> None:
-        """Copy the files of a report to a local folder."""
-        with self._understood():
+        """Download the files of a report to a local folder."""
+        with self._storage_errors():
             for name in REPORT_FILES:
                 self._take(name, folder / name)
 
     def remove(self) -> None:
         """Remove the folder."""
-        with self._understood():
+        with self._storage_errors():
             self._storage.delete(self._folder, True)
 
     def _put_outcome(self, outcome: dict[str, Any]) -> None:
-        with self._understood():
+        with self._storage_errors():
             target = self._storage.create(self._child(_OUTCOME), True)
             target.write(json.dumps(outcome).encode())
             target.close()
 
     def _take(self, name: str, target: Path) -> None:
-        # The raw local file system leaves no checksum file beside the copy.
+        # The raw local file system writes no checksum file beside the copy.
         self._storage.copyToLocalFile(False, self._child(name), self._path(str(target)), True)
 
     def _child(self, name: str) -> Any:
@@ -116,11 +116,11 @@ class HandOver:
         return self._jvm.org.apache.hadoop.fs.Path(text)
 
     @contextmanager
-    def _understood(self) -> Iterator[None]:
+    def _storage_errors(self) -> Iterator[None]:
         try:
             yield
         except Py4JJavaError as error:
             raise PlanError(
                 f"{self.url}: the shared storage cannot be used: {error.java_exception}".splitlines()[0],
-                remedy="Give a folder that the driver and the host of the play can both write to",
+                remedy="Give a folder writable for both the driver and the host of the play",
             ) from error

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What earlier runs have found, from the Parquet data set that each of them added its rows to."""
+"""Results of earlier runs, from the Parquet data set of their rows."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from .policy.decisions import MOVE
 from .spark_errors import message_of
 
 RUNS_READ = 100
-"""How many of the newest runs are looked at: each has a row for every partition that there was."""
+"""Maximum number of runs to read, newest first: each has a row for every partition."""
 
 _NEEDED = {"has_hot": "boolean", "action": "string", "znodes": "bigint"}
 _RUN = re.compile(r"/as_of=([0-9]+)/[^/]*$", re.ASCII)
 
 
 class EarlierRun(NamedTuple):
-    """What there was at the moment of a run, in milliseconds since 1970."""
+    """Counts of one run at moment ``as_of``, in milliseconds since 1970."""
 
     as_of: int
     znodes_hot: int
-    """Znodes of parts in hot."""
+    """Part znodes in hot."""
     znodes_cold_planned: int
-    """Those of them that its plan moved to cold."""
+    """Subset of ``znodes_hot`` that the plan moved to cold."""
 
 
 def history_of(spark: SparkSession, parquet: str) -> list[EarlierRun]:
-    """The newest RUNS_READ runs in the data set that `write_parquet` writes, the oldest of them first.
+    """Return the newest RUNS_READ runs in a data set of `write_parquet`, in ascending order of time.
 
-    Raises PartMoveError where there is none, or where it is of something else.
+    Raises PartMoveError if the data set is missing or has other contents.
     """
     try:
         rows = _rows(spark, parquet)
@@ -48,16 +48,16 @@ def history_of(spark: SparkSession, parquet: str) -> list[EarlierRun]:
         found = rows.groupBy("as_of").agg(znodes, planned).orderBy("as_of").collect()
     except (PySparkException, Py4JJavaError) as error:
         raise PartMoveError(
-            f"{parquet}: rows of earlier runs cannot be read there. {message_of(error)}",
-            remedy="Give the folder that earlier runs have added their rows to as Parquet",
+            f"{parquet}: rows of earlier runs cannot be read. {message_of(error)}",
+            remedy="Give the Parquet folder of earlier runs",
         ) from error
     return [EarlierRun(*row) for row in found]
 
 
 def _rows(spark: SparkSession, parquet: str) -> DataFrame:
-    """The rows of the runs to look at, with ``as_of`` as a number."""
+    """Return the rows of the newest runs, with ``as_of`` as a number."""
     folder = parquet.rstrip("/")
-    # Whatever else is in the folder is no run.
+    # Other entries of the folder are not runs.
     rows = spark.read.option("basePath", folder).parquet(f"{folder}/as_of=*")
     moments = {int(found[1]) for file in rows.inputFiles() if (found := _RUN.search(file))}
     oldest = min(sorted(moments)[-RUNS_READ:], default=0)
@@ -69,6 +69,6 @@ def _check_columns(rows: DataFrame, parquet: str) -> None:
     for name, kind in _NEEDED.items():
         if kinds.get(name) != kind:
             raise PartMoveError(
-                f"{parquet}: these are no rows of earlier runs, they have no column {name} of type {kind}",
-                remedy="Give the folder that earlier runs have added their rows to as Parquet",
+                f"{parquet}: not the rows of earlier runs: there is no column {name} of type {kind}",
+                remedy="Give the Parquet folder of earlier runs",
             )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The job: arguments in, plan file out, a summary on stdout."""
+"""The job: arguments in, plan file out, summary on stdout."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from .spark_errors import lost_java_message, message_of
 from .summary import PlanFindings, findings_of, rules_listed, summary_of
 from .workers import check_executors, check_python
 
-# A moment that another host calls now is no moment to come.
+# Tolerated clock difference: the current time of another host is not a future moment.
 _CLOCKS_DIFFER_MS = 60_000
-# How much of what may not be read is named.
+# Number of unreadable items named in the log.
 _UNREAD_NAMED = 3
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the job; the exit status is 0, or 1 after one sentence on stderr that says what is wrong."""
+    """Run the job. Exit status: 0; or 1 after one sentence on stderr with the error."""
     arguments = parser().parse_args(argv)
     try:
         summary = _classify_for_another_host(arguments) if arguments.hand_over else _classify(arguments)
@@ -66,7 +66,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _classify_for_another_host(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Classify, and hand over a plan or an error: nobody sees the output of a driver in a cluster."""
+    """Classify and hand over the plan or the error: output of a driver in a cluster is not visible."""
     with tempfile.TemporaryDirectory(prefix="partition_classify.") as folder:
         arguments.plan = Path(folder, PLAN)
         arguments.report = Path(folder) if arguments.report else None
@@ -84,7 +84,7 @@ def _classify_for_another_host(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _classify(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Classify; whatever goes wrong is a PartMoveError."""
+    """Classify; convert all expected errors to PartMoveError."""
     try:
         return classify(arguments)
     except (ConnectionError, EOFError) as error:
@@ -98,7 +98,7 @@ def _classify(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def classify(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Read, decide, write; returns the summary."""
+    """Read, decide, write; return the summary."""
     policy = read_policy(arguments.policy)
     other = read_policy(arguments.compare_policy) if arguments.compare_policy else None
     _check_moment(arguments)
@@ -108,7 +108,7 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     check_python()
     settings = given_settings()
     if not arguments.hand_over:
-        # A driver in a cluster has the memory and the disks that the cluster gives it.
+        # The cluster provides memory and disks of a driver in the cluster.
         check_host(arguments.plan, files_of(arguments), settings)
     replaced = _header_of(arguments.plan)
     before = _header_of(arguments.previous) if arguments.previous else replaced
@@ -117,13 +117,13 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     try:
         _check_cluster(spark, arguments.parquet)
         windows = policy.read_windows | (other.read_windows if other else set())
-        # Of a moment to come nothing is in a log yet.
+        # Query logs have no entries of the future.
         until = min(arguments.as_of, now_ms())
         signal = None if servers is None else read_signal(spark, servers, windows, until)
         known = known_partitions(inventory.rows(spark), arguments.as_of, windows, signal)
         rows = persisted_rows(known, policy, other, Separation(arguments.separation))
         with StageProgress(spark):
-            # This is what reads the ensembles, and asks the servers; all that follows has the rows.
+            # First action on the rows: reads the ensembles and queries the servers. Later steps reuse them.
             findings = findings_of(rows, policy)
         _report_misfits(findings.rules, strict=arguments.strict)
         _log_unread(findings)
@@ -135,12 +135,12 @@ def classify(arguments: argparse.Namespace) -> dict[str, Any]:
     log_line(f"wrote {header.rows} rows to {arguments.plan}")
     report = report_place(arguments.report)
     summary = summary_of(arguments.plan, header, before, findings, report)
-    told = None if history is None else [run._asdict() for run in history]
-    return summary | {"comparison": comparison, "history": told}
+    runs = None if history is None else [run._asdict() for run in history]
+    return summary | {"comparison": comparison, "history": runs}
 
 
 def _compare_policies(rows: DataFrame, known: DataFrame, other: Policy) -> dict[str, Any]:
-    """Tell what another policy would decide otherwise, and give it for the summary."""
+    """Log and return the differing decisions of another policy, for the summary."""
     section = comparison_section(comparison_of(rows, known, other))
     for line in section["text"]:
         log_line(line)
@@ -148,21 +148,21 @@ def _compare_policies(rows: DataFrame, known: DataFrame, other: Policy) -> dict[
 
 
 def _log_unread(findings: PlanFindings) -> None:
-    """Say how much there is of which something may not be read, and name the first."""
+    """Log the number of unreadable items, and name the first of them."""
     unread = findings.unread_section()
     count, first = unread["count"], unread["first"][:_UNREAD_NAMED]
     if count:
         names = ", ".join(f"{each['shard_path']} {each['partition']}".rstrip() for each in first)
         more = f" and {count - len(first):,} more" if count > len(first) else ""
-        log_line(f"not complete: something may not be read of {names}{more}, and nothing is decided of it")
+        log_line(f"not complete: no decision for {names}{more}, because not all of their znodes may be read")
 
 
 def _read_history(spark: SparkSession, parquet: str) -> list[EarlierRun] | None:
-    """What runs have found so far, this one too; None where rows of earlier ones cannot be read."""
+    """Return the results of all runs, this one included; None if earlier rows are unreadable."""
     try:
         return history_of(spark, parquet)
     except PartMoveError as error:
-        # The plan is what it is without them.
+        # The plan does not depend on earlier runs.
         log_line(str(error))
         return None
 
@@ -175,10 +175,10 @@ def _write(
     findings: PlanFindings,
     comparison: dict[str, Any] | None,
 ) -> tuple[PlanHeader, list[EarlierRun] | None]:
-    """The plan last: a run that fails before is found to be unfinished by the next one.
+    """Write the outputs, the plan last: a run that fails before leaves the previous plan.
 
-    ``findings`` and ``comparison`` are for the report. Returns its header, and what runs have found so far,
-    where the rows of all are kept.
+    findings, comparison: contents of the report. Returns the plan's header, and the results of all runs if
+    rows are kept as Parquet.
     """
     history: list[EarlierRun] | None = None
     staged = staged_plan_file(
@@ -209,7 +209,7 @@ def _write(
 
 
 def _report_misfits(rules: Sequence[RuleUse], *, strict: bool) -> None:
-    """Tell of each rule that decides nothing; raise PolicyError instead if that is asked for."""
+    """Log each policy misfit; with ``strict``, raise PolicyError instead."""
     found = misfits_of(rules)
     if strict:
         refuse_misfits(found)
@@ -218,21 +218,22 @@ def _report_misfits(rules: Sequence[RuleUse], *, strict: bool) -> None:
 
 
 def _check_moment(arguments: argparse.Namespace) -> None:
-    """Refuse a moment that is still to come: what changes until then would be taken for cold."""
+    """Reject a future moment: partitions changing until then would count as unchanged."""
     if arguments.as_of > now_ms() + _CLOCKS_DIFFER_MS and not arguments.future:
         raise PartMoveError(
-            "The moment to decide for is still to come: what changes until then would count as unchanged",
-            remedy="Leave it out, or allow it with --future, in the role with partition_classify_future",
+            "The moment to decide for is in the future: partitions that change until then would count as"
+            " unchanged",
+            remedy="Omit the moment, or allow it with --future (role: partition_classify_future)",
         )
 
 
 def _check_places(arguments: argparse.Namespace) -> None:
-    """Refuse, before Spark starts, places on this host that nothing can be written to."""
+    """Reject unwritable output paths on this host before Spark starts."""
     plan: Path = arguments.plan
     if not os.access(plan.parent, os.W_OK | os.X_OK):
         raise PlanError(
             f"{plan}: the plan cannot be written, this user cannot write to {plan.parent}",
-            remedy="Make the folder, or give another path",
+            remedy="Create the folder, or give another path",
         )
     try:
         check_writable(plan.parent)
@@ -245,7 +246,7 @@ def _check_places(arguments: argparse.Namespace) -> None:
 
 
 def _check_cluster(spark: SparkSession, parquet: str | None) -> None:
-    """Refuse, before any row is read, executors and storage that the job would fail with at last."""
+    """Reject unsuitable executors and storage before reading any row."""
     if not str(spark.sparkContext.master).startswith("local"):
         check_executors(spark)
     if parquet:
@@ -253,5 +254,5 @@ def _check_cluster(spark: SparkSession, parquet: str | None) -> None:
 
 
 def _header_of(path: Path) -> PlanHeader | None:
-    """The header of the plan that is there already; a file that is no plan is not written over."""
+    """Return the header of the existing plan. Other files raise an error and are not overwritten."""
     return read_header(path) if path.exists() else None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The Python packages that the job needs. Loads without any of them."""
+"""Python packages needed by the job. Importable without any of them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from importlib.util import find_spec
 from olap_partmove._partmove.errors import PartMoveError
 
 WORKER_PACKAGES = ("pyarrow", "pandas", "kazoo", "yaml")
-"""What the Python of a worker needs, as it is imported; Spark brings pyspark along."""
+"""Import names needed in the Python of workers; Spark provides pyspark there."""
 DRIVER_PACKAGES = ("pyspark", "py4j", *WORKER_PACKAGES)
-"""What the Python of the driver needs."""
+"""Import names needed in the Python of the driver."""
 
 
 def missing_packages(names: Sequence[str]) -> list[str]:
-    """Those of the packages that this Python does not have."""
+    """Return the packages missing in this Python."""
     return [name for name in names if not _is_installed(name)]
 
 
@@ -30,10 +30,10 @@ def _is_installed(name: str) -> bool:
 
 
 def missing_packages_error(python: str, names: Sequence[str]) -> PartMoveError:
-    """What is said of a Python that does not have these packages."""
+    """Return the error for a Python without these packages."""
     packages = "package" if len(names) == 1 else "packages"
     return PartMoveError(
         f"{python} has no Python {packages} {', '.join(names)}",
-        remedy="Install pyspark, pyarrow, pandas, kazoo and PyYAML for it, or name a Python that has them, in"
-        " the role as partition_classify_python",
+        remedy="Install pyspark, pyarrow, pandas, kazoo and PyYAML for this Python, or configure a Python"
+        " with these packages (role: partition_classify_python)",
     )

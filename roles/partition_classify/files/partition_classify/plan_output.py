@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Plan rows on disk: the plan file that the move takes, and the same rows as Parquet for analysis."""
+"""Output of plan rows: the plan file for the move, and Parquet for analysis."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from .spark_errors import message_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Of the lines of so many rows the driver has one copy in Java and one in Python, some 15 MB each.
+# The driver holds the lines of a chunk twice, in Java and in Python, about 15 MB each.
 _ROWS_PER_CHUNK = 50_000
-# The columns of Chunk, in its order.
+# Columns of Chunk, in the order of its fields.
 _CHUNKS = StructType([StructField("lines", BinaryType()), StructField("tops", ArrayType(StringType()))])
 
 
@@ -44,23 +44,24 @@ _CHUNKS = StructType([StructField("lines", BinaryType()), StructField("tops", Ar
 def staged_plan_file(
     rows: DataFrame, path: Path, count: int, *, policy_digest: str, source: str, origin: OriginOf, as_of: int
 ) -> Iterator[PlanHeader]:
-    """Write the plan file, with the lines of one Spark partition in memory at a time; see `staged_plan`.
+    """Stage the plan file, with the lines of one Spark partition in memory at a time; see `staged_plan`.
 
-    Tables that the policy leaves alone have no row in it, nor has what may not be read. Tasks make and check
-    the lines, all at once; what is left for the driver is to put their bytes one after the other.
-    ``count`` is how many rows there will be, by which they are divided.
+    Omits tables left alone by the policy and unreadable partitions. Tasks encode and check the lines in
+    parallel; the driver only concatenates their bytes.
+
+    count: number of rows, to choose the number of Spark partitions.
     """
     planned = rows.where(~F.col("action").isin(LEAVE, UNREAD)).select(*PlanRow._fields)
-    stretches = 1 + count // _ROWS_PER_CHUNK
-    # Spark sorts text by its UTF-8 bytes, which is the order that plan files are in.
-    ordered = planned.repartitionByRange(stretches, "shard_path", "partition").sortWithinPartitions(
+    partitions = 1 + count // _ROWS_PER_CHUNK
+    # Spark sorts text by UTF-8 bytes, the order of plan files.
+    ordered = planned.repartitionByRange(partitions, "shard_path", "partition").sortWithinPartitions(
         "shard_path", "partition"
     )
     encoded = ordered.mapInArrow(_encode_partition, _CHUNKS).persist(StorageLevel.DISK_ONLY)
     try:
-        # Partitions are fetched one by one: without this each would be made only when its turn has come.
+        # Computes all partitions in parallel; toLocalIterator would compute them one after another.
         encoded.count()
-        # Not as a query: of one that has been handed out Spark keeps all results, until its driver ends.
+        # Via the RDD: Spark would keep all results of a query until the end of the driver.
         fetched = encoded.rdd.toLocalIterator()
         chunks = (Chunk(bytes(row.lines), row.tops) for row in fetched)
         staged = staged_plan(
@@ -73,10 +74,10 @@ def staged_plan_file(
 
 
 def write_parquet(rows: DataFrame, folder: str, as_of: int) -> None:
-    """Add the rows to a Parquet data set with the partition column ``as_of``, in milliseconds since 1970.
+    """Add the rows to a Parquet data set partitioned by ``as_of``, in milliseconds since 1970.
 
-    The columns are those of `decided`, ``last_modified`` as a timestamp. Only rows of the same moment are
-    replaced. Raises PartMoveError where the folder cannot be written to.
+    Columns: see `with_decisions`, ``last_modified`` as a timestamp. Replaces rows of the same moment only.
+    Raises PartMoveError when the folder is not writable.
     """
     with_times = rows.withColumn("last_modified", F.timestamp_millis("last_modified"))
     ordered = with_times.orderBy("shard_path", "partition")
@@ -87,9 +88,9 @@ def write_parquet(rows: DataFrame, folder: str, as_of: int) -> None:
 
 
 def check_local_parquet(folder: str) -> None:
-    """Raise PartMoveError where the folder is one of this host for sure, and cannot be written to.
+    """Raise PartMoveError if the folder is certainly on this host and not writable.
 
-    Spark need not run for that.
+    Works without Spark.
     """
     url = urlsplit(folder)
     is_elsewhere = "HADOOP_CONF_DIR" in os.environ or "YARN_CONF_DIR" in os.environ
@@ -101,7 +102,7 @@ def check_local_parquet(folder: str) -> None:
 
 
 def check_parquet(spark: SparkSession, folder: str) -> None:
-    """Raise PartMoveError where the driver cannot write to the folder, wherever that is; it is made."""
+    """Raise PartMoveError if the driver cannot write to the folder, local or remote; creates the folder."""
     context: Any = spark.sparkContext
     try:
         probe = context._jvm.org.apache.hadoop.fs.Path(f"{folder.rstrip('/')}/.probe-{uuid.uuid4().hex}")
@@ -115,13 +116,13 @@ def check_parquet(spark: SparkSession, folder: str) -> None:
 def _no_parquet(folder: str, reason: str) -> PartMoveError:
     return PartMoveError(
         f"{folder}: the rows cannot be written there as Parquet. {reason}",
-        remedy="Give a folder that driver and executors can write to; the old plan is still in its place",
+        remedy="Give a folder writable for driver and executors; the old plan is unchanged",
     )
 
 
 def _encode_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of one Spark partition, sorted, as chunks of lines."""
-    import pyarrow as pa  # noqa: PLC0415 - half a second that only the tasks need
+    """Encode the sorted rows of one Spark partition as chunks of lines."""
+    import pyarrow as pa  # noqa: PLC0415 - takes half a second, needed in tasks only
 
     rows = (row for batch in batches for row in _plan_rows(batch))
     for chunk in encode_rows(rows, "of a task"):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether this host has the memory and the room that a run needs at the least, as far as is known before."""
+"""Checks memory and disk space of this host before a run, as far as predictable."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .zookeeper_files.folders import DataFolder, list_files
 # Spark's own defaults.
 _DRIVER_MEMORY = "1g"
 _LOCAL_DIR = "/tmp"
-# A job that was measured kept 9 bytes on disk of each part that is alone in its partition, less of others. A
-# part has 1 to 3 znodes of some 250 bytes in a snapshot.
+# Measured: Spark keeps 9 bytes on disk for a part alone in its partition, less for other parts. A part has
+# 1 to 3 znodes of about 250 bytes in a snapshot.
 _SHARE_OF_SNAPSHOT = 32
-# Java has its code and its threads besides its heap; each task has a Python.
+# Java needs memory for code and threads in addition to its heap; each task runs one Python.
 _JAVA_BESIDES = 500 << 20
 _PYTHON = 160 << 20
 
@@ -36,19 +36,18 @@ _LIMITS = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory/memory.limit_in_byt
 
 
 class HostMemory(NamedTuple):
-    """The memory of a host, in bytes."""
+    """Memory of a host, in bytes."""
 
     total: int
-    """What there is for all programs together, swap included."""
+    """Memory of all programs together, swap included."""
     available: int
-    """What programs can have now without anything being swapped."""
+    """Memory available now without swapping."""
 
 
 def check_host(plan: Path, files: Sequence[DataFolder], settings: Mapping[str, str]) -> None:
-    """Look at what is known before anything is read.
+    """Check memory and disk space before reading.
 
-    ``files`` are the folders that are read, if files are, and ``settings`` those of Spark. Raises
-    PartMoveError with the way out.
+    files: data folders of the source, if it reads files. settings: Spark settings. Raises PartMoveError.
     """
     check_space_for_plan(plan)
     check_memory(settings, memory_of())
@@ -57,7 +56,7 @@ def check_host(plan: Path, files: Sequence[DataFolder], settings: Mapping[str, s
 
 
 def check_memory(settings: Mapping[str, str], memory: HostMemory | None) -> None:
-    """Raise PartMoveError where Java may take more memory than the host has; tell where little is free."""
+    """Raise PartMoveError if Java may use more memory than the host has; warn if little is free."""
     if memory is None:
         return
     given = settings.get("spark.driver.memory", _DRIVER_MEMORY)
@@ -66,38 +65,38 @@ def check_memory(settings: Mapping[str, str], memory: HostMemory | None) -> None
         return
     if heap >= memory.total:
         raise PartMoveError(
-            f"spark.driver.memory is {given}, and this host has {size(memory.total)} of memory in all: the"
-            " kernel would kill the driver when it takes that",
-            remedy="Give less as spark.driver.memory, in the role in partition_classify_spark_conf, or run"
-            " the job on a host with more memory",
+            f"spark.driver.memory is {given}, but this host has {size(memory.total)} of memory in all: the"
+            " kernel would kill the driver",
+            remedy="Lower spark.driver.memory (role: partition_classify_spark_conf), or run the job on a host"
+            " with more memory",
         )
     needed = heap + _JAVA_BESIDES + _PYTHON * (1 + tasks_at_once(settings))
     if needed > memory.available:
         log_line(
             f"memory may run out: with spark.driver.memory of {given} the job takes up to {size(needed)} on"
-            f" this host, where {size(memory.available)} are free now; give less as spark.driver.memory, let"
-            " fewer tasks run at once, as with the master local[1], or end other programs"
+            f" this host, where {size(memory.available)} are free now; lower spark.driver.memory, run fewer"
+            " concurrent tasks, for example with the master local[1], or end other programs"
         )
 
 
 def warn_of_low_space(folders: Sequence[Path], snapshots: int) -> None:
-    """Tell where Spark's local folders may have too little room for rows of so large snapshots.
+    """Warn if Spark's local folders may be too small for the rows of snapshots of this size.
 
-    How much that takes depends on how many parts partitions have, which nobody knows yet.
+    The exact need depends on the number of parts per partition, unknown at this point.
     """
     needed = snapshots // _SHARE_OF_SNAPSHOT
     free = free_bytes(folders)
     if free is not None and free < needed:
         names = ", ".join(map(str, folders))
         log_line(
-            f"room may run out: Spark keeps rows in {names} while it sorts them, where {size(free)} are free,"
-            f" and those of snapshots of {size(snapshots)} can take {size(needed)}; make room, or name larger"
-            " folders as spark.local.dir, or as SPARK_LOCAL_DIRS where that is set"
+            f"disk space may run out: Spark sorts rows in {names}, where {size(free)} are free, and the rows"
+            f" of snapshots of {size(snapshots)} can take {size(needed)}; free some space, or configure"
+            " larger folders as spark.local.dir, or as SPARK_LOCAL_DIRS if set"
         )
 
 
 def check_space_for_plan(plan: Path) -> None:
-    """Raise PlanError where a plan as large as the one that is there cannot be written beside it."""
+    """Raise PlanError if the disk has no space for a second plan as large as the existing one."""
     try:
         there = plan.stat().st_size
     except OSError:
@@ -105,20 +104,20 @@ def check_space_for_plan(plan: Path) -> None:
     free = free_bytes([plan.parent])
     if free is not None and free < there:
         raise PlanError(
-            f"{plan}: the new plan is written beside the old one, which has {size(there)}, and {size(free)}"
-            " are free there",
-            remedy="Make room, or give a path on another disk",
+            f"{plan}: the new plan is written beside the old plan of {size(there)}, but only {size(free)} are"
+            " free there",
+            remedy="Free some space, or give a path on another disk",
         )
 
 
 def local_folders(settings: Mapping[str, str]) -> list[Path]:
-    """The folders that Spark keeps rows in on one machine."""
+    """Return the folders where Spark keeps rows on one machine."""
     given = os.environ.get("SPARK_LOCAL_DIRS") or settings.get("spark.local.dir") or _LOCAL_DIR
     return [Path(each.strip()) for each in given.split(",") if each.strip()]
 
 
 def bytes_of_snapshots(folders: Iterable[DataFolder]) -> int:
-    """How large the newest snapshots are, those that are compressed as they are.
+    """Return the total size of the newest snapshots, compressed size for compressed ones.
 
     Raises EnsembleError for folders without files.
     """
@@ -127,7 +126,7 @@ def bytes_of_snapshots(folders: Iterable[DataFolder]) -> int:
 
 
 def free_bytes(folders: Iterable[Path]) -> int | None:
-    """The room that this user has in the folders, each file system once; None where that cannot be known."""
+    """Return the free space of this user in the folders, each file system once; None if unknown."""
     free: dict[int, int] = {}
     try:
         for folder in folders:
@@ -140,7 +139,7 @@ def free_bytes(folders: Iterable[Path]) -> int | None:
 
 
 def memory_of(root: Path = Path("/")) -> HostMemory | None:
-    """The memory of this host, or of its container where that has less; None where nothing tells it."""
+    """Return the memory of this host, or its container's limit if lower; None if unknown."""
     try:
         lines = (root / "proc/meminfo").read_text().splitlines()
         fields = {
@@ -153,14 +152,14 @@ def memory_of(root: Path = Path("/")) -> HostMemory | None:
         try:
             limit = int((root / name).read_text())
         except (OSError, ValueError):
-            # There is none, or it is the word "max".
+            # No limit file, or the limit is "max".
             continue
         total, available = min(total, limit), min(available, limit)
     return HostMemory(total, available)
 
 
 def bytes_of(text: str) -> int | None:
-    """A size as settings of Spark have it, for which a number alone is MiB; None for what is none.
+    """Parse a size of a Spark setting; a number without unit is MiB. None for invalid text.
 
     >>> bytes_of("2g"), bytes_of("512"), bytes_of("1 GB")
     (2147483648, 536870912, None)

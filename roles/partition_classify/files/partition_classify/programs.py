@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the programs have in common that read the files of a member, as their settings say, without Spark."""
+"""Common code of the programs that read a member's files without Spark."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ from .zookeeper_files.damage import DamagedFile
 from .zookeeper_files.folders import DataFolder, folders_of
 
 Program = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Does what the settings ask for; raises PartMoveError and OSError."""
+"""Runs with the given settings and returns the result; raises PartMoveError and OSError."""
 
 
-def run(answer: Program, argv: Sequence[str], description: str) -> int:
-    """Print the answer to the settings that ``argv`` names a file of, as JSON.
+def run(program: Program, argv: Sequence[str], description: str) -> int:
+    """Run the program with the settings file named in ``argv``; print its result as JSON.
 
-    The exit status is 0, or 1 after one sentence on stderr.
+    Returns the exit status: 0; or 1 after one sentence on stderr.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("settings", type=Path, help="a file with the settings, a JSON object")
     path = parser.parse_args(argv).settings
     try:
-        found = answer(_settings(path))
+        result = program(_settings(path))
     except PartMoveError as error:
         _log(str(error))
         return 1
     except OSError as error:
         _log(f"{error.filename}: {error.strerror}.")
         return 1
-    json.dump(found, sys.stdout)
+    json.dump(result, sys.stdout)
     sys.stdout.write("\n")
     return 0
 
 
 def folder_of(files: object) -> DataFolder:
-    """The folder of one member; raises EnsembleError for any other setting ``files``."""
+    """Return the data folder of the single member in setting ``files``. Raises EnsembleError otherwise."""
     folders = folders_of("hot", files)
     if len(folders) != 1:
-        raise EnsembleError("The files of several ensembles were given", remedy="Give those of one member")
+        raise EnsembleError("The files of several ensembles were given", remedy="Give one member's files")
     return folders[0]
 
 
 def log_skipped_snapshot(error: DamagedFile) -> None:
-    """Say which snapshot is not read."""
+    """Log the error of a skipped snapshot."""
     _log(f"{error.message}; an older snapshot is read instead")
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Says on stderr how far the job is."""
+"""Log lines on stderr, and periodic progress of running Spark stages."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _SECONDS = 10.0
 
 
 def log_line(message: str) -> None:
-    """One line for people."""
+    """Write one line for people."""
     sys.stderr.write(f"partition_classify: {message}\n")
     sys.stderr.flush()
 
 
 def log_failure(message: str) -> None:
-    """The sentence that says why the job ends; no other line is taken for it."""
+    """Write the sentence with the cause of failure; readers recognise it by its prefix."""
     sys.stderr.write(f"partition_classify failed: {message}\n")
     sys.stderr.flush()
 
 
 class StageProgress:
-    """While it is entered, tells every few seconds how many tasks of the running stages are done."""
+    """Context manager: periodically logs the number of finished tasks of each running stage."""
 
     def __init__(self, spark: SparkSession, seconds: float = _SECONDS) -> None:
         self._tracker = spark.sparkContext.statusTracker()
@@ -43,14 +43,14 @@ class StageProgress:
         self._thread = threading.Thread(target=self._run, name="progress", daemon=True)
 
     def __enter__(self) -> Self:
-        """Start telling."""
+        """Start logging."""
         self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop telling."""
+        """Stop logging."""
         self._ended.set()
         self._thread.join()
 
@@ -58,14 +58,14 @@ class StageProgress:
         while not self._ended.wait(self._seconds):
             try:
                 lines = stage_lines(self._tracker)
-            except (Py4JError, OSError):  # Spark has ended, and the job finds out by itself.
+            except (Py4JError, OSError):  # Spark has ended; the job itself reports the error.
                 return
             for line in lines:
                 log_line(line)
 
 
 def stage_lines(tracker: StatusTracker) -> list[str]:
-    """A line for each stage that runs now."""
+    """Return a line for each running stage."""
     found = [tracker.getStageInfo(stage) for stage in sorted(tracker.getActiveStageIds())]
     return [
         f"stage {info.stageId}: {info.numCompletedTasks} of {info.numTasks} tasks done"

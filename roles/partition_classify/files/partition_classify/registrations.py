@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Takes the registrations of parts from the files of a ZooKeeper member, for a repair, without Spark.
+"""Extracts part znodes from a ZooKeeper member's files, for a repair, without Spark.
 
-``python registrations.py SETTINGS``. The settings are a file with a JSON object: ``files`` of one member, as
-for the classification; ``shard_paths``; and ``dest``, the file to write.
+``python registrations.py SETTINGS``. SETTINGS is a file with a JSON object: ``files`` of one member, as for
+the classification; ``shard_paths``; and ``dest``, the output file.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _PARTS = "/parts/"
 
 
 def registrations_in(folder: DataFolder, shard_paths: Sequence[str]) -> Iterator[SavedZnode]:
-    """The znodes that register parts of the tables, as they were after the last transaction in the log.
+    """Yield the part znodes of the tables, as of the last logged transaction.
 
-    The snapshot is read twice and the log twice, however many tables there are. Raises EnsembleError for
-    files that cannot be used, FormatError for what is no shard path.
+    Reads snapshot and log twice each, for any number of tables. Raises EnsembleError for unusable files,
+    FormatError for an invalid shard path.
     """
     tables = {f"{folder.chroot}{ShardLayout(path).path}".encode() for path in shard_paths}
     replicas_of = {table + _REPLICAS: table for table in sorted(tables)}
@@ -66,7 +66,7 @@ def registrations_in(folder: DataFolder, shard_paths: Sequence[str]) -> Iterator
 
 
 def _record_ranges(scan: SnapshotScan, replicas_of: Collection[bytes]) -> dict[bytes, tuple[int, int]]:
-    """Where in the snapshot each of these znodes begins, and what is below it ends; goes over all of it."""
+    """Return the content range of each of these subtrees in the snapshot; consumes the whole scan."""
     ranges: dict[bytes, tuple[int, int]] = {}
     top, below, start = b"", b"", NOT_IN_SNAPSHOT
     for offset, path, _data, _stored in scan.records():
@@ -81,14 +81,14 @@ def _record_ranges(scan: SnapshotScan, replicas_of: Collection[bytes]) -> dict[b
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the result as JSON; the exit status is that of `run`."""
-    return run(write_registrations, argv, "Take registrations from files.")
+    """Print the result as JSON; return the exit status of `run`."""
+    return run(write_registrations, argv, "Extract part znodes from files.")
 
 
 def write_registrations(settings: Mapping[str, Any]) -> dict[str, int]:
-    """Write the file that the settings ask for, in one step, and count its znodes.
+    """Write the output file atomically; return its number of znodes.
 
-    Raises PartMoveError for settings that cannot be, and for files that cannot be used, and OSError.
+    Raises PartMoveError for invalid settings and unusable files, and OSError.
     """
     given = _SETTINGS.read(settings, "The settings")
     folder = folder_of(given["files"])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The Spark session of the job."""
+"""Spark session of the job."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from pyspark.sql import SparkSession
 _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    # A second attempt beside a slow one would be a further session, and read at a rate of its own.
+    # A speculative attempt would open an additional session and exceed the rate limit.
     "spark.speculation": "false",
-    # The lines of a plan come as results of some 12 MB. What is larger than this, by default 1 MB, the driver
-    # fetches over the network from the store of its executor, also where that is its own process; one that is
-    # lost on that way ends a job on one machine, where no task is tried again.
+    # Plan lines are results of about 12 MB. Larger results than this limit (default 1 MB) are fetched over
+    # the network from the executor's store, even within one process; a lost fetch fails a local job, where
+    # tasks are not retried.
     "spark.task.maxDirectResultSize": "64m",
-    # The rows are kept, and read several times: they too are to be in as few pieces as _PIECES says.
+    # Coalesce the partitions of persisted rows, too: they are read several times.
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
 }
-# A task that finds no memory ends its whole process, so that a cluster can start another one. On one machine
-# that is the driver, and nobody is left to say what is wrong: there the task fails, and so the job.
+# By default, an out-of-memory error in a task ends the executor process, so that the cluster restarts it. On
+# one machine this would end the driver without a message: there, only the task and then the job fail.
 _LOCAL_SETTINGS = {"spark.executor.killOnFatalError.depth": "0"}
-# The web pages of Spark take it half a second to open, and are open to whoever reaches this host.
+# Spark's web UI takes half a second to start, and is accessible to everybody who can reach this host.
 _WEB_UI = "spark.ui.enabled"
-# Spark exchanges rows in so many pieces, and then gives as many of them to a task as make 64 MiB, but to each
-# core about as much: tasks are few for few rows and many for many, whoever had registered at the start.
+# Number of shuffle partitions, which Spark then coalesces to about 64 MiB, and evenly over the cores: few
+# tasks for few rows, many for many, regardless of the executors registered at the start.
 _INITIAL_PARTITIONS = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
 _INITIAL_PARTITIONS_LOCAL = 64
-# For a Spark that is told not to do that. Its default of 200 is meant for a cluster: on one machine most of
-# the time would go into starting tasks.
+# Used when coalescing is switched off. The default of 200 suits a cluster: on one machine, most of the time
+# would go into starting tasks.
 _SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
-# A local cluster, which tests of Spark itself make, has executors and is none of these.
+# Does not match local-cluster, a master for tests of Spark with separate executors.
 _LOCAL_MASTER = re.compile(r"local(?:\[(\d+|\*)(?:\s*,\s*\d+)?\])?")
 
 
 def make_session() -> SparkSession:
-    """The session, with the settings of spark-submit; the caller stops it."""
+    """Return the session, with the settings of spark-submit; the caller stops it."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("partition_classify")
     given = given_settings()
@@ -62,13 +62,13 @@ def make_session() -> SparkSession:
 
 
 def given_settings() -> dict[str, str]:
-    """The settings of spark-submit, by name; starts the Java process of Spark, and no session."""
+    """Return the settings of spark-submit by name; starts Spark's Java process, but no session."""
     SparkContext._ensure_initialized()
     return dict(SparkConf().getAll())
 
 
 def tasks_at_once(settings: Mapping[str, str]) -> int:
-    """How many tasks run at once in the process of the driver, 0 where executors run them.
+    """Return the number of concurrent tasks in the driver process, 0 with executors.
 
     >>> masters = ("local", "local[3]", "local[2, 4]", "local-cluster[2,1,1024]", "spark://a:7077")
     >>> [tasks_at_once({"spark.master": each}) for each in masters]
@@ -82,14 +82,14 @@ def tasks_at_once(settings: Mapping[str, str]) -> int:
 
 
 def stop_session(spark: SparkSession) -> None:
-    """Stop Spark; this process has no more to ask of it, and makes no other session.
+    """Stop Spark for the rest of this process.
 
-    `SparkSession.stop` does that too, and then waits for a thread that looks once a second whether to end.
+    `SparkSession.stop` additionally waits for a thread that checks only once a second whether to end.
     """
     context: Any = spark.sparkContext
     context._jsc.stop()
 
 
 def is_on_one_machine(spark: SparkSession) -> bool:
-    """Whether all tasks run in the process of the driver; it is known then how many run at once."""
+    """Return whether all tasks run in the driver process, so that their maximum number is known."""
     return tasks_at_once(dict(spark.sparkContext.getConf().getAll())) > 0

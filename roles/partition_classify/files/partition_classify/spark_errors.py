@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a failed Spark job says to a person."""
+"""Messages for failed Spark jobs."""
 
 from __future__ import annotations
 
@@ -12,36 +12,33 @@ from typing import NamedTuple
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
-# How Python ends the traceback of an error of this collection that was raised on a worker.
+# Last line of a worker's traceback for an error of this collection.
 _COLLECTION_ERROR = re.compile(r"^(?:olap_partmove|partition_classify)\.[\w.]+: (.+)$", re.MULTILINE)
-# What begins the words of an error; on its line may be what came of it before, "Job aborted" and the like.
+# Start of an error message; its consequences, such as "Job aborted", may precede it on the same line.
 _NAME = re.compile(r"\b(?:\w+\.)*\w*(?:Error|Exception)\b")
-# A colon comes before what Java raised without a query around it.
+# Java errors outside of a query are preceded by a colon.
 _OTHER_ERROR = re.compile(r"^(?:: )?(\w[\w.]*(?:Error|Exception)\b.*)$", re.MULTILINE)
 
 
 class _KnownFailure(NamedTuple):
-    """A failure that people meet: how Spark tells of it, what it is, and the way out."""
+    """A common failure: pattern in Spark's output, description and remedy."""
 
     sign: re.Pattern[str]
     what: str
     remedy: str
 
 
-_MEMORY = (
-    "Give it more memory, in the role with spark.driver.memory and spark.executor.memory of"
-    " partition_classify_spark_conf"
-)
+_MEMORY = "Raise spark.driver.memory and spark.executor.memory (role: partition_classify_spark_conf)"
 _KNOWN_FAILURES = (
     _KnownFailure(
         re.compile("No space left on device|Disk quota exceeded"),
-        "A disk that Spark keeps temporary files on is full",
-        "Make room in spark.local.dir and TMPDIR of the driver and the executors, or name larger folders",
+        "A disk with Spark's temporary files is full",
+        "Free space in spark.local.dir and TMPDIR of driver and executors, or configure larger folders",
     ),
     _KnownFailure(
         re.compile(
             "OutOfMemoryError|INVALID_(?:DRIVER|EXECUTOR)_MEMORY|OutOfMemory|GC overhead limit"
-            # So end an executor that found no memory, and one that its cluster ends for what it takes.
+            # Exit codes of executors without memory: their own, and when killed by the cluster.
             r"|exit(?:ed with)?(?: a non-zero exit)? code:? (?:52|137)\b"
             r"|OOMKilled|exceeding (?:physical )?memory"
         ),
@@ -50,35 +47,35 @@ _KNOWN_FAILURES = (
     ),
     _KnownFailure(
         re.compile("JAVA_GATEWAY_EXITED"),
-        "Java did not start for Spark, which said why above",
-        "Install a JRE 17, and let JAVA_HOME name it if it is not the one in PATH",
+        "Java did not start for Spark; the cause is logged above",
+        "Install a JRE 17; set JAVA_HOME to it unless it is the java in PATH",
     ),
     _KnownFailure(
         re.compile("No module named|PACKAGE_NOT_INSTALLED|UNSUPPORTED_PACKAGE_VERSION|ImportError"),
-        "The Python of an executor lacks a package that the job needs, or has one that cannot be loaded",
-        "Install pyarrow, pandas, kazoo and PyYAML for the Python that is named as partition_classify_python,"
-        " on all executors",
+        "The Python of an executor lacks a package of the job, or cannot load it",
+        "Install pyarrow, pandas, kazoo and PyYAML for the Python in partition_classify_python, on all"
+        " executors",
     ),
     _KnownFailure(
         re.compile("PYTHON_VERSION_MISMATCH|Cannot run program"),
-        "The executors do not run the Python that the driver runs",
-        "Name one as partition_classify_python that is the same on the driver and all executors",
+        "Driver and executors run different Pythons",
+        "Set partition_classify_python to a Python that is the same on the driver and all executors",
     ),
     _KnownFailure(
         re.compile("Python worker exited unexpectedly|Python worker failed to connect back|Connection reset"),
-        "A Python process of Spark has ended, killed or without a word",
-        "See the log of the executors; if the kernel killed it for its memory, let fewer tasks run at once",
+        "A Python process of Spark was killed, or ended without a message",
+        "See the log of the executors; if the kernel killed it for lack of memory, run fewer tasks at once",
     ),
     _KnownFailure(
         re.compile("SparkContext was shut down|stopped SparkContext"),
-        "Spark was ended while the job ran, as it is when its Java process is killed",
+        "Spark ended during the job, for example because its Java process was killed",
         _MEMORY,
     ),
 )
 
 
 def message_of(error: PySparkException | Py4JError) -> str:
-    """The sentence of the error that a worker met; else what is known of it; else what Spark says."""
+    """Return the message of a worker's own error; else of a known failure; else Spark's message."""
     text = str(error)
     ours = _COLLECTION_ERROR.findall(text)
     if ours:
@@ -91,16 +88,16 @@ def message_of(error: PySparkException | Py4JError) -> str:
         for words in (reason, text):
             if sign := each.sign.search(words):
                 return f"{each.what}: {_message_at(words, sign.start())}. {each.remedy}."
-    return f"Spark could not finish the job: {reason} (see the log of Spark for all of it)"
+    return f"Spark could not finish the job: {reason} (see the log of Spark for the full message)"
 
 
 def lost_java_message() -> str:
-    """What is said where the Java process of Spark does not answer any more."""
-    return f"The Java process of Spark has ended while the job ran, as it does when it is killed. {_MEMORY}."
+    """Return the message for a Java process of Spark that no longer answers."""
+    return f"The Java process of Spark ended during the job, for example because it was killed. {_MEMORY}."
 
 
 def _message_at(text: str, at: int) -> str:
-    """The line of the text that is there, without what it says before the error that is meant."""
+    """Return the line at position ``at``, from the name of the error on; omits preceding text."""
     begin = text.rfind("\n", 0, at) + 1
     line = text[begin:].split("\n", 1)[0]
     names = [name.start() for name in _NAME.finditer(line) if name.start() <= at - begin]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a plan adds up to, for people and for Ansible."""
+"""Summary of a plan, for people and for Ansible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UNREAD_LISTED = 20
 
 
 class RowTotals(NamedTuple):
-    """What a group of plan rows adds up to."""
+    """Sums over a group of plan rows."""
 
     partitions: int = 0
     parts: int = 0
@@ -39,33 +39,32 @@ RowGroup: TypeAlias = "tuple[str | None, str, str | None]"
 
 
 class PlanFindings(NamedTuple):
-    """What the summary says of the rows."""
+    """Sums and samples of the rows, for the summary."""
 
     totals: Mapping[RowGroup, RowTotals]
     merges: Sequence[Mapping[str, str]]
-    """Shard path, partition and statement of partitions that need a merge: those with the most znodes."""
+    """Shard path, partition and statement of the partitions to merge with the most znodes."""
     rules: Sequence[RuleUse]
     unread: Sequence[Mapping[str, str]] = ()
-    """Shard path and partition of the first of which something may not be read, sorted.
+    """Shard path and partition of the first unreadable items, sorted.
 
-    Where all that is at and below a path may not be read, that is the shard path, and the partition is empty.
-    """
+    If everything at and below a path is unreadable: the path as shard path, and an empty partition."""
 
     @property
     def planned(self) -> int:
-        """How many partitions have a row in the plan."""
+        """Number of partitions with a row in the plan."""
         left = (LEAVE, UNREAD)
         return sum(each.partitions for group, each in self.totals.items() if group[1] not in left)
 
     def unread_section(self) -> dict[str, Any]:
-        """The part of the summary that is about them: how many there are, and the first."""
+        """Return the summary's section about unreadable items: their number, and the first."""
         count = sum(each.partitions for group, each in self.totals.items() if group[1] == UNREAD)
         return {"count": count, "first": list(self.unread)}
 
 
 def findings_of(rows: DataFrame, policy: Policy) -> PlanFindings:
-    """What the rows of each group add up to, the merges that gain most, and what the rules decided."""
-    # One query for all that is counted: Java takes longer to prepare a small one than to answer it.
+    """Return the sums of each group, the largest merges, and the use of the rules."""
+    # One query for all counts: preparing a small query takes longer than running it.
     counts = [*counts_of_rules(policy), F.count("*"), *(F.sum(name) for name in RowTotals._fields[1:])]
     counted = rows.groupBy("state", "action", "gate", "rule").agg(*counts).collect()
     totals: dict[RowGroup, RowTotals] = {}
@@ -90,7 +89,7 @@ def findings_of(rows: DataFrame, policy: Policy) -> PlanFindings:
 
 
 def _first(places: DataFrame, most: int) -> list[dict[str, str]]:
-    """The first of them in the order of plans."""
+    """Return the first ``most`` rows in plan order."""
     return [row.asDict() for row in places.orderBy("shard_path", "partition").limit(most).collect()]
 
 
@@ -101,7 +100,7 @@ def summary_of(
     findings: PlanFindings,
     report: str | None = None,
 ) -> dict[str, Any]:
-    """The line of JSON on stdout; ``before`` is the header of the plan to compare with."""
+    """Return the summary for stdout; ``before`` is the header of the plan to compare with."""
 
     def total(holds: Callable[[RowGroup], bool]) -> RowTotals:
         return sum((each for group, each in findings.totals.items() if holds(group)), RowTotals())
@@ -130,15 +129,15 @@ def summary_of(
 
 
 def rules_listed(rules: Sequence[RuleUse]) -> list[dict[str, Any]]:
-    """What the rules of a policy decided, for the summary."""
+    """Return the use of the policy's rules, for the summary."""
     return [each._asdict() | {"unused_pins": list(each.unused_pins)} for each in rules]
 
 
 def is_change(before: PlanHeader | None, after: PlanHeader | None) -> bool:
-    """Whether a plan says anything else than the one before it."""
+    """Return whether the plan differs from the one before."""
     return _fingerprint(before) != _fingerprint(after)
 
 
 def _fingerprint(header: PlanHeader | None) -> tuple[object, ...] | None:
-    """What makes two plans the same: policy, cluster and rows, whatever moment they were made for."""
+    """Return the identity of a plan: policy, cluster and rows, regardless of its moment."""
     return (header.policy_digest, header.origin, header.rows_digest) if header else None

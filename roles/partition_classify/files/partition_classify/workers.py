@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether the Python processes that Spark starts have what they need. Without it they end without a word."""
+"""Checks the Python of Spark's workers. Without its packages, workers end without a message."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from olap_partmove._partmove.errors import PartMoveError
 from . import packages
 
 _MOST_TASKS = 64
-# What `missing` does, for a Python that does not have this package on its path.
+# Does the same as `missing_packages`, for a Python without this package on its path.
 _LIST_MISSING = """
 import sys
 from importlib.util import find_spec
@@ -30,14 +30,14 @@ print(*[each for each in sys.argv[1:] if find_spec(each) is None])
 
 
 def check_python(names: Sequence[str] = packages.WORKER_PACKAGES) -> None:
-    """Raise PartMoveError unless the Python that workers of this host have can be run and has the packages.
+    """Raise PartMoveError unless the workers' Python on this host runs and has the packages.
 
-    Spark need not run: it is that of the environment, which spark-submit sets, or else this one. The host of
-    the driver has to have it in a cluster too, as one Python is named for all.
+    Works without Spark: the Python is set in the environment by spark-submit, else it is this one. In a
+    cluster, the driver's host needs it, too: one Python is configured for all hosts.
     """
     python = os.environ.get("PYSPARK_PYTHON") or sys.executable
     if shutil.which(python) == sys.executable:
-        # Who started this program has looked for the packages.
+        # The start script has already checked the packages of this Python.
         return
     try:
         done = subprocess.run(
@@ -45,15 +45,15 @@ def check_python(names: Sequence[str] = packages.WORKER_PACKAGES) -> None:
         )
     except (OSError, subprocess.CalledProcessError) as error:
         raise PartMoveError(
-            f"{python}, the Python of the workers of Spark, cannot be run: {error}",
-            remedy="Name one that is there on the driver and all executors, in the role as"
-            " partition_classify_python",
+            f"{python}, the Python of Spark's workers, cannot be run: {error}",
+            remedy="Configure a Python present on the driver and all executors (role:"
+            " partition_classify_python)",
         ) from error
     _refuse(python, done.stdout.split())
 
 
 def check_executors(spark: SparkSession, names: Sequence[str] = packages.WORKER_PACKAGES) -> None:
-    """Raise PartMoveError where an executor that is there by now has not all of the packages."""
+    """Raise PartMoveError if a registered executor lacks one of the packages."""
     context = spark.sparkContext
     tasks = min(context.defaultParallelism, _MOST_TASKS)
     found = (
@@ -64,7 +64,7 @@ def check_executors(spark: SparkSession, names: Sequence[str] = packages.WORKER_
 
 
 def _missing_on_executor(names: Sequence[str], _numbers: Iterable[int]) -> Iterator[tuple[str, list[str]]]:
-    """Runs on an executor: which Python that is, where, and which packages it does not have."""
+    """Run on an executor: yield the name of its Python and host, with the missing packages."""
     yield f"{sys.executable} on the executor {socket.gethostname()}", packages.missing_packages(names)
 
 

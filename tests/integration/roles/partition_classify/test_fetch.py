@@ -37,7 +37,7 @@ def make_plan(path: Path, digest: str = "0") -> Path:
 
 
 def run_fetch(url: str, plan: Path, *options: str) -> int:
-    given = ["--hand-over", url, "--plan", str(plan), "--previous", str(plan), "--told=bad luck"]
+    given = ["--hand-over", url, "--plan", str(plan), "--previous", str(plan), "--submit-message=bad luck"]
     return fetch.main([*given, *options])
 
 
@@ -94,6 +94,6 @@ def test_driver_that_left_nothing_is_told_with_what_spark_submit_said(
 ) -> None:
     assert run_fetch(url, tmp_path / "plan.jsonl") == 1
     assert capsys.readouterr().err == (
-        f"partition_classify failed: The driver has left nothing in {url}; spark-submit said: bad luck. "
+        f"partition_classify failed: The driver has written no outcome to {url}; last message of spark-submit: bad luck. "
         "Read the log of the driver in the cluster.\n"
     )

@@ -179,8 +179,8 @@ def test_what_may_not_be_read_is_never_cold(
     places = [{"shard_path": table.path, "partition": "202601"}, {"shard_path": secret.path, "partition": ""}]
     assert run.summary["unread"] == {"count": 2, "first": places}
     assert (
-        f"not complete: something may not be read of {table.path} 202601, {secret.path}, and nothing is"
-        " decided of it"
+        f"not complete: no decision for {table.path} 202601, {secret.path}, because not all of their"
+        " znodes may be read"
     ) in run.errors
     report = json.loads((job.plan.parent / "report" / "report.json").read_text())
     assert report["unread"] == run.summary["unread"]
@@ -329,7 +329,7 @@ def test_places_that_cannot_be_written_to_are_refused_before_spark_starts(
 def test_moment_to_come_is_refused(job: Job, capsys: pytest.CaptureFixture[str]) -> None:
     status, summary, (error,) = job.run_here(capsys, LATER[0])
     assert (status, summary) == (1, None)
-    assert error.startswith("The moment to decide for is still to come: ")
+    assert error.startswith("The moment to decide for is in the future: ")
     assert not job.plan.exists()
 
 
@@ -339,17 +339,17 @@ def test_rule_that_decides_nothing_is_told_and_refused_if_asked_for(
 ) -> None:
     SyntheticTable(connect(hot.connect_string), f"{job.root}/01/hits").create().add_part("r1", "1_0_0_0")
     job.policy.write_text("version: 1\nrules: [{table: /tabels/**, never: true}]\n")
-    complaint = "rules[0], /tabels/**, decides nothing: no shard path with parts matches it"
+    misfit = "rules[0], /tabels/**, decides nothing: no shard path with parts matches this rule first"
 
     refused = job.run_here(capsys, "--strict")
     assert (refused.status, refused.summary) == (1, None)
-    assert refused.errors[-1].startswith(f"The policy does not fit the tables: {complaint}")
+    assert refused.errors[-1].startswith(f"The policy does not fit the tables: {misfit}")
     assert not job.plan.exists()
 
     told = job.run_here(capsys)
     assert told.status == 0
     assert [
-        each for each in told.errors if each.startswith(f"the policy does not fit the tables: {complaint}")
+        each for each in told.errors if each.startswith(f"the policy does not fit the tables: {misfit}")
     ]
 
 

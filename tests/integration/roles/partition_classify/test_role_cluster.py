@@ -71,7 +71,7 @@ def test_driver_in_a_cluster_hands_the_plan_over(role: Role, tmp_path: Path) -> 
     assert given[given.index("--packages") + 1] == "org.example:storage:1.0"
     assert given[given.index("--policy") + 1] == "policy.yml"
     assert given[given.index("--hand-over") + 1].startswith(f"{shared}/partition_classify.")
-    assert "olap.partmove.partition_classify: Spark says RUNNING" in run.output
+    assert "olap.partmove.partition_classify: Spark reports RUNNING" in run.output
     assert CREDENTIAL not in run.output
     path, result = role.facts()
     assert path == result["plan"] == str(role.plan)

@@ -131,6 +131,6 @@ def test_a_disk_of_spark_that_is_full(submission: Submission) -> None:
     """It has less room than the package of the job needs."""
     with small_disk(submission.folder / "small", "300k") as folder:
         _lines, reason = submission.run(f"--conf=spark.local.dir={folder}")
-    assert reason.startswith("A disk that Spark keeps temporary files on is full: ")
+    assert reason.startswith("A disk with Spark's temporary files is full: ")
     assert "No space left on device. Make room in spark.local.dir and TMPDIR " in reason
     assert not submission.plan.exists()

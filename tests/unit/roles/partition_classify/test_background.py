@@ -53,9 +53,7 @@ def ended(call: Callable[..., str], offset: str = "0") -> dict[str, Any]:
     return news | {"lines": lines}
 
 
-def test_lines_for_people_are_told_while_it_runs_and_the_end_with_them(
-    call: Callable[..., str], tmp_path: Path
-) -> None:
+def test_lines_for_people_come_while_the_program_runs(call: Callable[..., str], tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     program = (
         "import pathlib, sys, time\n"
@@ -90,11 +88,11 @@ def test_lines_for_people_are_told_while_it_runs_and_the_end_with_them(
         ),
         (
             "partition_classify: stage 0: 0 of 1 tasks done\nthe disk says no\npartition_classify: stage 1\n",
-            "spark-submit said last: the disk says no (exit status 3)",
+            "last output of spark-submit: the disk says no (exit status 3)",
         ),
         (
             "one\ntwo\n\nthree\nfour\npartition_classify: stage 0: 0 of 1 tasks done\n",
-            "spark-submit said last: two / three / four (exit status 3)",
+            "last output of spark-submit: two / three / four (exit status 3)",
         ),
         ("JAVA_HOME is not set\n", f"{background._NO_JAVA} (exit status 3)"),
         ("spark-class: line 71: java: command not found\n", f"{background._NO_JAVA} (exit status 3)"),
@@ -134,9 +132,7 @@ def test_program_that_nobody_follows_is_ended(folder: Path, monkeypatch: pytest.
     assert (folder / "status").read_text() == str(-signal.SIGTERM)
 
 
-def test_end_is_told_although_nobody_was_left_to_write_it_down(
-    call: Callable[..., str], folder: Path
-) -> None:
+def test_end_is_reported_without_a_status_file(call: Callable[..., str], folder: Path) -> None:
     call("start", sys.executable, "-c", "import time; time.sleep(60)")
     os.kill(int((folder / "pid").read_text()), signal.SIGKILL)
     news = ended(call)
@@ -144,7 +140,7 @@ def test_end_is_told_although_nobody_was_left_to_write_it_down(
     assert news["reason"] == f"{background._KILLED_TEXT} (exit status 137)"
 
 
-def test_a_driver_that_was_killed_is_told_with_the_usual_cause(call: Callable[..., str]) -> None:
+def test_killed_driver_is_reported_with_the_usual_cause(call: Callable[..., str]) -> None:
     program = (
         "import os, sys\n"
         "sys.stderr.write('partition_classify: stage 0: 0 of 1 tasks done\\nError: earlier\\n')\n"
@@ -154,10 +150,10 @@ def test_a_driver_that_was_killed_is_told_with_the_usual_cause(call: Callable[..
     assert ended(call)["reason"] == f"{background._KILLED_TEXT} (exit status -9)"
 
 
-def test_states_of_a_driver_elsewhere_are_told_once() -> None:
+def test_states_of_a_driver_in_a_cluster_are_reported_once() -> None:
     report = "INFO Client: Application report for application_1 (state: {})"
     states = ["ACCEPTED", "ACCEPTED", "RUNNING"]
     content = "\n".join(report.format(each) for each in states)
-    assert background.message_lines(content.encode()) == ["Spark says ACCEPTED", "Spark says RUNNING"]
+    assert background.message_lines(content.encode()) == ["Spark reports ACCEPTED", "Spark reports RUNNING"]
     pod = "INFO LoggingPodStatusWatcherImpl: Application status for spark-1 (phase: Succeeded)"
-    assert background.message_lines(pod.encode()) == ["Spark says Succeeded"]
+    assert background.message_lines(pod.encode()) == ["Spark reports Succeeded"]

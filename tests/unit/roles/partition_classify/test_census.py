@@ -117,7 +117,7 @@ def test_what_it_cannot_do_it_says_in_a_sentence(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"hot": {}}, "The setting hot is not known"),
+        ({"hot": {}}, "The setting hot is unknown"),
         ({"files": [{"data_dir": "/a"}, {"data_dir": "/b"}]}, "The files of several ensembles were given"),
         ({"ddl_path": "ddl"}, "The shard path 'ddl' does not begin with a slash"),
         ({"stuck_after": "soon"}, "stuck_after is 'soon', which is no duration"),

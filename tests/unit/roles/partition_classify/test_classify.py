@@ -20,7 +20,7 @@ from support.classify.hidden import hiding
 SCRIPT = build_package.HERE / "classify.py"
 
 
-def test_python_without_the_packages_is_told_what_is_missing(tmp_path: Path) -> None:
+def test_missing_packages_are_named(tmp_path: Path) -> None:
     """-S leaves out the installed packages of this Python."""
     run = subprocess.run(
         [sys.executable, "-S", str(SCRIPT)], capture_output=True, text=True, check=False, cwd=tmp_path

@@ -28,7 +28,9 @@ from support.classify.policy_model import NOW, Shard, decide, frames, made, poli
 
 PATHS = 300
 TABLES = TABLES_LISTED + 10
-NONE = PolicyDifference(ActionDifference(RowTotals(), RowTotals()), ActionDifference(RowTotals(), RowTotals()))
+NONE = PolicyDifference(
+    ActionDifference(RowTotals(), RowTotals()), ActionDifference(RowTotals(), RowTotals())
+)
 
 ALONE = {
     "version": 1,
@@ -131,7 +133,8 @@ def changes_of_all(tables: dict[str, PolicyDifference]) -> PolicyDifference:
 
 
 DIFFERENT = PolicyDifference(
-    ActionDifference(RowTotals(12, 34, 1_000_000, 5), RowTotals(3, 4, 5, 6)), ActionDifference(RowTotals(), RowTotals(2, 2, 2, 2))
+    ActionDifference(RowTotals(12, 34, 1_000_000, 5), RowTotals(3, 4, 5, 6)),
+    ActionDifference(RowTotals(), RowTotals(2, 2, 2, 2)),
 )
 RULES = [RuleUse("rules[0]", "/none/**", 0, ()), RuleUse("defaults", None, 9, ())]
 
@@ -140,7 +143,7 @@ def test_text_is_a_table_with_what_decides_nothing_below() -> None:
     comparison = PolicyComparison("0" * 64, DIFFERENT, [("/ch/*/hits", DIFFERENT), ("/a", NONE)], 3, RULES)
     (misfit,) = misfits_of(RULES)
     assert comparison_text(comparison) == [
-        "with the other policy, there is more (+) and less (-) to do:",
+        "differences of the other policy, more (+) and less (-):",
         "table       partitions to move   parts       znodes  partitions to reheat",
         "/ch/*/hits              +12 -3  +34 -4  +1000000 -5                 +0 -2",
         "/a                       +0 -0   +0 -0        +0 -0                 +0 -0",
@@ -152,7 +155,7 @@ def test_text_is_a_table_with_what_decides_nothing_below() -> None:
 
 def test_policies_that_decide_the_same() -> None:
     comparison = PolicyComparison("0" * 64, NONE, [], 0, RULES[1:])
-    assert comparison_text(comparison) == ["with the other policy, the same is moved and reheated"]
+    assert comparison_text(comparison) == ["the other policy moves and reheats the same partitions"]
 
 
 def test_section_of_the_summary() -> None:

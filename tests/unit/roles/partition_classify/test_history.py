@@ -61,7 +61,7 @@ def test_folder_without_runs_is_refused(spark: SparkSession, tmp_path: Path, mad
     folder = tmp_path / "rows"
     if made:
         folder.mkdir()
-    with pytest.raises(PartMoveError, match="rows of earlier runs cannot be read there") as refusal:
+    with pytest.raises(PartMoveError, match="rows of earlier runs cannot be read") as refusal:
         history_of(spark, str(folder))
     assert refusal.value.message.startswith(f"{folder}: ")
     assert "\n" not in str(refusal.value)
@@ -80,12 +80,12 @@ def test_other_rows_are_refused(spark: SparkSession, tmp_path: Path, schema: str
     with pytest.raises(PartMoveError) as refusal:
         history_of(spark, str(tmp_path))
     assert refusal.value.message == (
-        f"{tmp_path}: these are no rows of earlier runs, they have no column {missing}"
+        f"{tmp_path}: not the rows of earlier runs: there is no column {missing}"
     )
 
 
 def test_what_is_no_parquet_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "as_of=1").mkdir()
     (tmp_path / "as_of=1" / "rows.parquet").write_text("my notes\n")
-    with pytest.raises(PartMoveError, match="rows of earlier runs cannot be read there"):
+    with pytest.raises(PartMoveError, match="rows of earlier runs cannot be read"):
         history_of(spark, str(tmp_path))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Too little memory, and too little room, are told before anything is read."""
+"""Too little memory or disk space is reported before reading."""
 
 from __future__ import annotations
 
@@ -40,22 +40,24 @@ def test_more_memory_for_java_than_the_host_has_is_refused() -> None:
         with pytest.raises(PartMoveError) as error:
             check_memory({"spark.driver.memory": given}, host)
         assert str(error.value).startswith(
-            f"spark.driver.memory is {given}, and this host has 4.3 GB of memory in all: "
+            f"spark.driver.memory is {given}, but this host has 4.3 GB of memory in all: "
         )
-        assert "Give less as spark.driver.memory, " in str(error.value)
+        assert "Lower spark.driver.memory " in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("master", "is_told"),
+    ("master", "is_warning"),
     [("local[2]", False), ("local[40]", True), ("spark://spark1:7077", False), ("local", False)],
 )
-def test_little_that_is_free_is_told(master: str, is_told: bool, capsys: pytest.CaptureFixture[str]) -> None:
+def test_little_free_memory_is_a_warning(
+    master: str, is_warning: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
     check_memory({"spark.master": master}, HostMemory(total=64 * GIB, available=3 * GIB))
     said = capsys.readouterr().err
     assert (
         "memory may run out: with spark.driver.memory of 1g the job takes up to 8.5 GB" in said
-    ) == is_told
-    assert bool(said) == is_told
+    ) == is_warning
+    assert bool(said) == is_warning
 
 
 def test_a_default_of_spark_counts_and_what_is_not_understood_does_not() -> None:
@@ -101,9 +103,9 @@ def test_room_for_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     warn_of_low_space([tmp_path], free)
     assert capsys.readouterr().err == ""
     warn_of_low_space([tmp_path, tmp_path], 64 * free)
-    told = capsys.readouterr().err
-    assert f"room may run out: Spark keeps rows in {tmp_path}, {tmp_path} while it sorts them, where " in told
-    assert "make room, or name larger folders as spark.local.dir" in told
+    log = capsys.readouterr().err
+    assert f"disk space may run out: Spark sorts rows in {tmp_path}, {tmp_path}, where " in log
+    assert "free some space, or configure larger folders as spark.local.dir" in log
 
 
 def test_local_folders_are_those_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +138,5 @@ def test_room_for_a_plan_beside_the_one_that_is_there(tmp_path: Path) -> None:
         file.truncate(1 << 43)
     with pytest.raises(PlanError) as error:
         check_space_for_plan(plan)
-    assert str(error.value).startswith(
-        f"{plan}: the new plan is written beside the old one, which has 8.8 TB"
-    )
-    assert str(error.value).endswith("Make room, or give a path on another disk.")
+    assert str(error.value).startswith(f"{plan}: the new plan is written beside the old plan of 8.8 TB")
+    assert str(error.value).endswith("Free some space, or give a path on another disk.")

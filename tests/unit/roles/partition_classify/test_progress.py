@@ -18,5 +18,5 @@ from partition_classify.progress import StageProgress
 def test_progress_tells_of_running_stages(spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     with StageProgress(spark, seconds=0.05):
         spark.sparkContext.parallelize(range(4), 4).foreach(lambda _: time.sleep(0.3))
-    told = capsys.readouterr().err
-    assert re.search(r"^partition_classify: stage \d+: [0-4] of 4 tasks done$", told, re.MULTILINE)
+    log = capsys.readouterr().err
+    assert re.search(r"^partition_classify: stage \d+: [0-4] of 4 tasks done$", log, re.MULTILINE)

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from partition_classify.spark_errors import lost_java_message, message_of
 
 FAILED = "Spark could not finish the job"
-SEE = "(see the log of Spark for all of it)"
+SEE = "(see the log of Spark for the full message)"
 OURS = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
   File "live.py", line 110, in read
@@ -56,44 +56,44 @@ NO_PYTHON = 'java.io.IOException: Cannot run program "/opt/python": error=2'
 @pytest.mark.parametrize(
     ("text", "what", "remedy"),
     [
-        (f"Traceback:\n{NO_MODULE}\n\tat Foo", f"cannot be loaded: {NO_MODULE}. ", "on all executors."),
+        (f"Traceback:\n{NO_MODULE}\n\tat Foo", f"or cannot load it: {NO_MODULE}. ", "on all executors."),
         (
             f"org.apache.spark.SparkException: Job aborted\n\tat Foo\nCaused by: {NO_ROOM}\n\tat Foo",
-            f"A disk that Spark keeps temporary files on is full: {NO_ROOM}. ",
-            "or name larger folders.",
+            f"A disk with Spark's temporary files is full: {NO_ROOM}. ",
+            "or configure larger folders.",
         ),
-        (NO_HEAP, f"Spark has too little memory: {NO_HEAP}. ", "partition_classify_spark_conf."),
+        (NO_HEAP, f"Spark has too little memory: {NO_HEAP}. ", "partition_classify_spark_conf)."),
         (
             f"{WAITED}{ABORTED}Lost task 0.0 in stage 1.0 (TID 0) (h executor driver): {NO_HEAP}\n\tat Foo",
             f"Spark has too little memory: {NO_HEAP}. ",
-            "partition_classify_spark_conf.",
+            "partition_classify_spark_conf).",
         ),
         (
             f"{ABORTED}{LOST}Command exited with code 52\nDriver stacktrace:",
             f"Spark has too little memory: {ABORTED}{LOST}Command exited with code 52. ",
-            "partition_classify_spark_conf.",
+            "partition_classify_spark_conf).",
         ),
         (
             f"{ABORTED}{LOST}Container from a bad node. Exit status: 137. The executor was OOMKilled.",
             "Spark has too little memory: ",
-            "partition_classify_spark_conf.",
+            "partition_classify_spark_conf).",
         ),
-        (f"{WAITED}{SHUT_DOWN}\n\tat Foo", f"Java process is killed: {SHUT_DOWN}. ", "_spark_conf."),
-        ("[JAVA_GATEWAY_EXITED] Java", "Java did not start for Spark, which said why above: ", "PATH."),
-        (f"{CRASHED}.", f"without a word: {CRASHED}. ", "let fewer tasks run at once."),
-        (NO_PYTHON, f"that the driver runs: {NO_PYTHON}. ", "the same on the driver and all executors."),
+        (f"{WAITED}{SHUT_DOWN}\n\tat Foo", f"Java process was killed: {SHUT_DOWN}. ", "_spark_conf)."),
+        ("[JAVA_GATEWAY_EXITED] Java", "Java did not start for Spark; the cause is logged above: ", "PATH."),
+        (f"{CRASHED}.", f"without a message: {CRASHED}. ", "run fewer tasks at once."),
+        (NO_PYTHON, f"different Pythons: {NO_PYTHON}. ", "the same on the driver and all executors."),
     ],
 )
-def test_what_people_meet_has_a_way_out(text: str, what: str, remedy: str) -> None:
+def test_known_failure_has_a_remedy(text: str, what: str, remedy: str) -> None:
     sentence = message_of(PySparkException(text))
     assert what in sentence
     assert sentence.endswith(remedy)
     assert "\n" not in sentence
 
 
-def test_java_that_does_not_answer_any_more_is_told() -> None:
+def test_java_that_does_not_answer_is_reported() -> None:
     assert message_of(Py4JNetworkError("Answer from Java side is empty")) == lost_java_message()
-    assert lost_java_message().startswith("The Java process of Spark has ended while the job ran")
+    assert lost_java_message().startswith("The Java process of Spark ended during the job")
 
 
 def test_failure_of_sql_is_one_sentence(spark: SparkSession) -> None:

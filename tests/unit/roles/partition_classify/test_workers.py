@@ -20,7 +20,10 @@ from support.classify.hidden import python_without
 
 def test_this_python_has_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert missing_packages(DRIVER_PACKAGES) == []
-    assert missing_packages(["json", "no_such_package", "no_such.package"]) == ["no_such_package", "no_such.package"]
+    assert missing_packages(["json", "no_such_package", "no_such.package"]) == [
+        "no_such_package",
+        "no_such.package",
+    ]
     for python in (None, sys.executable):
         monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
         if python:
@@ -36,11 +39,9 @@ def test_another_python_on_this_host_is_asked(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("program", ["/none/python", "/bin/false"])
-def test_a_python_that_cannot_be_run_is_told(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_that_cannot_be_run_is_named(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", program)
-    with pytest.raises(
-        PartMoveError, match=f"^{program}, the Python of the workers of Spark, cannot be run: "
-    ):
+    with pytest.raises(PartMoveError, match=f"^{program}, the Python of Spark's workers, cannot be run: "):
         check_python()
 
 

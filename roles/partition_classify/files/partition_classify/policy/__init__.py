@@ -2,4 +2,4 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is decided: which partitions are cold, by a policy file and what is known of them."""
+"""Classification of partitions as hot or cold, by a policy file."""

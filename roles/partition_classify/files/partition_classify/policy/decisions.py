@@ -2,10 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The policy itself: which state each partition should have, why, and what stands in the way.
+"""Decision table of the policy: the desired state of each partition, the reason, and closed gates.
 
-It is a table of conditions, of which the first to be true decides. The columns that they look at come
-from transforms.
+The first true condition decides. Columns of the conditions come from `transforms`.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from olap_partmove._partmove.gates.names import GateName
 
 
 class Separation(StrEnum):
-    """By which way the plan is to be carried out: it decides what stands in the way."""
+    """The way to carry out the plan, on which the gates depend."""
 
     PATCHED = "patched"
-    """The registration of parts goes to the cold ensemble, where two parts of a partition must not meet."""
+    """Part znodes go to the cold ensemble, where a partition must not have two parts."""
     TWIN = "twin"
-    """The partition goes to the cold twin of its table, with any number of parts."""
+    """Partitions go to the cold twin of their table, with any number of parts."""
 
 
-# What columns have of the domain's words is their text.
+# Columns contain the text values of the domain's enums.
 COLD, HOT = State.COLD.value, State.HOT.value
 QUEUE_CLEAR = GateName.QUEUE_CLEAR.value
 ONE_PART = GateName.ONE_PART.value
@@ -39,17 +38,17 @@ MOVE = "move"
 REHEAT = "reheat"
 STAY = "stay"
 BUSY = "busy"
-"""The partition would be cold, but stays hot because its servers still have to write to it."""
+"""The partition would be cold, but stays hot: its servers have pending writes to it."""
 LEAVE = "leave"
 UNREAD = "unread"
-"""Nothing is decided of the partition, or of what is at and below the path, as it may not be read."""
+"""No decision: the partition, or everything at and below the path, is unreadable."""
 
 
 class Decision(NamedTuple):
-    """What holds when a condition is the first one to be true.
+    """Result for partitions whose first true condition is ``condition``.
 
-    ``state`` is None where the partition is left alone; ``gate`` is what keeps a partition hot that the
-    policy would have cold.
+    state: desired state; None for no decision.
+    gate: the gate that keeps the partition hot although the policy asks for cold.
     """
 
     condition: Column
@@ -59,13 +58,13 @@ class Decision(NamedTuple):
 
 
 def with_decisions(partitions: DataFrame, separation: Separation = Separation.PATCHED) -> DataFrame:
-    """The columns that plan and analysis have.
+    """Select the columns of plan and analysis.
 
-    ``action`` is what the row asks for: ``move``, ``reheat``, ``stay``; ``busy`` for a partition that would
-    be cold but stays hot because of what its servers do; ``leave`` for one of a table that the policy leaves
-    alone, which has no state; ``unread`` for one of which something may not be read, which has none either.
-    ``gate`` is the gate that was seen to be closed, and ``statement`` the SQL that
-    opens it. ``rule`` is the number of the rule that decided, from 0, and -1 for the defaults.
+    - ``action``: ``move``, ``reheat`` or ``stay``; ``busy`` for a partition that would be cold, but has
+      pending writes; ``leave`` for a table the policy leaves alone, without a state; ``unread`` for an
+      unreadable partition, without a state.
+    - ``gate``: the gate found closed; ``statement``: the SQL that opens it.
+    - ``rule``: number of the deciding rule, from 0; -1 for the defaults.
     """
     decisions = _decisions()
     return (
@@ -105,19 +104,17 @@ def with_decisions(partitions: DataFrame, separation: Separation = Separation.PA
 
 
 def _decisions() -> list[Decision]:
-    """All decisions, in the order in which they are looked at; together they cover every partition."""
+    """Return all decisions in order of evaluation; every partition matches a condition."""
     only_in_cold = ~F.col("has_hot")
     is_marked_cold = F.col("is_marked_cold")
     is_pinned_cold = F.col("is_pinned_cold")
     return [
         Decision(F.col("never"), None, F.lit("the policy leaves its table alone")),
-        Decision(F.col("is_unread"), None, F.lit("something of it may not be read")),
+        Decision(F.col("is_unread"), None, F.lit("not all of its znodes may be read")),
         Decision(
             F.col("is_patch"),
             HOT,
-            F.lit(
-                "patches of a lightweight update, which never move: a merge of their partition applies them"
-            ),
+            F.lit("patches of a lightweight update never move: a merge of their partition applies them"),
         ),
         Decision(
             only_in_cold & ~is_marked_cold,
@@ -155,9 +152,9 @@ def _by_age() -> list[Decision]:
 
 
 def _by_reads(reason: Column) -> list[Decision]:
-    """The decisions for what is old enough to be cold, for that reason.
+    """Return the decisions for partitions old enough to be cold, ``reason`` being their age.
 
-    Where it is not known how often it was read, it counts as read too often.
+    An unknown number of reads counts as too many.
     """
     is_limited = F.col("max_reads").isNotNull()
     reads = F.col("reads_in_window")
@@ -165,7 +162,7 @@ def _by_reads(reason: Column) -> list[Decision]:
         "read %d times within %s, max_reads is %d", reads, F.col("window_text"), F.col("max_reads")
     )
     unknown = F.format_string(
-        "how often it was read within %s is not known: %s", F.col("window_text"), _why_reads_are_unknown()
+        "number of reads within %s unknown: %s", F.col("window_text"), _why_reads_are_unknown()
     )
     return [
         Decision(is_limited & reads.isNull(), HOT, unknown),
@@ -179,19 +176,19 @@ def _by_reads(reason: Column) -> list[Decision]:
 def _why_reads_are_unknown() -> Column:
     asked = F.coalesce("asked", F.lit(0))
     return (
-        F.when(asked == 0, "no server has said anything of it")
+        F.when(asked == 0, "no server has reported it")
         .when(
             asked < F.col("replicas"),
-            F.format_string("%d of its %d replicas have said anything of it", asked, F.col("replicas")),
+            F.format_string("%d of its %d replicas have reported it", asked, F.col("replicas")),
         )
         .otherwise("a server has no query log that covers that time")
     )
 
 
 def _cold_unless_busy(condition: Column, reason: Column) -> list[Decision]:
-    """The decisions for what is cold unless the servers still have to write to it.
+    """Return the decisions for partitions that are cold unless servers have pending writes.
 
-    Where the servers said nothing of it, it counts as cold: the gates of the move look at them again.
+    Partitions without server data count as cold: the gates of the move check the servers again.
     """
     is_queued = F.coalesce("is_queued", F.lit(False))
     is_mutated = F.coalesce("is_mutated", F.lit(False))
@@ -230,9 +227,9 @@ def _gate(separation: Separation) -> Column:
 
 
 def _statement() -> Column:
-    """The SQL that merges a partition, null where it needs none.
+    """Return the SQL that merges a partition; null if no merge is needed.
 
-    It needs none either where the servers have merged it and only have to clean up.
+    No merge is needed, either, when the servers have merged the partition but not yet removed the old parts.
     """
     needs_merge = (F.col("gate") == ONE_PART) & (F.coalesce("active_parts", F.lit(2)) > 1)
     table = F.coalesce("sql_table", F.lit("…"))
@@ -242,7 +239,7 @@ def _statement() -> Column:
 
 
 def _first_match(cases: Iterable[tuple[Column, Column]]) -> Column:
-    """The value of the first case that holds, also where that is null."""
+    """Return the value of the first true case, even if null."""
     (condition, value), *others = cases
     chain = F.when(condition, value)
     for condition, value in others:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The policy file: for which tables a partition counts as cold, and when.
+"""Policy file: defines for each table when a partition counts as cold.
 
 YAML::
 
@@ -21,9 +21,9 @@ YAML::
       - table: /clickhouse/tables/*/audit
         never: true
 
-The first rule whose pattern matches the whole shard path wins; what it leaves out comes from the
-defaults. In a pattern ``*`` stands for any characters but a slash, ``**`` for any characters, ``?``
-for one character but a slash; everything else stands for itself.
+The first rule with a pattern matching the whole shard path applies; omitted keys come from the defaults.
+Patterns: ``*`` matches any characters except a slash, ``**`` any characters, ``?`` one character except a
+slash; all other characters match literally.
 """
 
 from __future__ import annotations
@@ -59,40 +59,40 @@ _WILDCARD_PATTERNS = {"**": "(?s:.*)", "*": "[^/]*", "?": "[^/]"}
 
 @dataclass(frozen=True)
 class PolicySettings:
-    """What the policy says of the partitions of a table: when they are cold."""
+    """Conditions for a cold partition of a table."""
 
     cold_after_ms: int
-    """For how many milliseconds a partition must not have changed to be cold."""
+    """Minimum time without a change of a cold partition, in milliseconds."""
     keep_newest: int
-    """How many of the newest partitions of a shard path stay hot whatever their age."""
+    """Number of newest partitions of a shard path that stay hot at any age."""
     pin_hot: tuple[str, ...] = ()
-    """Ids of partitions that are hot, whatever else is said."""
+    """Ids of partitions that are hot, regardless of all other settings."""
     pin_cold: tuple[str, ...] = ()
-    """Ids of partitions that are cold whatever their age."""
+    """Ids of partitions that are cold at any age."""
     never: bool = False
-    """Whether the tables are left alone: neither moved nor reheated."""
+    """Leave the tables alone: neither move nor reheat their partitions."""
     max_reads: int | None = None
-    """How often a partition may have been read to be cold; None for any number."""
+    """Maximum number of reads of a cold partition; None for no limit."""
     reads_within_ms: int = 7 * DAY_MS
-    """For how many milliseconds back that is counted."""
+    """Length of the window in which reads are counted, in milliseconds."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Settings for the shard paths that match a pattern."""
+    """Settings for shard paths that match a pattern."""
 
     table: str
     settings: PolicySettings
 
     @property
     def regex(self) -> str:
-        """The pattern as a regular expression that Python and Java read alike; matches whole paths."""
+        """The pattern as a regular expression for whole paths, valid in Python and Java."""
         return f"^(?:{_regex(self.table)})$"
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Rules in the order of the file, and the settings of everything else."""
+    """Rules in file order, and the settings for all other tables."""
 
     rules: tuple[Rule, ...]
     defaults: PolicySettings
@@ -101,7 +101,7 @@ class Policy:
 
     @property
     def read_windows(self) -> frozenset[int]:
-        """The windows that reads have to be known of, in milliseconds."""
+        """All windows for which reads are needed, in milliseconds."""
         all_settings = (self.defaults, *(rule.settings for rule in self.rules))
         return frozenset(
             each.reads_within_ms for each in all_settings if each.max_reads is not None and not each.never
@@ -109,11 +109,11 @@ class Policy:
 
 
 BUILT_IN = PolicySettings(cold_after_ms=DAY_MS, keep_newest=0)
-"""What the defaults of a policy start from."""
+"""Base values for the defaults of a policy."""
 
 
 def read_policy(path: Path) -> Policy:
-    """Read a policy file; raises PolicyError that names the file and the key."""
+    """Read a policy file. Raises PolicyError with file and key."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -124,7 +124,7 @@ def read_policy(path: Path) -> Policy:
 
 
 def parse_policy(content: bytes, where: str) -> Policy:
-    """The policy in the bytes of the file ``where``; raises PolicyError."""
+    """Parse a policy file; ``where`` is its path for messages. Raises PolicyError."""
     values = load(content, where)
     version = _VERSIONED.read(values, where)["version"]
     if version != VERSION:
@@ -142,7 +142,7 @@ def parse_policy(content: bytes, where: str) -> Policy:
 
 
 def duration_text(milliseconds: int) -> str:
-    """A duration in words, in the largest unit that leaves no remainder: ``36 hours``, ``1 day``."""
+    """Return a duration in words, in the largest unit without remainder: ``36 hours``, ``1 day``."""
     seconds = milliseconds // 1000
     units = (("day", "d"), ("hour", "h"), ("minute", "m"), ("second", "s"))
     name, unit = next((name, unit) for name, unit in units if seconds % SECONDS[unit] == 0)
@@ -151,37 +151,37 @@ def duration_text(milliseconds: int) -> str:
 
 
 def _rule(given: Mapping[str, Any], defaults: PolicySettings, place: str) -> Rule:
-    """``place`` is what messages put before a key of the rule."""
+    """Parse a rule. ``place``: prefix of its keys in messages."""
     settings = _settings(given, defaults, place)
     idle = [key for key in given if key not in {"table", "never"}]
     if settings.never and idle:
         raise PolicyError(
-            f"{place}{idle[0]} says nothing, because never is true for these tables",
-            remedy="Leave it out, or write never: false in the rule",
+            f"{place}{idle[0]} has no effect, because never is true for these tables",
+            remedy="Remove the key, or write never: false in the rule",
         )
     if settings.max_reads is None and "reads_within" in given:
         raise PolicyError(
-            f"{place}reads_within says nothing, because max_reads is any for these tables",
-            remedy="Leave it out, or write in the rule how often a cold partition may have been read",
+            f"{place}reads_within has no effect, because max_reads is any for these tables",
+            remedy="Remove reads_within, or give a number for max_reads in the rule",
         )
     return Rule(given["table"], settings)
 
 
 def _settings(given: Mapping[str, Any], base: PolicySettings, place: str) -> PolicySettings:
-    """The settings of a rule or of the defaults; ``base`` has those that are left out."""
+    """Return the settings of a rule or of the defaults; omitted keys come from ``base``."""
     named = {_FIELDS.get(key, key): given[key] for key in given if key != "table"}
     settings = replace(base, **named)
     for partition in settings.pin_hot:
         if partition in settings.pin_cold:
             raise PolicyError(
                 f"{place}pin_hot and pin_cold both have partition {partition}",
-                remedy="Leave it in one of them; the list that a rule leaves out is that of the defaults",
+                remedy="Keep the partition in one list; a list omitted in a rule comes from the defaults",
             )
     return settings
 
 
 def _duration(value: object) -> int:
-    # Elsewhere a number without a unit means seconds, but whoever writes 30 here means days.
+    # Other options take a number without a unit as seconds; here, authors writing 30 mean days.
     has_unit = isinstance(value, str) and not value[-1:].isdigit()
     try:
         seconds = parse_duration(str(value), "cold_after") if has_unit else 0
@@ -213,12 +213,12 @@ def _max_reads(value: object) -> int | None:
 
 
 def _is_count(value: object) -> TypeGuard[int]:
-    # The job compares it with numbers of 32 bits.
+    # Spark compares the value with 32-bit numbers.
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 
 _FIELDS = {"cold_after": "cold_after_ms", "reads_within": "reads_within_ms"}
-"""The field of Settings for a key that is called otherwise."""
+"""Keys whose field of PolicySettings has another name."""
 
 _DURATION = FieldType(_duration, "a duration above 0 with its unit, such as 90m, 36h, 7d or 2w")
 _PINNED = FieldType(_ids, 'a list of partition ids in quotes, each once, such as ["202610"]')
@@ -236,7 +236,7 @@ _PATTERN = satisfying(
     "a pattern of shard paths that begins with a slash or with **",
 )
 _VERSION = WHOLE_NUMBER._replace(expected=f"the number {VERSION}")
-# It is looked at first, because another version may have other keys.
+# Checked first, because other versions may have other keys.
 _VERSIONED = Record({"version": _VERSION}, error=PolicyError, extra_keys=True)
 _POLICY = Record(
     {"version": _VERSION},

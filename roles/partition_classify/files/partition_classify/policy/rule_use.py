@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What each rule of a policy had to do with: a rule that decides nothing is most often misspelt."""
+"""Effect of each policy rule: a rule that decides nothing is usually misspelt."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from .transforms import DEFAULTS
 
 
 class RuleUse(NamedTuple):
-    """How many partitions a rule decided, and which of its pins none of them has."""
+    """Number of partitions decided by a rule, and its pins that match no partition."""
 
     rule: str
-    """Where it is in the policy: ``rules[0]``, or ``defaults``."""
+    """Position in the policy: ``rules[0]``, or ``defaults``."""
     table: str | None
-    """The pattern of its shard paths; None for the defaults."""
+    """Pattern of shard paths; None for the defaults."""
     partitions: int
     unused_pins: tuple[str, ...]
     reads_known: int | None = None
-    """Of how many of these partitions it is known how often they were read; None where it does not matter."""
+    """Number of these partitions with known reads; None if the rule does not limit reads."""
 
 
 class _RuleCounts(NamedTuple):
-    """What there is of partitions that a rule decided: how many, of how many reads are known, pinned ones."""
+    """Counts of the partitions decided by a rule: all, with known reads; and the pinned partitions."""
 
     partitions: int
     reads_known: int
@@ -41,26 +41,29 @@ _NO_PARTITIONS = _RuleCounts(0, 0, frozenset())
 
 
 def rule_uses(rows: DataFrame, policy: Policy) -> list[RuleUse]:
-    """One for each rule, in their order, then one for the defaults; rows are those of `plan_rows`."""
+    """Return the use of each rule, in order, then of the defaults. ``rows``: see `plan_rows`."""
     return uses_of(rows.groupBy("rule").agg(*counts_of_rules(policy)).collect(), policy)
 
 
 def counts_of_rules(policy: Policy) -> list[Column]:
-    """What `uses_of` has to know of the rows of a rule."""
+    """Return the aggregate columns that `uses_of` needs for each rule."""
     pins = _pins(policy.defaults).union(*(_pins(each.settings) for each in policy.rules))
     pinned = F.collect_set(F.when(F.col("partition").isin(sorted(pins)), F.col("partition")))
     return [F.count("*"), F.count("reads_in_window"), pinned if pins else F.array()]
 
 
 def uses_of(counted: Iterable[tuple[Any, ...]], policy: Policy) -> list[RuleUse]:
-    """What `rule_uses` gives, of rule numbers followed by `counts_of_rules`; those of one rule add up."""
+    """Return the same as `rule_uses` from tuples of rule number and `counts_of_rules`.
+
+    Tuples of one rule are added up.
+    """
     found: dict[int, _RuleCounts] = {}
     for rule, partitions, reads, pinned in counted:
         before = found.get(rule, _NO_PARTITIONS)
         found[rule] = _RuleCounts(
             before.partitions + partitions, before.reads_known + reads, before.pins | set(pinned)
         )
-    # Pins of the defaults are for whatever table has such a partition, so one use anywhere is enough.
+    # Pins of the defaults apply to all tables: one matching partition is enough.
     used_anywhere = {pin for each in found.values() for pin in each.pins}
     of_defaults = _pins(policy.defaults)
     uses = []
@@ -73,29 +76,25 @@ def uses_of(counted: Iterable[tuple[Any, ...]], policy: Policy) -> list[RuleUse]
 
 
 def misfits_of(uses: Sequence[RuleUse]) -> list[str]:
-    """A sentence for each rule that decides nothing, or knows no reads, and for pins of no partition."""
+    """Return a sentence for each rule without effect, with unknown reads only, or with unused pins."""
     found = []
     for use in uses:
         where = use.rule if use.table is None else f"{use.rule}, {use.table},"
         if not use.partitions and use.table is not None:
-            found.append(
-                f"{where} decides nothing: no shard path with parts matches it that an earlier rule leaves"
-            )
+            found.append(f"{where} decides nothing: no shard path with parts matches this rule first")
         elif use.unused_pins:
-            found.append(f"{where} pins what no partition of its tables is: {', '.join(use.unused_pins)}")
+            found.append(f"{where} pins unknown partitions of its tables: {', '.join(use.unused_pins)}")
         if use.partitions and use.reads_known == 0:
-            found.append(
-                f"{where} has max_reads, and of none of its partitions is known how often they were read"
-            )
+            found.append(f"{where} has max_reads, but the reads of all its partitions are unknown")
     return found
 
 
 def refuse_misfits(found: Sequence[str]) -> None:
-    """Raise PolicyError where there is any."""
+    """Raise PolicyError if there are any misfits."""
     if found:
         raise PolicyError(
             f"The policy does not fit the tables: {'; '.join(found)}",
-            remedy="Correct it, or run without --strict, in the role partition_classify_strict",
+            remedy="Correct the policy, or run without --strict (role: partition_classify_strict)",
         )
 
 

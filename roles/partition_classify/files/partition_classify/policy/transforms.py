@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From inventory to plan rows, as DataFrame to DataFrame functions.
+"""Inventory to plan rows, as functions from DataFrame to DataFrame.
 
-A partition is one partition id of one shard path. All columns come from column expressions and windows:
-nothing here runs Python for a row. Times are milliseconds since 1970 throughout.
+A partition is one partition id of one shard path. All columns are column expressions and windows; no Python
+code runs for a row. All times are milliseconds since 1970.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ PART = (*REPLICA, "part")
 _BOTH = ("hot", "cold")
 
 DEFAULTS = -1
-"""Stands for the number of a rule where none matches."""
+"""Rule number of partitions without a matching rule."""
 
-# The children that a part may have are /columns and /checksums.
+# Average length of the child names /columns and /checksums of a part, slash included.
 _CHILD_NAME_BYTES = 9
 
-# What a shard is called in a shard path: 01, 01-02, shard3.
+# Names of shards in shard paths: 01, 01-02, shard3.
 _SHARD = "/(?:shard[-_]?)?[0-9]+(?:[-_][0-9]+)*(?=/|$)"
 
-# Types as objects here and below: of the first one that is a text Java has to load its parser of SQL.
+# Types as objects, here and below: a type given as text makes Java load its SQL parser.
 _SIGNAL_TYPES = {
     "sql_table": StringType(),
     "active_parts": LongType(),
@@ -52,10 +52,11 @@ _UNIT_TEXTS = (("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000))
 
 
 def plan_rows(inventory: DataFrame, policy: Policy, as_of: int, signal: DataFrame | None = None) -> DataFrame:
-    """One row a partition, with the columns that `with_decisions` gives.
+    """Return one row for each partition, with the columns of `with_decisions`.
 
-    ``inventory`` has the columns of PartGroup, ``signal`` those of SIGNAL_SCHEMA: what the servers said
-    of the partitions, where they were asked. ``as_of`` is the moment to decide for.
+    inventory: columns of PartGroup.
+    as_of: the moment to decide for.
+    signal: data of ClickHouse servers, columns of SIGNAL_SCHEMA; None without servers.
     """
     return apply_policy(policy, known_partitions(inventory, as_of, policy.read_windows, signal))
 
@@ -63,9 +64,9 @@ def plan_rows(inventory: DataFrame, policy: Policy, as_of: int, signal: DataFram
 def known_partitions(
     inventory: DataFrame, as_of: int, windows: Collection[int], signal: DataFrame | None = None
 ) -> DataFrame:
-    """One row a partition, with all that a policy may look at.
+    """Return one row for each partition, with all inputs of a policy.
 
-    ``windows`` are the lengths of those that policies count reads in, in milliseconds.
+    windows: lengths of the read-counting windows of the policies, in milliseconds.
     """
     found = inventory.transform(parts).transform(replicas).transform(partitions)
     return (
@@ -77,23 +78,21 @@ def known_partitions(
 
 
 def apply_policy(policy: Policy, known: DataFrame, separation: Separation = Separation.PATCHED) -> DataFrame:
-    """What the policy decides of partitions, of which all is known that `known_partitions` gives."""
+    """Return the decisions of the policy for partitions of `known_partitions`."""
     return known.transform(with_settings, policy).transform(with_reads).transform(with_decisions, separation)
 
 
 def parts(inventory: DataFrame) -> DataFrame:
-    """What each ensemble has of a part of a replica, or of those parts together that have no name here.
+    """Return one row for each part of a replica, or for each sum of unnamed parts, with its data by ensemble.
 
-    Of those it does not matter whether what hot and what cold have are the same parts: their partition is not
-    marked as cold, or it is in one ensemble only. Where its State became COLD while the replicas were read,
-    what was read before that counts by itself.
+    Unnamed parts need no comparison between hot and cold: their partition is not marked as cold, or is in one
+    ensemble only. If the State became COLD while the replicas were read, rows read before remain separate.
     """
     ensembles = {each: F.col("ensemble") == each for each in _BOTH}
     amounts = {name: F.col(name) for name in ("parts", "bytes", "znodes")}
     amounts["snapshot_bytes"] = _snapshot_bytes()
-    # The two groupings that follow work inside of a partition: brought together once here, its rows need no
-    # other exchange. Not by shard path, as the window will have them: a table that is larger than all others
-    # together would be the work of one task, and of partitions there are far fewer rows to exchange again.
+    # One exchange by partition serves both following groupings. An exchange by shard path, as the window
+    # needs, would give a very large table to a single task; exchanging the few partition rows again is cheap.
     return (
         inventory.repartition(*PARTITION)
         .groupBy(*PART, "is_marked_cold")
@@ -109,8 +108,8 @@ def parts(inventory: DataFrame) -> DataFrame:
 
 
 def replicas(parts: DataFrame) -> DataFrame:
-    """One row a replica of a partition: what is registered of it in each ensemble."""
-    # Of a part with a name that is 1 where cold does not have it.
+    """Return one row for each replica of a partition, with its registered data by ensemble."""
+    # 1 for a named part missing in cold.
     in_hot_only = F.col("hot_parts") - F.col("cold_parts")
     return parts.groupBy(*REPLICA).agg(
         F.bool_or("is_marked_cold").alias("is_marked_cold"),
@@ -123,11 +122,10 @@ def replicas(parts: DataFrame) -> DataFrame:
 
 
 def partitions(replicas: DataFrame) -> DataFrame:
-    """One row a partition: whether its State is COLD, and what is registered of it over all replicas.
+    """Return one row for each partition: whether its State is COLD, and sums over all replicas.
 
-    ``is_unread`` is whether the State or a part may not be read, so that none of that is known for sure.
-    The time and the counts are those of the hot ensemble; of a partition with no part there, those of
-    the cold one.
+    ``is_unread``: the State or a part is unreadable, so no other column is certain. Time and counts are from
+    hot, or from cold for a partition without parts in hot.
     """
     counts = _amounts("parts", "znodes", "bytes", "snapshot_bytes")
     totals = replicas.groupBy(*PARTITION).agg(
@@ -159,15 +157,15 @@ def partitions(replicas: DataFrame) -> DataFrame:
 
 
 def with_table(partitions: DataFrame) -> DataFrame:
-    """Adds ``table``: the shard path with ``*`` for whatever looks like a shard, the same for all shards."""
+    """Add ``table``: the shard path with ``*`` for apparent shard names, equal for all shards."""
     return partitions.withColumn("table", F.regexp_replace("shard_path", _SHARD, "/*"))
 
 
 def with_signal(partitions: DataFrame, signal: DataFrame | None, windows: Collection[int] = ()) -> DataFrame:
-    """Adds what the servers said of each partition; null is unknown, and nothing is known without them.
+    """Add the servers' data of each partition; null for unknown values, and without servers.
 
-    ``asked`` is how many replicas have said what they have of it, and ``reads_within`` how often they were
-    read, by window; null where one of them does not know.
+    ``asked``: number of replicas that reported the partition. ``reads_within``: number of reads by window;
+    null if a replica does not know.
     """
     if signal is None:
         return partitions.select(
@@ -176,11 +174,11 @@ def with_signal(partitions: DataFrame, signal: DataFrame | None, windows: Collec
     is_mutated = F.max("mutation") > F.min("data_version")
     signs = signal.groupBy(*PARTITION).agg(
         *(F.max(name).alias(name) for name in ("sql_table", "active_parts", "rows", "bytes_on_disk")),
-        # A partition that no one has read is not in the log.
+        # The query log has no entry for unread partitions.
         F.when(F.bool_and("has_log"), F.coalesce(F.sum("reads"), F.lit(0))).alias("reads"),
         (F.max("is_queued") > 0).alias("is_queued"),
         is_mutated.alias("is_mutated"),
-        # A server that has two names is asked twice, and is one replica all the same.
+        # A server with two names is queried twice, but is one replica.
         F.count_distinct(F.when(F.col("active_parts").isNotNull(), F.col("replica"))).alias("asked"),
         _reads_by_window(windows).cast(_SIGNAL_TYPES["reads_within"]).alias("reads_within"),
     )
@@ -188,11 +186,11 @@ def with_signal(partitions: DataFrame, signal: DataFrame | None, windows: Collec
 
 
 def with_settings(partitions: DataFrame, policy: Policy) -> DataFrame:
-    """Adds what the first rule to match says.
+    """Add the settings of the first matching rule.
 
-    These are ``cold_after``, in words ``cold_after_text``, ``keep_newest``, ``is_pinned_hot``,
-    ``is_pinned_cold``, ``never``, ``max_reads``, or null for any number, and ``window``, in words
-    ``window_text``; and which one it is as ``rule``, from 0, or DEFAULTS.
+    Columns: ``rule`` (from 0, or DEFAULTS), ``cold_after`` and its words ``cold_after_text``,
+    ``keep_newest``, ``is_pinned_hot``, ``is_pinned_cold``, ``never``, ``max_reads`` (null for no limit),
+    ``window`` and its words ``window_text``.
     """
     settings = _settings(policy.defaults, DEFAULTS)
     for number, rule in reversed(list(enumerate(policy.rules))):
@@ -202,22 +200,21 @@ def with_settings(partitions: DataFrame, policy: Policy) -> DataFrame:
 
 
 def with_reads(partitions: DataFrame) -> DataFrame:
-    """Adds ``reads_in_window``: how often it was read in the window of its rule.
+    """Add ``reads_in_window``: number of reads in the window of the rule.
 
-    Null where not every replica with a part in it was asked, where one of them does not know, and where the
-    rule allows any number.
+    Null if a replica with a part of the partition was not queried or does not know, and without a limit.
     """
-    is_asked_for = F.col("max_reads").isNotNull()
+    is_limited = F.col("max_reads").isNotNull()
     is_known = F.col("asked") >= F.col("replicas")
     reads = F.col("reads_within")[F.col("window")]
-    return partitions.withColumn("reads_in_window", F.when(is_asked_for & is_known, reads))
+    return partitions.withColumn("reads_in_window", F.when(is_limited & is_known, reads))
 
 
 def with_rank(partitions: DataFrame) -> DataFrame:
-    """Adds ``rank``: 1 for the newest partition of its shard path, by last change and then by partition id.
+    """Add ``rank``: 1 for the newest partition of its shard path, by last change, then partition id.
 
-    Partitions without a part in hot come last: what cold knows is when they were moved. Those that are only
-    patches of others, which adds ``is_patch``, come last of all.
+    Partitions without a part in hot rank last: their time in cold is the time of the move. Patches of other
+    partitions, marked by the added column ``is_patch``, rank after all others.
     """
     newest_first = Window.partitionBy("shard_path").orderBy(
         "is_patch", F.col("has_hot").desc(), F.col("last_modified").desc(), F.col("partition_id").desc()
@@ -227,7 +224,7 @@ def with_rank(partitions: DataFrame) -> DataFrame:
 
 
 def with_age(partitions: DataFrame, as_of: int) -> DataFrame:
-    """Adds ``age``: for how long the partition has not changed, and its words ``age_text``."""
+    """Add ``age``: time since the last change, and its words ``age_text``."""
     age = F.lit(as_of).cast(LongType()) - F.col("last_modified")
     seconds = F.concat(F.floor(age / 1000).cast(StringType()), F.lit(" seconds"))
     texts = [
@@ -238,12 +235,12 @@ def with_age(partitions: DataFrame, as_of: int) -> DataFrame:
 
 
 def _amounts(*names: str) -> list[str]:
-    """The names of the columns with these amounts of each ensemble, such as ``hot_znodes``."""
+    """Return the column names of these amounts for each ensemble, such as ``hot_znodes``."""
     return [f"{ensemble}_{name}" for name in names for ensemble in _BOTH]
 
 
 def _snapshot_bytes() -> Column:
-    """What the znodes of parts take up in a snapshot, without a chroot in front of their paths."""
+    """Return the bytes of the part znodes in a snapshot, without a chroot."""
     names = F.octet_length("shard_path") + F.octet_length("replica")
     path = names + len("/replicas/") + len("/parts/")
     znodes = F.col("znodes")

@@ -2,4 +2,4 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is told of a plan: its figures, as JSON and as a page."""
+"""Report of a plan: its figures, as JSON and as an HTML page."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How old what hot has is, and in how many parts: by month of the last change, and by parts of a replica."""
+"""Age and part counts of the partitions in hot: by month of the last change, by parts per replica."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .figures import MonthFigures, PartsFigures
 from .forecast import MonthZnodes, month_text
 
 MONTHS_LISTED = 120
-"""What is older than so many months counts together."""
+"""Older months are added up."""
 PARTS = (1, 2, 3, 6, 11, 51, 101)
-"""With how many parts each group of partitions begins."""
+"""Lower bounds of the classes of partitions by number of parts."""
 
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1)
 
 
 class Ages(NamedTuple):
-    """What plan rows add up to by month, as a number: 12 times the year and the month from 0."""
+    """Sums of plan rows by month. A month is a number: 12 * year + month, counted from 0."""
 
     this_month: int
     hot: Mapping[int, MonthFigures]
@@ -34,9 +34,9 @@ class Ages(NamedTuple):
 
 
 def ages_of(rows: DataFrame, as_of: int) -> Ages:
-    """Add up by month in UTC; what changed after ``as_of``, by clocks that are ahead, counts to its month.
+    """Add up rows by month, in UTC. Changes after ``as_of`` (clock skew) count in its month.
 
-    A row a day comes to the driver, as Spark knows months of its time zone only.
+    The driver receives one row for each day: Spark knows months of its session time zone only.
     """
     moment = F.least(F.greatest(F.col("last_modified"), F.lit(0)), F.lit(as_of))
     has_hot, is_move, is_gated = F.col("has_hot"), F.col("action") == MOVE, F.col("gate").isNotNull()
@@ -62,7 +62,7 @@ def ages_of(rows: DataFrame, as_of: int) -> Ages:
 
 
 def months_of(ages: Ages) -> tuple[tuple[MonthFigures, ...], MonthFigures | None]:
-    """Each month from the first in which something changed last, and what is older than MONTHS_LISTED."""
+    """Return each month since the first change, at most MONTHS_LISTED, and the sum of older months."""
     with_something = [month for month, figures in ages.hot.items() if figures.partitions]
     if not with_something:
         return (), None
@@ -79,11 +79,11 @@ def months_of(ages: Ages) -> tuple[tuple[MonthFigures, ...], MonthFigures | None
 
 
 def parts_of(rows: DataFrame) -> tuple[PartsFigures, ...]:
-    """The partitions in hot by how many parts the replica with the most has of them."""
+    """Return the partitions in hot, classified by the highest number of parts on a replica."""
     group = F.lit(0)
     for number, fewest in enumerate(PARTS[1:], start=1):
         group = F.when(F.col("parts_per_replica") >= fewest, number).otherwise(group)
-    # The last condition is the first to be looked at.
+    # Later conditions wrap, and so precede, earlier ones.
     counted = (
         rows.where("has_hot")
         .groupBy(group.alias("number"))
@@ -98,7 +98,7 @@ def parts_of(rows: DataFrame) -> tuple[PartsFigures, ...]:
 
 
 def month_of(moment: int) -> int:
-    """The month of a moment in milliseconds since 1970, as a number."""
+    """Return the month number of a moment in milliseconds since 1970."""
     return _month(moment // _DAY)
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the marks of the charts on the page are, in a field of WIDTH by HEIGHT whose zero is its top left."""
+"""Geometry of the page's charts, in a field of WIDTH by HEIGHT with the origin at the top left."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .figures import ForecastFigures, MonthFigures
 WIDTH = 1000
 HEIGHT = 240
 _FILLED = 0.82
-"""How much of the width of a month is its bar."""
+"""Fraction of a month's width covered by its bar."""
 _STEPS = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
-"""Tenths of a power of ten with which an axis may end."""
+"""Possible ends of an axis, in tenths of a power of ten."""
 _LAST_YEAR = 92
-"""Until where a year can be named within the width of the chart, in percent."""
+"""Position in percent up to which a year label fits into the chart."""
 _MOST_YEARS = 6
-"""How many years are named below a chart, so that they can be read on a phone."""
+"""Maximum number of year labels, so that they stay readable on a phone."""
 
 
 class Mark(NamedTuple):
-    """A part of a bar: how many znodes can go ``now``, go after a ``merge``, or ``keep`` in hot."""
+    """A segment of a bar: znodes that go now, go after a merge, or stay in hot. ``kind``: go, merge, keep."""
 
     kind: str
     y: float
@@ -32,7 +32,7 @@ class Mark(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """The bar of a month, from its base upwards."""
+    """The bar of a month, marks from bottom to top."""
 
     x: float
     width: float
@@ -41,14 +41,14 @@ class Bar(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """A name beside a chart, and its place in percent from the left or from the base."""
+    """An axis label, with its position in percent from the left or from the bottom."""
 
     place: float
     text: str
 
 
 class AgeChart(NamedTuple):
-    """Znodes by the month of the last change."""
+    """Znodes by month of the last change."""
 
     top: int
     bars: tuple[Bar, ...]
@@ -56,17 +56,17 @@ class AgeChart(NamedTuple):
 
 
 class ForecastChart(NamedTuple):
-    """Znodes in hot, so far and to come; a line is its points as SVG has them."""
+    """Past and predicted znodes in hot. ``lines``: SVG points by name."""
 
     top: int
     lines: Mapping[str, str]
     now: float
-    """Where the moment of the plan is, from the left."""
+    """Horizontal position of the plan's moment."""
     years: tuple[Tick, ...]
 
 
 def age_chart(months: Sequence[MonthFigures]) -> AgeChart:
-    """The chart of some months, one after the other."""
+    """Return the bar chart of consecutive months."""
     top = round_up(max((month.znodes for month in months), default=0))
     step = WIDTH / max(len(months), 1)
     bars = tuple(
@@ -77,7 +77,7 @@ def age_chart(months: Sequence[MonthFigures]) -> AgeChart:
 
 
 def forecast_chart(forecast: ForecastFigures) -> ForecastChart:
-    """The chart of a forecast: what was until now, and from there on a line for each way to go on."""
+    """Return the line chart of a forecast: the past, then one line for each scenario."""
     so_far, to_come = forecast.so_far, forecast.to_come
     whens = [each.when for each in so_far] + [each.when for each in to_come]
     top = round_up(max([each.znodes for each in so_far] + [each.without for each in to_come], default=0))
@@ -91,14 +91,14 @@ def forecast_chart(forecast: ForecastFigures) -> ForecastChart:
 
     lines = {"so-far": line(0, [each.znodes for each in so_far])}
     for name in ("without", "without_merges", "with_merges"):
-        # From what there is today everything starts; what is moved at once goes down within a month.
+        # All scenarios start at today's znodes; the first move takes effect within a month.
         numbers = [so_far[here].znodes, *(getattr(each, name) for each in to_come)]
         lines[name.replace("_", "-")] = line(here, numbers)
     return ForecastChart(top, lines, round(here * step, 1), _years(whens, len(whens) - 1))
 
 
 def round_up(number: int) -> int:
-    """The next number that reads well, at most half as much again; 1 for 0.
+    """Return the next round number, at most half as much again; 1 for 0.
 
     >>> round_up(0), round_up(7), round_up(178_000), round_up(5_000_001)
     (1, 8, 200000, 6000000)
@@ -124,7 +124,7 @@ def _y(number: float, top: int) -> float:
 
 
 def _years(whens: Sequence[str], steps: int) -> tuple[Tick, ...]:
-    """Where a year begins, every so many years that few are named; the place is in percent."""
+    """Return labels at the first month of a year, thinned out to the maximum number."""
     found = [
         Tick(round(100 * number / max(steps, 1), 2), when[:4])
         for number, when in enumerate(whens)

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The figures of a report: what report.json has, and all that report.html shows.
+"""Figures of a report, as in report.json and on report.html.
 
-Everything is a sum over partitions. Sizes are in bytes, and those of snapshots are estimates, see
-docs/report.md. "Today" is what hot has registered, "after" what it has when the plan has been carried out.
+All figures are sums over partitions. Sizes are in bytes; snapshot sizes are estimates, see docs/report.md.
+"today": registered in hot now. "after": registered in hot after the plan is carried out.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ VERSION = 3
 
 @dataclass(frozen=True)
 class Amount:
-    """What some partitions add up to."""
+    """Sums over a set of partitions."""
 
     partitions: int = 0
     znodes: int = 0
     bytes: int = 0
-    """Bytes of the data of the znodes."""
+    """Bytes of the znodes' data."""
     snapshot_bytes: int = 0
-    """Bytes that the znodes take up in a snapshot."""
+    """Bytes of the znodes in a snapshot."""
 
     def __add__(self, other: Amount) -> Amount:
         return Amount(
@@ -49,49 +49,49 @@ class Amount:
 
 @dataclass(frozen=True)
 class HotFigures:
-    """What hot has, and what the plan does about it."""
+    """Content of hot, and the effect of the plan."""
 
     today: Amount
     moved: Amount
-    """What leaves hot."""
+    """Partitions that leave hot."""
     now: Amount
-    """That part of ``moved`` that can go now: no gate was seen to be closed."""
+    """Subset of ``moved`` that can go now: no gate was found closed."""
     gated: Amount
-    """That part of ``moved`` that needs a merge first."""
+    """Subset of ``moved`` that needs a merge first."""
     reheated: Amount
-    """What comes back to hot, of partitions that are in cold only."""
+    """Partitions in cold only that come back to hot."""
     busy: Amount
-    """What would be cold by the policy, but stays in hot because servers have work to do with it."""
+    """Partitions that the policy wants cold, but stay in hot: servers have pending work on them."""
     left_alone: Amount
-    """What stays in hot because the policy leaves its tables alone."""
+    """Partitions that stay in hot because the policy leaves their tables alone."""
     after: Amount
-    """What is left once the merges are done too, with what comes back."""
+    """Content of hot after all moves, merges included, and with the partitions that come back."""
     one_part: Amount
-    """That part of ``moved`` of which no replica has several parts, which is what could go now by the patch,
-    whichever way the plan is for; by cold twins all of ``moved`` could."""
+    """Subset of ``moved`` without several parts on a replica: can go now on patched servers, whichever
+    separation the plan is for. With cold twins, all of ``moved`` can go now."""
 
 
 @dataclass(frozen=True)
 class TableFigures:
-    """A table over all of its shards."""
+    """A table, over all shards."""
 
     table: str
     shard_paths: int
     today: Amount
     after: Amount
     gained_znodes: int
-    """How many znodes fewer hot has after the plan; below 0 when more come back than go."""
+    """Decrease of znodes in hot by the plan; negative if more come back than leave."""
     now_znodes: int
-    """How many can go now."""
+    """Znodes that can go now."""
     gated_znodes: int
-    """How many can go once they are merged."""
+    """Znodes that can go after a merge."""
     share: float
-    """The share that the table has of all znodes of parts in hot today, from 0 to 1."""
+    """Fraction of all part znodes in hot today, from 0 to 1."""
 
 
 @dataclass(frozen=True)
 class OtherTables:
-    """The tables that are not listed, together."""
+    """Sums over the unlisted tables."""
 
     tables: int
     today: Amount
@@ -102,95 +102,95 @@ class OtherTables:
 
 @dataclass(frozen=True)
 class GatedPartition:
-    """A partition that a gate stops."""
+    """A partition stopped by a gate."""
 
     shard_path: str
     partition: str
     znodes: int
     statement: str | None
-    """The SQL that opens the gate, where there is one."""
+    """SQL that opens the gate, if any."""
 
 
 @dataclass(frozen=True)
 class GateFigures:
-    """What a gate stops."""
+    """Partitions stopped by a gate."""
 
     gate: str
     protects: str
     remedy: str
     stopped: Amount
     largest: tuple[GatedPartition, ...]
-    """The stopped partitions with the most znodes."""
+    """Stopped partitions with the most znodes."""
 
 
 @dataclass(frozen=True)
 class MonthFigures:
-    """What hot has of partitions that changed last in a month, in znodes."""
+    """Znodes in hot of partitions last changed in a month."""
 
     when: str
-    """The month in UTC, such as ``2026-10``."""
+    """Month in UTC, such as ``2026-10``."""
     partitions: int
     stay: int
     """Znodes that stay in hot."""
     merge: int
-    """Znodes that go once their partitions are merged."""
+    """Znodes that go after a merge."""
     now: int
     """Znodes that can go now."""
 
     @property
     def znodes(self) -> int:
-        """All of them."""
+        """Sum of all znodes of the month."""
         return self.stay + self.merge + self.now
 
 
 @dataclass(frozen=True)
 class PartsFigures:
-    """Partitions in hot of which the replicas have so many parts."""
+    """Partitions in hot with a number of parts per replica in a range."""
 
     at_least: int
     at_most: int | None
-    """None for any number."""
+    """None for no upper bound."""
     partitions: int
     znodes: int
     moved: int
-    """How many of the partitions leave hot."""
+    """Number of these partitions that leave hot."""
 
 
 @dataclass(frozen=True)
 class MergeFigures:
-    """A partition to be merged."""
+    """A partition to merge."""
 
     shard_path: str
     partition: str
     statement: str
     znodes: int
-    """How many znodes hot loses once it is merged and moved."""
+    """Decrease of znodes in hot after merge and move."""
     parts: int
-    """How many parts a replica has of it."""
+    """Number of parts on a replica."""
     bytes_on_disk: int | None
-    """What a replica has of it on disk, and writes again; None where no server was asked."""
+    """Bytes on disk of one replica, rewritten by the merge; None if no server was queried."""
 
 
 @dataclass(frozen=True)
 class MergesFigures:
-    """The merges that partitions need before they can go."""
+    """Merges required before partitions can go."""
 
     partitions: int
-    """How many are to be merged, which is how many statements there are."""
+    """Number of partitions to merge, equal to the number of statements."""
     znodes: int
     bytes_on_disk: int
-    """What a replica of each writes again, of those of which it is known."""
+    """Bytes rewritten by one replica of each partition, where known."""
     unknown: int
-    """Of how many partitions it is not known."""
+    """Number of partitions with unknown size."""
     waiting: int
-    """Partitions that the servers have merged, and whose old parts are still registered."""
+    """Number of merged partitions whose old parts are still registered."""
     first: tuple[MergeFigures, ...]
-    """Those that gain most for what they write, in the order of merges.sql."""
+    """Partitions with the highest gain per written byte, in the order of merges.sql."""
 
 
 @dataclass(frozen=True)
 class MonthCount:
-    """How many znodes hot had by the end of a month, of those that it has today."""
+    """Number of today's znodes that hot had at the end of a month."""
 
     when: str
     znodes: int
@@ -198,44 +198,44 @@ class MonthCount:
 
 @dataclass(frozen=True)
 class MonthForecast:
-    """How many znodes of parts hot will have by the end of a month."""
+    """Predicted number of part znodes in hot at the end of a month."""
 
     when: str
     without: int
-    """When nothing is moved."""
+    """Without any move."""
     without_merges: int
-    """When what can go at once is moved month by month, and nothing is merged for it."""
+    """With monthly moves of partitions that can go at once, without merges."""
     with_merges: int
-    """When all that the policy calls cold is moved month by month, with the merges that it needs."""
+    """With monthly moves of all cold partitions, merges included."""
 
 
 @dataclass(frozen=True)
 class ForecastFigures:
-    """Znodes of parts in hot by month, so far and to come."""
+    """Part znodes in hot by month, past and predicted."""
 
     znodes_per_month: int
-    """How many are expected to come in a month."""
+    """Expected new znodes in a month: the median of the counted months."""
     months_counted: int
-    """Over how many full months, the newest there are, that is the median."""
+    """Number of newest full months the median is taken over."""
     so_far: tuple[MonthCount, ...]
     to_come: tuple[MonthForecast, ...]
 
 
 @dataclass(frozen=True)
 class EnsembleFigures:
-    """The whole hot ensemble, with all that is in it; the figures after are a projection."""
+    """The whole hot ensemble, other znodes included; figures "after" are a projection."""
 
     znodes: int
     znodes_after: int
     share: float
-    """The share that the znodes of parts have of all znodes, from 0 to 1."""
+    """Fraction of part znodes in all znodes, from 0 to 1."""
     snapshot_bytes: int | None
     snapshot_bytes_after: int | None
 
 
 @dataclass(frozen=True)
 class ReportFigures:
-    """Everything that a report says."""
+    """All contents of a report."""
 
     as_of: str
     source: str
@@ -244,30 +244,30 @@ class ReportFigures:
     shard_paths: int
     hot: HotFigures
     cold: Amount
-    """What the partitions that are in cold only add up to."""
+    """Sums over partitions in cold only."""
     ensemble: EnsembleFigures | None
-    """The whole hot ensemble; None where its size is not known."""
+    """The whole hot ensemble; None if its size is unknown."""
     most_to_gain: tuple[TableFigures, ...]
     largest_tables: tuple[TableFigures, ...]
     other_tables: OtherTables
     gates: tuple[GateFigures, ...]
     months: tuple[MonthFigures, ...]
-    """Each month from the first to that of the plan."""
+    """Each month from the first change to the month of the plan."""
     earlier: MonthFigures | None
-    """The time before them together, as that of its last month; None where there is nothing."""
+    """Sum of all earlier months, as of the last of them; None without any."""
     parts: tuple[PartsFigures, ...]
     merges: MergesFigures
     forecast: ForecastFigures | None
-    """None where too few months are known."""
+    """None with too few full months."""
     comparison: Mapping[str, Any] | None = None
-    """What another policy would decide otherwise, as the summary has it; None without one."""
+    """Different decisions of another policy, as in the summary; None without one."""
     rules: Sequence[Mapping[str, Any]] = ()
-    """What each rule of the policy decided, as the summary has it."""
+    """Decisions by rule of the policy, as in the summary."""
     unread: Mapping[str, Any] | None = None
-    """What may not be read, so that nothing else is said of it, as the summary has it."""
+    """Unreadable tables, partitions and paths, as in the summary; not included in other figures."""
 
 
 def json_text(figures: ReportFigures) -> str:
-    """The figures as JSON; the same figures give the same text."""
+    """Return the figures as JSON; equal figures give equal text."""
     values = {"format": FORMAT, "version": VERSION} | asdict(figures)
     return json.dumps(values, ensure_ascii=False, indent=2, sort_keys=True) + "\n"

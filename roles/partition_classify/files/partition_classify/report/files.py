@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes the files of a report into its folder."""
+"""Writes the files of a report."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ REPORT_FILES = ("report.html", "report.json", "merges.sql")
 
 
 def report_place(folder: Path | None) -> str | None:
-    """The path of the page of a report, as the summary has it; None without one."""
+    """Return the path of the report page for the summary; None without a report."""
     return str(folder / REPORT_FILES[0]) if folder else None
 
 
 def prepare_report(folder: Path) -> None:
-    """Make the folder of a report, now rather than after everything was read.
+    """Create the report's folder at the start of the job, before reading.
 
-    Raises PlanError when this Python has no Jinja2, and when nothing can be written to the folder.
+    Raises PlanError when Jinja2 is missing, and when the folder is not writable.
     """
     if find_spec("jinja2") is None:
         raise PlanError(
-            "The Python of the job has no package jinja2, which the report is written with",
-            remedy="Install Jinja2 for it, or do without a report",
+            "The Python of the job lacks the package jinja2, needed for the report",
+            remedy="Install Jinja2 for this Python, or run without a report",
         )
     with failures_told(partial(_unwritable, folder)):
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,12 +41,11 @@ def prepare_report(folder: Path) -> None:
 
 
 def write_report(figures: ReportFigures, merges: Iterable[MergeFigures], folder: Path) -> None:
-    """Write all files, each beside its place first, so that nobody sees half of one.
+    """Write all files atomically: each to a temporary name, then renamed.
 
-    ``merges`` are all that there are, which may be too many for memory. Raises PlanError where that cannot
-    be done.
+    merges: all merges, possibly too many for memory. Raises PlanError when writing fails.
     """
-    from .page import html_text  # noqa: PLC0415 - needs Jinja2, as no other part of the job does
+    from .page import html_text  # noqa: PLC0415 - Jinja2 is optional, needed for the report only
 
     contents: tuple[Iterable[str], ...] = ([html_text(figures)], [json_text(figures)], sql_lines(merges))
     with failures_told(partial(_unwritable, folder)):
@@ -60,5 +59,5 @@ def write_report(figures: ReportFigures, merges: Iterable[MergeFigures], folder:
 def _unwritable(folder: Path, error: OSError) -> PlanError:
     return PlanError(
         f"{folder}: the report cannot be written there: {error.strerror or error}",
-        remedy="Give a folder with room in it that this user can write to; the old plan is still there",
+        remedy="Give a folder with free space and write permission for this user; the old plan is unchanged",
     )

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How many znodes of parts hot will have, with and without the policy; docs/report.md has the method.
+"""Forecast of part znodes in hot, with and without the policy; the method is in docs/report.md.
 
-Months are numbers here, 12 times the year and the month from 0: one after the other differ by 1.
+A month is a number: 12 * year + month, counted from 0; consecutive months differ by 1.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .figures import ForecastFigures, HotFigures, MonthCount, MonthForecast
 
 MONTHS_TO_COME = 12
 MONTHS_COUNTED = 12
-"""Over how many full months, at most, it is looked how many znodes come."""
+"""Maximum number of full months used to estimate growth."""
 FEWEST_COUNTED = 3
-"""With fewer full months than that there is no forecast."""
+"""Minimum number of full months for a forecast."""
 
 
 class MonthZnodes(NamedTuple):
-    """Znodes of the partitions that changed last in a month."""
+    """Znodes of partitions last changed in a month."""
 
     hot: int = 0
     left_alone: int = 0
-    """Those of ``hot`` that are of tables that the policy leaves alone."""
+    """Subset of ``hot``: znodes of tables the policy leaves alone."""
     cold: int = 0
-    """Of partitions in cold only, which changed last when they were moved."""
+    """Znodes of partitions in cold only; their last change is the move."""
 
 
 def forecast_of(
@@ -39,10 +39,11 @@ def forecast_of(
     hot: HotFigures,
     found_by_runs: Mapping[int, int] | None = None,
 ) -> ForecastFigures | None:
-    """The forecast for the months after ``this_month``, that of the plan; None where too little is known.
+    """Return the forecast for the months after ``this_month``; None with too few full months.
 
-    ``months`` has no later one; ``hot`` is what the plan adds up to. ``found_by_runs`` are the znodes that
-    hot had when the last run of a month looked.
+    months: znodes by month, none later than ``this_month``.
+    hot: sums of the plan.
+    found_by_runs: znodes in hot at the last run of a month, by month.
 
     >>> month_text(2026 * 12 + 5)
     '2026-06'
@@ -54,7 +55,7 @@ def forecast_of(
     if len(counted) < FEWEST_COUNTED:
         return None
     grows = _typical(counted, lambda month: month.hot + month.cold)
-    # Never more than all, though each is the median of its own.
+    # Independent medians could otherwise exceed the total.
     alone = min(_typical(counted, lambda month: month.left_alone), grows)
     unmerged = _part(grows - alone, hot.gated.znodes, hot.moved.znodes)
     to_come = [
@@ -71,12 +72,12 @@ def forecast_of(
 
 
 def month_text(month: int) -> str:
-    """A month by its number, such as ``2026-10``."""
+    """Return a month number as text, such as ``2026-10``."""
     return f"{month // 12:04}-{month % 12 + 1:02}"
 
 
 def _typical(months: Sequence[MonthZnodes], znodes: Callable[[MonthZnodes], int]) -> int:
-    """The median: one month in which years of data came, or were moved, does not count for all."""
+    """Return the median, so that a single month with bulk loads or moves has little weight."""
     return median_low(map(znodes, months))
 
 
@@ -87,7 +88,7 @@ def _part(number: int, part: int, whole: int) -> int:
 def _so_far(
     months: Mapping[int, MonthZnodes], this_month: int, found_by_runs: Mapping[int, int]
 ) -> tuple[MonthCount, ...]:
-    """The last two years, or as many months as there are; what a run has found counts more than a sum."""
+    """Return the last two years, or all months if fewer; counts of earlier runs override sums."""
     span = range(min(months, default=this_month), this_month + 1)
     sums = accumulate(months.get(month, MonthZnodes()).hot for month in span)
     known = dict(zip(span, sums, strict=True))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The merges that partitions need before they can go: what they gain and cost, and all of them as SQL."""
+"""Merges required before partitions can go: gain, cost, and all statements as SQL."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .figures import MergeFigures, MergesFigures
 MERGES_LISTED = 100
 
 _HEAD = """\
--- The merges that partitions need before they can go to cold: first those that gain most for what they write.
--- One statement a line. The playbook merge_parts carries them out at the pace of the servers; delete the
--- lines of what is not to be merged. By hand only while the partition is hot: an OPTIMIZE of a cold part
--- takes its rows out of the table. Where a table is called …, no server was asked for its name.
+-- Merges required before partitions can go to cold, in descending order of gain per written byte.
+-- One statement a line. The playbook merge_parts runs them at the pace of the servers; delete the lines of
+-- partitions that are not to be merged. Run a statement by hand only while the partition is hot: an OPTIMIZE
+-- of a cold part removes its rows from the table. A table named …: no server was asked for its name.
 """
 
 
 def merges_of(rows: DataFrame) -> MergesFigures:
-    """What all merges add up to, and the first of them."""
+    """Return the sums of all merges, and the first of them."""
     is_gated = (F.col("action") == MOVE) & (F.col("gate") == ONE_PART)
     is_merge = F.col("statement").isNotNull()
     size = F.col("bytes_on_disk")
@@ -45,12 +45,12 @@ def merges_of(rows: DataFrame) -> MergesFigures:
 
 
 def all_merges(rows: DataFrame) -> Iterator[MergeFigures]:
-    """All merges in their order, with those of one Spark partition in memory."""
+    """Yield all merges in order; holds one Spark partition in memory."""
     return _merges(_ranked(rows).toLocalIterator())
 
 
 def sql_lines(merges: Iterable[MergeFigures]) -> Iterator[str]:
-    """The file merges.sql, line by line: a statement, and behind it what it is about as JSON.
+    """Yield the lines of merges.sql: a statement, then its partition as JSON in a comment.
 
     >>> merge = MergeFigures("/ch/01/a", "2019", "OPTIMIZE TABLE a PARTITION ID '2019' FINAL", 4, 2, 9)
     >>> print(list(sql_lines([merge]))[-1], end="")
@@ -66,13 +66,13 @@ def sql_lines(merges: Iterable[MergeFigures]) -> Iterator[str]:
             "parts": merge.parts,
             "bytes_on_disk": merge.bytes_on_disk,
         }
-        # A line break in the name of a table would end the line; ClickHouse reads its escape in back quotes.
+        # A line break in a table name would split the statement; ClickHouse reads escapes in back quotes.
         statement = merge.statement.replace("\n", "\\n").replace("\r", "\\r")
         yield f"{statement}; -- {json.dumps(about, ensure_ascii=False, sort_keys=True)}\n"
 
 
 def _ranked(rows: DataFrame) -> DataFrame:
-    """By znodes gained for each byte that a replica writes; behind them, of unknown size, for each part."""
+    """Sort by gained znodes per byte written; partitions of unknown size last, by znodes per part."""
     size, znodes = F.col("bytes_on_disk"), F.col("znodes")
     per_byte = znodes / F.when(size > 0, size)
     per_part = znodes / F.col("parts_per_replica")

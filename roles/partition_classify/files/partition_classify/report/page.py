@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The figures of a report as one HTML file that needs nothing else, and nothing of a network.
+"""HTML page of a report: a single file, without network access.
 
-Its one script searches the tables; the page names its digest, so that a browser runs no other.
+Its only script searches the tables; the page contains the script's digest, so browsers run no other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _COUNTS = ("k", "M", "G")
 
 
 def html_text(figures: ReportFigures) -> str:
-    """The page; the same figures give the same text."""
+    """Return the page; equal figures give equal text."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -57,13 +57,13 @@ def html_text(figures: ReportFigures) -> str:
 
 
 def path_markup(path: str) -> Markup:
-    """A path that a browser breaks after a slash or an underscore where it has to."""
+    """Return a path with line break opportunities after slashes and underscores."""
     names = (Markup("_<wbr>").join(name.split("_")) for name in path.split("/"))
     return Markup("/<wbr>").join(names)
 
 
 def month_words(when: str) -> str:
-    """A month as people write it.
+    """Return a month in words.
 
     >>> month_words("2026-06")
     'June 2026'
@@ -73,17 +73,17 @@ def month_words(when: str) -> str:
 
 
 def count_text(number: int) -> str:
-    """A count with commas, such as ``1,234,567``."""
+    """Return a count with commas, such as ``1,234,567``."""
     return f"{number:,}".replace("-", _MINUS)
 
 
 def signed_text(number: int) -> str:
-    """A count that says that it is a change, such as ``+1,234``; 0 has no sign."""
+    """Return a change of a count with a sign, such as ``+1,234``; 0 has no sign."""
     return f"+{count_text(number)}" if number > 0 else count_text(number)
 
 
 def short_text(number: int) -> str:
-    """A count in at most four characters: ``999``, ``1.2k``, ``12k``, ``3M``."""
+    """Return a count in at most four characters: ``999``, ``1.2k``, ``12k``, ``3M``."""
     value, unit = float(number), ""
     for each in _COUNTS:
         if value < 999.5:
@@ -93,7 +93,7 @@ def short_text(number: int) -> str:
 
 
 def size_text(size: int) -> str:
-    """A size in bytes in the unit that fits, such as ``512 B`` or ``1.5 MiB``."""
+    """Return a size in the fitting unit, such as ``512 B`` or ``1.5 MiB``."""
     value, unit = float(abs(size)), "B"
     for each in _SIZES:
         if value < 1024:
@@ -105,7 +105,7 @@ def size_text(size: int) -> str:
 
 
 def share_text(part: float, whole: float = 1) -> str:
-    """A part as a share of the whole, such as ``42.1 %``; a dash where the whole is nothing."""
+    """Return a part as percentage of the whole, such as ``42.1 %``; a dash if the whole is 0."""
     if not whole:
         return "\N{EN DASH}"
     share = 100 * part / whole

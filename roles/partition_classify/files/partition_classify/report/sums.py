@@ -4,7 +4,7 @@
 
 """Adds up plan rows to the figures of a report.
 
-What comes to the driver is bounded: a number of tables, a row a day, a few partitions a gate, few merges.
+The driver receives a bounded number of rows: listed tables, one for each day, few for each gate, few merges.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ def figures_of(
     ensemble: EnsembleSize | None,
     found_by_runs: Mapping[int, int] | None = None,
 ) -> ReportFigures:
-    """The figures of plan rows, with the columns of `decided`; they are gone over several times.
+    """Return the figures of plan rows with the columns of `with_decisions`; scans the rows several times.
 
-    ``header`` is that of the plan, ``ensemble`` what hot has in all, None if that is not known.
-    ``found_by_runs`` are the znodes in hot that runs have found, by their moment in milliseconds since 1970.
+    header: header of the plan.
+    ensemble: size of the whole hot ensemble, None if unknown.
+    found_by_runs: znodes in hot found by runs, by their moment in milliseconds since 1970.
     """
     tables = _by_table(rows).persist()
     totals = tables.agg(
@@ -89,7 +90,7 @@ def figures_of(
 
 
 def _by_table(rows: DataFrame) -> DataFrame:
-    """One row a table: of each kind of partition how many there are, and what they add up to."""
+    """Return one row for each table: number and sums of partitions of each kind."""
     is_move, has_hot = F.col("action") == MOVE, F.col("has_hot")
     conditions: Mapping[str, Column] = {
         "today": has_hot,
@@ -112,7 +113,7 @@ def _by_table(rows: DataFrame) -> DataFrame:
             ),
         )
     ]
-    # First a shard path at a time: to count them then takes no second look at the partitions.
+    # Grouping by shard path first: counting them needs no second pass over the partitions.
     by_path = rows.groupBy("table", "shard_path").agg(*sums)
     names = [name for name in by_path.columns if name not in {"table", "shard_path"}]
     return by_path.groupBy("table").agg(
@@ -134,7 +135,7 @@ def _after(row: Row) -> Amount:
 
 
 def _listed(tables: DataFrame, order: Column, most: int, all_znodes: int) -> list[TableFigures]:
-    """The figures of the tables with the greatest values of ``order``, at most so many."""
+    """Return the figures of the ``most`` tables with the greatest values of ``order``."""
     return [_table(row, all_znodes) for row in tables.orderBy(order.desc(), "table").limit(most).collect()]
 
 
@@ -167,7 +168,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def _ensemble(hot: HotFigures, ensemble: EnsembleSize | None) -> EnsembleFigures | None:
-    # An ensemble that runs may have changed since the parts were read.
+    # A running ensemble may have changed since the parts were read.
     if ensemble is None or ensemble.znodes < hot.today.znodes:
         return None
     less = hot.today - hot.after
@@ -182,8 +183,8 @@ def _ensemble(hot: HotFigures, ensemble: EnsembleSize | None) -> EnsembleFigures
 
 
 def _gates(rows: DataFrame) -> tuple[GateFigures, ...]:
-    """What each gate stops, in the order in which the move looks at them."""
-    # What is to be reheated is not stopped; its gate only says why.
+    """Return the partitions stopped by each gate, in the order in which a move checks the gates."""
+    # The gate of a partition to reheat is a reason and stops nothing.
     stopped = rows.where(F.col("gate").isNotNull() & (F.col("action") != REHEAT))
     sums = (F.sum(name) for name in _AMOUNTS)
     amounts = {

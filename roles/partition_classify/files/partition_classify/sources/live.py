@@ -48,7 +48,7 @@ from olap_partmove._partmove.shard.inventory import (
     find_shard_paths,
     read_inventory,
 )
-from olap_partmove._partmove.shard.row_split import RowSplit, portions_of
+from olap_partmove._partmove.shard.worker_share import WorkerShare, worker_shares
 from olap_partmove._partmove.tree.skip_denied import SkipDeniedReader
 from olap_partmove._zookeeper.options import EnsembleOptions
 from olap_partmove._zookeeper.settings import options_of
@@ -78,7 +78,7 @@ _PARTS_PER_SLICE = 200_000
 class LiveWorkerShare(InputPartition):
     """The slices of shard paths that one task reads, and its rate limit for each ensemble."""
 
-    slices: tuple[tuple[str, RowSplit], ...]
+    slices: tuple[tuple[str, WorkerShare], ...]
     """Shard path and slice of its rows."""
     znodes_per_second: float
     unread: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ class InventoryReader(DataSourceReader):
                 check_different_history(hot, cold, next(iter(found.parts)))
         paths = sorted(found.parts)
         slices = [
-            (path, *each) for path in paths for each in portions_of(found.parts[path], self.parts_per_slice)
+            (path, *each) for path in paths for each in worker_shares(found.parts[path], self.parts_per_slice)
         ]
         parts = sum(size for _path, _rows, size in slices)
         shares = distribute([size + _PATH_COST for _path, _rows, size in slices], self.sessions)
@@ -261,10 +261,10 @@ def _sum_by_replica(in_each: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
 
 
 def _rows(
-    hot: ZooKeeperStore, path: str, rows: RowSplit, cold: ZooKeeperStore | None
+    hot: ZooKeeperStore, path: str, rows: WorkerShare, cold: ZooKeeperStore | None
 ) -> Iterator[InventoryRow]:
     try:
-        yield from read_inventory(hot, path, cold=cold, portion=rows, past_denied=True)
+        yield from read_inventory(hot, path, cold=cold, share=rows, past_denied=True)
     except NoSuchTable:
         # The driver listed the table: a later DROP TABLE is not an error.
         log_line(f"{path} was dropped in the meantime and is left out")

@@ -108,7 +108,7 @@ def _no_tables(member: MemberFiles, root: str) -> EnsembleError:
     if root != "/" and not _exists(member, root):
         return EnsembleError(
             f"There is no znode {root} in the hot ensemble",
-            remedy="Give the path that all tables lie below, without the chroot of the connection",
+            remedy="Give a path above all tables, without the chroot of the connection",
         )
     return EnsembleError(
         f"There is no replicated table at or below {root} in the hot ensemble",

@@ -203,7 +203,7 @@ def test_where_no_table_may_be_read_the_job_ends(
 def test_unknown_root_is_refused_in_one_sentence(spark: SparkSession, hot: Ensemble, base: str) -> None:
     assert refusal(lambda: load(spark, base, hot=settings(hot))) == (
         f"There is no znode {base} in the hot ensemble. "
-        "Give the path that all tables lie below, without the chroot of the connection."
+        "Give a path above all tables, without the chroot of the connection."
     )
 
 

@@ -56,9 +56,9 @@ MUTATED = "a mutation has not reached all of its parts"
 
 OLD = "unchanged for 9 days, cold_after is 1 day"
 
-PATCHES = "patches of a lightweight update, which never move: a merge of their partition applies them"
+PATCHES = "patches of a lightweight update never move: a merge of their partition applies them"
 
-UNKNOWN = "how often it was read within 7 days is not known"
+UNKNOWN = "number of reads within 7 days unknown"
 
 
 def unread(partition: str, *, replica: str = "r1", ensemble: str = "hot") -> InventoryRow:
@@ -146,15 +146,15 @@ CASES = {
             part("5", 9 * DAY),
         ],
         [
-            *(Expected(each, None, "something of it may not be read", "unread") for each in "1234"),
+            *(Expected(each, None, "not all of its znodes may be read", "unread") for each in "1234"),
             Expected("5", "COLD", OLD, "move"),
         ],
     ),
     "nothing is decided of what may not be read, pinned or not": Case(
         [unread("1"), part("1", 9 * DAY, replica="r2"), unread("2"), part("3", HOUR)],
         [
-            Expected("1", None, "something of it may not be read", "unread"),
-            Expected("2", None, "something of it may not be read", "unread"),
+            Expected("1", None, "not all of its znodes may be read", "unread"),
+            Expected("2", None, "not all of its znodes may be read", "unread"),
             Expected("3", "COLD", "pinned cold", "move"),
         ],
         replace(A_DAY, pin_cold=("1", "3"), pin_hot=("2",)),
@@ -164,11 +164,11 @@ CASES = {
         [
             Expected("1", "COLD", OLD, "move"),
             Expected("2", "HOT", "the newest partition", "stay"),
-            Expected("3", None, "something of it may not be read", "unread"),
+            Expected("3", None, "not all of its znodes may be read", "unread"),
         ],
         PolicySettings(cold_after_ms=DAY, keep_newest=1),
     ),
-    "tables that are left alone are not told as unread": Case(
+    "tables that are left alone are not reported as unread": Case(
         [unread("1"), unread("")],
         [Expected(each, None, "the policy leaves its table alone", "leave") for each in ("", "1")],
         replace(A_DAY, never=True),
@@ -345,13 +345,13 @@ CASES = {
             part("8", 9 * DAY), part("8", 9 * DAY, replica="r2"),
         ],
         [
-            Expected("1", "HOT", f"{UNKNOWN}: no server has said anything of it", "stay"),
-            Expected("2", "HOT", f"{UNKNOWN}: 1 of its 2 replicas have said anything of it", "stay"),
+            Expected("1", "HOT", f"{UNKNOWN}: no server has reported it", "stay"),
+            Expected("2", "HOT", f"{UNKNOWN}: 1 of its 2 replicas have reported it", "stay"),
             Expected("3", "HOT", f"{UNKNOWN}: a server has no query log that covers that time", "stay"),
-            Expected("4", "HOT", f"{UNKNOWN}: 1 of its 2 replicas have said anything of it", "stay"),
-            Expected("5", "HOT", f"{UNKNOWN}: no server has said anything of it", "stay"),
+            Expected("4", "HOT", f"{UNKNOWN}: 1 of its 2 replicas have reported it", "stay"),
+            Expected("5", "HOT", f"{UNKNOWN}: no server has reported it", "stay"),
             Expected("6", "HOT", YOUNG, "stay"),
-            Expected("7", "HOT", f"{UNKNOWN}: no server has said anything of it", "reheat"),
+            Expected("7", "HOT", f"{UNKNOWN}: no server has reported it", "reheat"),
             Expected("8", "COLD", f"{OLD}; read 1 times within 7 days, max_reads is 9", "move"),
         ],
         replace(A_DAY, max_reads=9),

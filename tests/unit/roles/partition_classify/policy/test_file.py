@@ -168,7 +168,7 @@ def test_patterns(table: str, path: str, matches: bool) -> None:
         ("version: 1\nrules: [{cold_after: 1d}]", "rules[0].table is missing"),
         ("version: 1\nrules: [{table: /a}, {table: b}]", "rules[1].table is 'b'"),
         ("version: 1\nrules: [{table: /a, pin: hot}]", "rules[0].pin is not a known key"),
-        ("version: 1\nrules: [{table: /a, table: /b}]", "the policy is not YAML: key table is there twice"),
+        ("version: 1\nrules: [{table: /a, table: /b}]", "the policy is not YAML: duplicate key table"),
         ("version: 1\ndefaults: {cold_after: 86400}", "defaults.cold_after is 86400"),
         (
             'version: 1\ndefaults: {cold_after: "30"}',
@@ -198,11 +198,11 @@ def test_patterns(table: str, path: str, matches: bool) -> None:
         ("version: 1\ndefaults: {max_reads: 1, reads_within: 30}", "defaults.reads_within is 30"),
         (
             "version: 1\nrules: [{table: /a, reads_within: 30d}]",
-            "rules[0].reads_within says nothing, because max_reads is any",
+            "rules[0].reads_within has no effect, because max_reads is any",
         ),
         (
             "version: 1\ndefaults: {max_reads: 1}\nrules: [{table: /a, max_reads: any, reads_within: 30d}]",
-            "rules[0].reads_within says nothing, because max_reads is any",
+            "rules[0].reads_within has no effect, because max_reads is any",
         ),
         (
             "version: 1\ndefaults: {pin_hot: ['1', '2'], pin_cold: ['2']}",
@@ -214,11 +214,11 @@ def test_patterns(table: str, path: str, matches: bool) -> None:
         ),
         (
             "version: 1\nrules: [{table: /a, never: true, keep_newest: 2}]",
-            "rules[0].keep_newest says nothing, because never is true",
+            "rules[0].keep_newest has no effect, because never is true",
         ),
         (
             "version: 1\ndefaults: {never: true}\nrules: [{table: /a, cold_after: 2d}]",
-            "rules[0].cold_after says nothing, because never is true",
+            "rules[0].cold_after has no effect, because never is true",
         ),
     ],
 )

@@ -47,13 +47,13 @@ def test_each_rule_with_what_it_decided(uses: list[RuleUse]) -> None:
     ]
 
 
-def test_what_is_told(uses: list[RuleUse]) -> None:
-    nothing = "decides nothing: no shard path with parts matches it that an earlier rule leaves"
+def test_misfits(uses: list[RuleUse]) -> None:
+    nothing = "decides nothing: no shard path with parts matches this rule first"
     assert misfits_of(uses) == [
-        "rules[0], /tables/a, pins what no partition of its tables is: 9",
+        "rules[0], /tables/a, pins unknown partitions of its tables: 9",
         f"rules[2], /tables/b, {nothing}",
         f"rules[3], /tabels/**, {nothing}",
-        "defaults pins what no partition of its tables is: 5",
+        "defaults pins unknown partitions of its tables: 5",
     ]
 
 
@@ -87,7 +87,7 @@ rules:
         (0, 0),
     ]
     assert misfits_of(uses) == [
-        "rules[1], /tables/b, has max_reads, and of none of its partitions is known how often they were read"
+        "rules[1], /tables/b, has max_reads, but the reads of all its partitions are unknown"
     ]
 
 
@@ -97,5 +97,5 @@ def test_policy_that_fits() -> None:
 
 
 def test_policy_that_is_refused() -> None:
-    with pytest.raises(PolicyError, match=r"does not fit the tables: one; two\. Correct it"):
+    with pytest.raises(PolicyError, match=r"does not fit the tables: one; two\. Correct the policy"):
         refuse_misfits(["one", "two"])

@@ -14,14 +14,14 @@ from partition_classify.policy.strict_yaml import PolicyError, load
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the policy is no mapping"),
-        ("- 1", "the policy is no mapping"),
+        ("", "the policy is not a mapping"),
+        ("- 1", "the policy is not a mapping"),
         ("a: [", "the policy is not YAML:"),
-        ("a: 1\nb: 2\na: 1", "the policy is not YAML: key a is there twice"),
-        ("a: {b: 1, c: {d: 1, d: 2}}", "the policy is not YAML: key d is there twice"),
+        ("a: 1\nb: 2\na: 1", "the policy is not YAML: duplicate key a"),
+        ("a: {b: 1, c: {d: 1, d: 2}}", "the policy is not YAML: duplicate key d"),
         ("a: 2019-13-45", "the policy is not YAML: month must be in 1..12"),
         (f"a: {'9' * 5000}", "the policy is not YAML: Exceeds the limit"),
-        (f"a: {'[' * 2000}", "the policy is not YAML that can be read: it is nested too deeply"),
+        (f"a: {'[' * 2000}", "the policy is not readable YAML: it is nested too deeply"),
         ("a: !!python/name:os.system ''", "the policy is not YAML:"),
     ],
 )

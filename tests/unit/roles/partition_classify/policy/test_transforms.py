@@ -106,7 +106,9 @@ def test_first_rule_that_matches_gives_the_settings(spark: SparkSession) -> None
         (
             Rule(
                 "/ch/hits",
-                PolicySettings(7 * DAY, 1, pin_hot=("1", "2"), pin_cold=("3",), max_reads=5, reads_within_ms=HOUR),
+                PolicySettings(
+                    7 * DAY, 1, pin_hot=("1", "2"), pin_cold=("3",), max_reads=5, reads_within_ms=HOUR
+                ),
             ),
             Rule("/ch/*", PolicySettings(36 * HOUR, 2, never=True)),
         ),
@@ -127,7 +129,9 @@ def test_first_rule_that_matches_gives_the_settings(spark: SparkSession) -> None
 def test_patterns_mean_the_same_to_spark_as_to_python(spark: SparkSession) -> None:
     """Every character that a regular expression could take for more than itself."""
     signs = [chr(code) for code in range(33, 127) if chr(code) not in "/*?"] + ["é", "таб", "\U0001f4c8"]
-    rules = tuple(Rule(f"/t{sign}x", PolicySettings(DAY + number, 0)) for number, sign in enumerate(signs, start=1))
+    rules = tuple(
+        Rule(f"/t{sign}x", PolicySettings(DAY + number, 0)) for number, sign in enumerate(signs, start=1)
+    )
     paths = [(f"/t{sign}x", "1") for sign in signs]
     rows = with_settings(
         spark.createDataFrame(paths, "shard_path string, partition_id string"), Policy(rules, A_DAY, "0" * 64)

@@ -20,9 +20,7 @@ from partition_classify.report.page import html_text
 from support.classify.reports import empty, large
 
 
-def test_python_without_jinja2_is_told_before_anything_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_without_jinja2_fails_before_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(PlanError, match="has no package jinja2"):
         prepare_report(tmp_path / "report")
@@ -30,15 +28,13 @@ def test_python_without_jinja2_is_told_before_anything_is_read(
 
 
 @pytest.mark.parametrize("name", ["file", "file/below"])
-def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_read(
-    tmp_path: Path, name: str
-) -> None:
+def test_unwritable_folder_fails_before_reading(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(PlanError, match=f"^{tmp_path}/{name}: the report cannot be written there: "):
         prepare_report(tmp_path / name)
 
 
-def test_a_page_that_cannot_be_put_in_its_place_is_told(tmp_path: Path) -> None:
+def test_page_that_cannot_be_replaced_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "report.html").mkdir()
     with pytest.raises(PlanError, match=f"^{tmp_path}: the report cannot be written there: Is a directory. "):
         write_report(empty(), (), tmp_path)

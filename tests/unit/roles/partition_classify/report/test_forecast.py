@@ -71,7 +71,7 @@ def test_this_month_does_not_count_as_it_is_not_over() -> None:
     assert found.znodes_per_month == 100
 
 
-def test_of_less_than_three_full_months_nothing_is_foretold() -> None:
+def test_no_forecast_from_less_than_three_full_months() -> None:
     assert forecast_of(months(*[MonthZnodes(100)] * 3), NOW, hot(stay=300)) is None
     assert forecast_of({}, NOW, hot()) is None
 
@@ -93,7 +93,7 @@ def test_what_runs_have_found_counts_more_than_what_is_left_of_it() -> None:
     assert (found.znodes_per_month, found.to_come) == (without.znodes_per_month, without.to_come)
 
 
-def test_past_is_told_of_two_years_at_most() -> None:
+def test_past_covers_two_years_at_most() -> None:
     found = forecast_of({NOW - 50: MonthZnodes(7), NOW: MonthZnodes(1)}, NOW, hot(stay=8))
     assert found is not None
     assert len(found.so_far) == 24

@@ -52,7 +52,7 @@ def test_names_are_text_whatever_is_in_them() -> None:
     assert f"{HOSTILE}_0" in "".join(Page(hostile).words)
 
 
-def test_what_another_policy_would_decide_is_told_by_table() -> None:
+def test_differences_of_another_policy_by_table() -> None:
     figures = large()
     words = " ".join(" ".join(Page(html_text(figures)).words).split())
     section = words[words.index("With the other policy") : words.index("Parts, and the merges")]
@@ -72,7 +72,7 @@ def test_what_another_policy_would_decide_is_told_by_table() -> None:
     assert "With the other policy" not in " ".join(Page(html_text(empty())).words)
 
 
-def test_what_each_rule_decided_is_told() -> None:
+def test_decisions_by_rule() -> None:
     figures = large()
     words = " ".join(" ".join(Page(html_text(figures)).words).split())
     section = words[words.index("What each rule decided") : words.index("With the other policy")]
@@ -84,7 +84,7 @@ def test_what_each_rule_decided_is_told() -> None:
     assert "What each rule decided" not in " ".join(Page(html_text(empty())).words)
 
 
-def test_what_may_not_be_read_is_told_on_top() -> None:
+def test_unreadable_items_are_named_at_the_top() -> None:
     def page(*paths: str, count: int) -> str:
         first = [{"shard_path": path, "partition": path[-1:]} for path in paths]
         return html_text(replace(large(), unread={"count": count, "first": first}))

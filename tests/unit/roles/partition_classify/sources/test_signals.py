@@ -30,7 +30,7 @@ def test_windows_begin_before_the_moment_and_not_before_1970() -> None:
     assert window_starts([20_000, 2000], 9500) == [(2000, 7), (20_000, 0)]
 
 
-def test_server_that_cannot_be_reached_is_told_in_one_sentence(spark: SparkSession) -> None:
+def test_unreachable_server_is_a_clear_error(spark: SparkSession) -> None:
     with pytest.raises(PySparkException) as error:
         read_signal(spark, {"hosts": ["127.0.0.1:1"]}).collect()
     assert message_of(error.value).startswith(

@@ -30,9 +30,9 @@ def test_older_snapshot_is_read_only_when_asked_for(tmp_path: Path) -> None:
     with pytest.raises(DamagedFile, match=f"^{newest}: "):
         names_of(tmp_path)
 
-    told: list[DamagedFile] = []
-    assert names_of(tmp_path, older_snapshot=True, on_skipped=told.append) == ["new", "newer", "old"]
-    assert [error.path for error in told] == [newest]
+    skipped: list[DamagedFile] = []
+    assert names_of(tmp_path, older_snapshot=True, on_skipped=skipped.append) == ["new", "newer", "old"]
+    assert [error.path for error in skipped] == [newest]
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
@@ -41,9 +41,9 @@ def test_snapshot_that_is_being_written_is_passed_over(tmp_path: Path, compressi
     content = newest.read_bytes()
     for size in range(0, len(content) - (14 if compression else 1), 7):
         newest.write_bytes(content[:size])
-        told: list[DamagedFile] = []
-        assert names_of(tmp_path, on_skipped=told.append) == ["new", "newer", "old"]
-        assert [error.path for error in told] == [newest], size
+        skipped: list[DamagedFile] = []
+        assert names_of(tmp_path, on_skipped=skipped.append) == ["new", "newer", "old"]
+        assert [error.path for error in skipped] == [newest], size
 
 
 def test_only_snapshot_cannot_be_passed_over(tmp_path: Path) -> None:

@@ -98,7 +98,9 @@ def test_a_length_that_leads_nowhere_is_named_where_it_is(length: int) -> None:
     content = bytearray(content_of(znodes))
     record = RECORD_BYTES
     struct.pack_into(">i", content, record + 4 + len("/a"), length)
-    with pytest.raises(DamagedFile, match=f"no znode follows the declared {length} bytes .* at byte {record}"):
+    with pytest.raises(
+        DamagedFile, match=f"no znode follows the declared {length} bytes .* at byte {record}"
+    ):
         list(reader_of(bytes(content)).records())
 
 

@@ -104,7 +104,15 @@ def test_split_points_keep_the_minimum_distance() -> None:
 @pytest.mark.parametrize(
     ("size", "expected"),
     [
-        (1, [PartRange(0, 10, True), PartRange(10, 25, False), PartRange(25, 40, False), PartRange(40, 50, False)]),
+        (
+            1,
+            [
+                PartRange(0, 10, True),
+                PartRange(10, 25, False),
+                PartRange(25, 40, False),
+                PartRange(40, 50, False),
+            ],
+        ),
         (20, [PartRange(0, 25, True), PartRange(25, 50, False)]),
         (100, [PartRange(0, 50, True)]),
     ],

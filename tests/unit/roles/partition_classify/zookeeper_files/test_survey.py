@@ -60,7 +60,7 @@ def test_root_without_tables_is_refused(tmp_path: Path, root: str, message: str)
         surveyed([generated(tmp_path)], (), root)
 
 
-def test_shard_paths_are_told_with_their_members(tmp_path: Path) -> None:
+def test_shard_paths_come_with_their_members(tmp_path: Path) -> None:
     cold_tree = replace(TREE, shard_paths=1, parts=20)
     write_generated(tmp_path / "cold", cold_tree, zxid=7, first_zxid=5)
     cold = DataFolder("cold", str(tmp_path / "cold"))

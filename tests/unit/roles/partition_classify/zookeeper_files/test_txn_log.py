@@ -61,7 +61,9 @@ def test_missing_log_file_is_refused(tmp_path: Path) -> None:
     write_snapshot(tmp_path)
     write_log(tmp_path, 11, "x")
     write_log(tmp_path, 13, "z")
-    with pytest.raises(EnsembleError, match="transaction 0xd follows 0xb; transactions between them are missing"):
+    with pytest.raises(
+        EnsembleError, match="transaction 0xd follows 0xb; transactions between them are missing"
+    ):
         names_of(tmp_path)
 
 
