@@ -41,7 +41,6 @@ from .progress import Progress, ProgressJournal
 from .resources import LockOptions, Resources, SystemClock
 from .workers import work_in_order, workers_for
 
-
 _Context = TypeVar("_Context")
 _Report = TypeVar("_Report", bound="RunReport[Any]")
 _Tally = TypeVar("_Tally", bound="PartitionTally[Any]")
@@ -83,17 +82,17 @@ class MoveRun(ABC, Generic[_Context, _Report, _Tally]):
         """Check what can be checked beforehand, then work on one shard path after the other."""
         self._check_mode = resources.check_mode
         shard_paths, self._tally.expected = self._work.survey()
+        workers = workers_for(self._params["workers"], self._work.sizes())
         stores = self._open(resources)
         self._work.check_cluster(stores[0])
         journal = resources.open_journal()
-        self._check(stores, shard_paths)
         check_tables(stores[0], shard_paths, required=self._work.whole)
+        self._check(stores, shard_paths)
         for row in self._work.other_rows():
             self._tally.add_other_state(row)
         progress = resources.open_progress("partitions", "parts")
         progress.expect(self._tally.expected)
         pace = resources.open_pace(self._pace, progress.announce, ensembles=self.ensembles)
-        workers = workers_for(self._params["workers"], self._work.sizes())
         ending = threading.Event()
         make = partial(self._context, journal, pace)
         contexts = ContextPool(stores, make, ending if workers > 1 else None)

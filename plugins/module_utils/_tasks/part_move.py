@@ -15,7 +15,7 @@ from .._partmove.formats.state import State
 from .._partmove.gates.gate import GateOptions
 from .._partmove.gates.readiness import AssumePatched, Readiness
 from .._partmove.journal.port import Journal
-from .._partmove.lease.two_ensembles import check_nonce_invisible, check_different_history
+from .._partmove.lease.two_ensembles import check_different_history, check_nonce_invisible
 from .._partmove.patched.ledger.entry import ColdEnsemble
 from .._partmove.patched.ledger.ledger import Ledger, LedgerReadiness
 from .._partmove.patched.move.report import PatchedReport

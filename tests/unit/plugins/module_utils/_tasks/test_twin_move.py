@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PartMoveError, PlanError
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
@@ -114,29 +114,6 @@ def test_whole_shard_paths_go_and_come_back(twins: TwinBench, parameters: Params
         assert result["counts"]["not_reached"] == 0
 
 
-def test_a_table_that_is_gone_keeps_no_other_from_being_moved(twins: TwinBench, parameters: Params) -> None:
-    rows = [{"shard_path": path, "partition": DAY} for path in (GONE, PATH)]
-    result = carry_out(twins, parameters(partitions=rows)).result()
-    assert [each["shard_path"] for each in result["moved"]] == [PATH]
-    assert [(each["shard_path"], each["gate"]) for each in result["deferred"]] == [(GONE, "partition_exists")]
-
-
-def test_shard_paths_side_by_side_are_told_in_order(twins: TwinBench, parameters: Params) -> None:
-    paths = [f"/tables/{number:02}/gone" for number in range(20)]
-    rows = [{"shard_path": path, "partition": DAY} for path in (*paths, PATH)]
-    result = carry_out(twins, parameters(partitions=rows, workers=8, max_listed=100)).result()
-    assert [each["shard_path"] for each in result["deferred"]] == sorted({*paths, PATH} - {PATH})
-    assert [each["shard_path"] for each in result["moved"]] == [PATH]
-
-
-@pytest.mark.parametrize("workers", [-1, 65])
-def test_a_number_of_workers_that_cannot_be_is_refused(
-    twins: TwinBench, parameters: Params, workers: int
-) -> None:
-    with pytest.raises(PartMoveError, match=f"workers is {workers}"):
-        carry_out(twins, parameters(shard_paths=[PATH], workers=workers))
-
-
 def test_a_pause_is_told_and_nothing_is_in_both_tables_meanwhile(
     twins: TwinBench, parameters: Params, tmp_path: Path
 ) -> None:
@@ -158,12 +135,3 @@ def test_a_pause_is_told_and_nothing_is_in_both_tables_meanwhile(
     assert resources.watched == [("hot", True)]
     assert task.result()["counts"]["moved"] == 1
     assert told.read_text().splitlines()[:2] == ["paused: hot is slow", "going on after 1 s"]
-
-
-def test_check_mode_writes_nothing(twins: TwinBench, parameters: Params, tmp_path: Path) -> None:
-    before = twins.hot.data()
-    result = carry_out(twins, parameters(shard_paths=[PATH]), check_mode=True).result()
-    assert result["counts"]["moved"] == 1
-    assert "DROP PART" in result["diff"]["after"]
-    assert twins.hot.data() == before
-    assert not (tmp_path / "journal.jsonl").exists()
