@@ -4,7 +4,7 @@
 
 """Fails with one clear error if variables are missing, misspelled or unreadable, before a play does anything.
 
-An internal helper of the playbooks and roles. It needs no connection to the host.
+An internal helper of the playbooks and roles, without a connection to the host.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _UNDEFINED = re.compile(r"'(\w+)' is undefined")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type information
-    """Reads variables as tasks do, and lists every variable that would make a later task fail."""
+    """Reads variables as tasks do, and lists every mistake before a later task fails."""
 
     TRANSFERS_FILES = False
     _requires_connection = False
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Fail with a message that names all mistakes. It shows no value except a wrong choice."""
+        """Fail with a message about all mistakes. The message shows no value except a wrong choice."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         del tmp
         names = {"type": "list", "elements": "str", "default": []}
@@ -52,7 +52,7 @@ class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type
         return result | {"failed": True, "msg": " ".join(mistakes)}
 
     def _unusable(self, variables: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[str]:
-        """Describe what is missing, and what has a wrong or an unreadable value."""
+        """Describe missing variables, wrong choices and unreadable values, and the remedy."""
         if wanted["playbook"] is None:
             # The argument specs of the role have checked the values.
             return
@@ -81,7 +81,7 @@ class ActionModule(ActionBase):  # type: ignore[misc] # ansible-core has no type
     def _read(
         self, wanted: Mapping[str, Any], variables: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return the values of the variables that are given, and of each unreadable one the reason."""
+        """Return the values of the given variables, and the reasons for unreadable values, by name."""
         groups = [wanted["needed"], wanted["choices"], *wanted["one_of"]]
         asked = {name for group in groups for name in group}
         prefixes = tuple(f"{role}_" for role in wanted["roles"])
@@ -111,7 +111,7 @@ def _misspelled(variables: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iter
 
 
 def _reason(error: str) -> str:
-    """Shorten the error of a template that fails, without the template itself: it may contain a secret."""
+    """Return the reason of a failed template, without the template itself, which may contain a secret."""
     undefined = sorted(set(_UNDEFINED.findall(error)))
     if undefined:
         return f"{_listed(undefined)} {_is(undefined)} undefined"

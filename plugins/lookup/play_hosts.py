@@ -52,13 +52,13 @@ from ansible.plugins.lookup import LookupBase
 from ansible_collections.olap.partmove.plugins.plugin_utils._playbooks import PLAYBOOKS
 
 _NO_RUN = ("syntax", "listhosts", "listtags", "listtasks")
-"""Options of ansible-playbook with which no play runs."""
+"""Options of ansible-playbook without any run of a play."""
 _COLLECTION = "olap.partmove."
 _FOLDER = Path(__file__).resolve().parents[2] / "playbooks"
 _IMPORTS = ("ansible.builtin.import_playbook", "import_playbook")
 _SPECIAL = {"tagged", "untagged"}
-_MATCHING = {"tags": {"all"}, "skip_tags": {"all", "always", "never", *_SPECIAL}}
-"""Option → special words that are always right. ``--tags always`` would do nothing in these playbooks."""
+_UNCHECKED = {"tags": {"all"}, "skip_tags": {"all", "always", "never", *_SPECIAL}}
+"""Option → special words without a check. ``--tags always`` would run no task of these playbooks."""
 
 
 class LookupModule(LookupBase):  # type: ignore[misc] # ansible-core has no type information
@@ -80,7 +80,7 @@ class LookupModule(LookupBase):  # type: ignore[misc] # ansible-core has no type
         tags = self._tags_of_run()
         if tags is None:
             return
-        for option, special in _MATCHING.items():
+        for option, special in _UNCHECKED.items():
             unknown = sorted({*(context.CLIARGS.get(option) or ())} - special - tags)
             if unknown:
                 given = f"--{option.replace('_', '-')} {','.join(unknown)}"

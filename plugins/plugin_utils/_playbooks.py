@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 PAGE = "docs/reference/playbook-variables.md"
-"""The page of the collection that describes the variables of all playbooks."""
+"""Documentation of the variables of all playbooks, as a path in the collection."""
 
 
 class Playbook(NamedTuple):
@@ -132,7 +132,7 @@ FACTS = {
     "partmove_repair": ("partmove_repair_result",),
     "twin_move": ("twin_move_result",),
 }
-"""Role → facts that its tasks set; later tasks of the host have them as variables."""
+"""Role → public facts of its tasks, which are variables for later tasks of the host."""
 
 OF_OTHER_HOSTS = {"zookeeper": ("zookeeper_address",)}
-"""Role → variables that it reads of other hosts, so that its argument specs cannot have them."""
+"""Role → variables of other hosts, for which the role cannot have argument specs."""

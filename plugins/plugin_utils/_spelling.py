@@ -32,25 +32,25 @@ DISTINCTIVE = frozenset(
         "while_hot",
     }
 )
-"""Roles and playbooks whose prefix nobody else uses, so that an unknown name with this prefix is a mistake.
+"""Roles and playbooks with a prefix of their own: an unknown name with such a prefix is a mistake.
 
-Users may have variables of their own that begin with ``clickhouse_node_``, ``drop_`` or ``rollout_``. With
-such a prefix a name counts as misspelled only if it is almost that of a variable.
+Prefixes such as ``clickhouse_node_``, ``drop_`` or ``rollout_`` may also begin a variable of a user. A name
+with such a prefix counts as misspelled only if it is almost equal to a known name.
 """
 SHARED = frozenset({"zookeeper"})
-"""Roles whose prefix other published roles have, too, with names such as ``zookeeper_host``.
+"""Roles with the same prefix as other published roles, which have names such as ``zookeeper_host``.
 
-A name that is almost that of a variable may still be right, so it deserves a warning and no error.
+An unknown name may be right even if it is almost equal to a known name. So it causes a warning, not an error.
 """
 _LONG = 8
-"""Characters after the prefix from which on a name may have two mistakes, not one."""
+"""Least length after the prefix for two mistakes in a name; shorter names have one mistake at most."""
 
 
 class Misspelled(NamedTuple):
-    """A variable that nothing reads.
+    """An unknown variable.
 
     meant: the known variable with the most similar name.
-    owner: the role or playbook that has this known variable.
+    owner: the role or playbook of the known variable.
     certain: False if another collection may have a variable of this name.
     """
 
@@ -61,7 +61,7 @@ class Misspelled(NamedTuple):
 
 
 def misspelled(variables: Iterable[str], running: Collection[str]) -> Iterator[Misspelled]:
-    """Find variables that no role and no playbook of this collection knows.
+    """Find variables with the prefix of a role or playbook, but without its support.
 
     variables: the names of all variables in scope.
     running: the roles and playbooks that run; their prefixes are checked although they are not distinctive.
@@ -79,13 +79,13 @@ def misspelled(variables: Iterable[str], running: Collection[str]) -> Iterator[M
 
 
 def _almost(name: str, known: Iterable[str], owner: str) -> bool:
-    """Whether one or two mistakes make the name from a known one."""
+    """Return whether the name differs from a known name by one or two mistakes only."""
     allowed = 2 if len(name) - len(owner) - 1 >= _LONG else 1
     return any(_mistakes(name, each) <= allowed for each in known if abs(len(each) - len(name)) <= allowed)
 
 
 def _mistakes(first: str, second: str) -> int:
-    """Count the characters to insert, delete, replace or swap with the next one to get the second name."""
+    """Return the edit distance of two names, in which a swap of two neighbours counts as one mistake."""
     before: list[int] = []
     row = list(range(len(second) + 1))
     for i, left in enumerate(first, 1):
@@ -116,7 +116,7 @@ def known_of(owner: str) -> frozenset[str]:
 
 @cache
 def options_of(role: str) -> frozenset[str]:
-    """Return the options that the argument specs of the role describe; none if there is no such role."""
+    """Return the options in the argument specs of a role; an empty set without such a role."""
     path = ROLES / role / "meta" / "argument_specs.yml"
     if not path.is_file():
         return frozenset()
@@ -126,7 +126,7 @@ def options_of(role: str) -> frozenset[str]:
 
 
 def described_in(name: str, roles: Iterable[str]) -> str:
-    """Return the command or the page that describes a variable; roles: those to search first."""
+    """Return the command or the page with the documentation of a variable; ``roles`` are searched first."""
     for role in (*roles, *sorted(path.name for path in ROLES.iterdir() if path.is_dir())):
         if name in options_of(role):
             return f"`ansible-doc --type role olap.partmove.{role}`"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The playbook guard.yml with real servers: what it puts right, what it leaves alone, and what it tells."""
+"""The playbook guard.yml with real servers: what it repairs, leaves unchanged, and reports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.clickhouse, pytest.mark.long(minutes=2)]
 
 
 class Guard:
-    """Two patched servers with a table, and runs of the playbook that looks after it."""
+    """Two patched servers with a table, and runs of the guard."""
 
     def __init__(self, pair: Pair, servers: ClickHouseCluster, table: ReplicatedTable) -> None:
         self.pair = pair
@@ -44,7 +44,7 @@ class Guard:
         }
 
     def run(self, *options: str, **variables: Any) -> PlaybookRun:
-        """Run it as a timer does: with an inventory, and variables from a file."""
+        """Run the playbook as the timer does: with an inventory, and variables from a file."""
         common = {
             **{f"partmove_audit_{name}": value for name, value in self.pair.options.items()},
             "partmove_audit_clickhouse": self.clickhouse,
@@ -64,11 +64,11 @@ class Guard:
         return run_playbook(playbook, "-i", str(inventory), "-e", f"@{extra}", *options)
 
     def told(self) -> str:
-        """The line of the last run."""
+        """Return the one-line report of the last run."""
         return self.line.read_text().rstrip("\n")
 
     def drift(self) -> dict[str, float]:
-        """How many of each kind the metrics of the last run have."""
+        """Return the number of findings by kind, from the metrics of the last run."""
         found = parsed(self.metrics.read_text())["partmove_audit_drift"]
         return {dict(labels)["kind"]: value for labels, value in found.items() if value}
 
@@ -103,7 +103,7 @@ class Guard:
         assert not result["failed"], result
 
     def ledger(self) -> dict[str, str]:
-        """Replica → why its entry does not hold."""
+        """Return the reason why a ledger entry is stale, by replica."""
         (shard,) = self.pair.call("replica_ledger_info", shard_paths=[self.table.path])["shards"]
         return {each["replica"]: each["reason"] for each in shard["replicas"]}
 
@@ -121,7 +121,7 @@ class Guard:
         data: bytes = self.pair.hot.get(self.state_path(partition))[0]
         return data
 
-    def turns(self) -> list[str]:
+    def leases(self) -> list[str]:
         names: list[str] = self.pair.hot.get_children(f"{self.pair.options['coordination_root']}/guard")
         return names
 
@@ -131,7 +131,7 @@ class Guard:
 
 @pytest.fixture
 def guard(pair: Pair, start_cluster: ClusterMaker, hot: Ensemble, cold: Ensemble) -> Guard:
-    """FIRST and SECOND were moved by servers that are in the ledger; nothing is amiss."""
+    """FIRST and SECOND were moved, all servers are in the ledger, and everything is consistent."""
     options = ServerOptions(patched=True, cold=ZooKeeperSource(cold.connect_string))
     servers = start_cluster(ZooKeeperSource(hot.connect_string, session_ms=60_000), options=options)
     table = ReplicatedTable("hits", f"{pair.base}/hits", servers.servers).create(WITHOUT_MERGES)
@@ -145,9 +145,9 @@ def guard(pair: Pair, start_cluster: ClusterMaker, hot: Ensemble, cold: Ensemble
 
 
 def spoil(guard: Guard) -> list[tuple[object, ...]]:
-    """Late insert into FIRST, copies of SECOND, and a server that was started again; returns all rows."""
+    """Insert late into FIRST, leave copies of SECOND, and restart a server; return all rows."""
     guard.move("hot", SECOND)
-    # A State that tells of no cold time: no server can need the copies.
+    # A State without the time of the move: no server can need the copies.
     guard.pair.hot.delete(guard.state_path(SECOND))
     guard.pair.hot.create(guard.state_path(SECOND), b"HOT")
     guard.table.insert(f"('{DAYS[0]}', 77)")
@@ -175,12 +175,12 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
         " 1 renewed in the ledger; 1 brought back; copies of 1 removed"
     )
 
-    _ask_for_turn(guard, owner="another guard")
+    _take_lease(guard, owner="another guard")
     second = guard.run(**EVERYTHING)
     assert second.status == 0, second.told
     assert guard.told() == f"PARTMOVE guard: {drifted}; nothing changed: the lease belongs to another guard"
     assert guard.drift() == {"half_cold": 2, "copies_left": 2}
-    _ask_for_turn(guard, owner="another guard", state="given_back")
+    _take_lease(guard, owner="another guard", state="given_back")
     assert guard.pair.trees_below(guard.pair.base) == before
 
     failed = guard.run(
@@ -195,7 +195,7 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
     )
     assert guard.drift() == {}
     assert guard.ledger() == {"r1": "", "r2": ""}
-    assert guard.turns() == []
+    assert guard.leases() == []
 
     done = guard.run(guard_separate=True, **EVERYTHING, **variables)
     assert done.status == 0, done.told
@@ -203,14 +203,14 @@ def test_what_the_guard_leaves_alone_and_what_it_does(guard: Guard, variables: d
     # The newest is the one with the late insert.
     assert [guard.state(each) for each in (FIRST, SECOND, THIRD)] == [b"HOT", b"COLD", b"COLD"]
     # That it was done is remembered for a while.
-    assert guard.turns() == ["separate"]
+    assert guard.leases() == ["separate"]
     assert guard.table.rows(0) == guard.table.rows(1) == rows
     assert [guard.table.detached(number) for number in (0, 1)] == [[], []]
 
 
 @pytest.fixture
 def variables(guard: Guard) -> dict[str, Any]:
-    """What guard_separate needs besides: the newest partition is to stay hot, as Spark would decide."""
+    """Return the variables for guard_separate, with a decision of Spark to keep the newest partition hot."""
     states = {FIRST: State.HOT, SECOND: State.COLD, THIRD: State.COLD}
     wanted = {(guard.table.path, partition): state for partition, state in states.items()}
     of_role = {
@@ -230,7 +230,7 @@ def variables(guard: Guard) -> dict[str, Any]:
     return {f"{role}_{name}": value for role, given in of_role.items() for name, value in given.items()}
 
 
-def _ask_for_turn(guard: Guard, **options: Any) -> None:
+def _take_lease(guard: Guard, **options: Any) -> None:
     common = {name: guard.pair.options[name] for name in ("hot", "coordination_root")}
     (result,) = guard.pair.call_all(Call("guard_lease", {**common, **options}))
     assert result["changed"], result

@@ -82,8 +82,8 @@ def test_a_check_of_the_syntax_and_a_list_need_no_hosts(tmp_path: Path) -> None:
         assert done.status == 0, done.told
 
 
-def test_all_variables_that_are_missing_are_told_at_once(tmp_path: Path) -> None:
-    """Those that are used at the end only, and those that others are made of, without their values."""
+def test_all_missing_variables_are_listed_at_once(tmp_path: Path) -> None:
+    """Also variables of the last task only, and undefined variables inside of others. No value is shown."""
     variables = {
         "part_move_hot": {"hosts": ["{{ member }}"]},
         "part_move_clickhouse": {"user": "monitor", "password": "Tr0ub4dor-{{ monitor_password }}"},
@@ -117,8 +117,8 @@ def test_a_whole_table_needs_its_paths(tmp_path: Path, name: str) -> None:
     assert done.output.count("TASK [") == 1
 
 
-def test_nothing_is_missing_that_has_a_default(tmp_path: Path) -> None:
-    """It goes on to the ensembles, which are not there."""
+def test_variables_with_a_default_are_not_missing(tmp_path: Path) -> None:
+    """The playbook goes on until it connects to the ensembles, which do not exist."""
     done = run(tmp_path, "reheat", {**ENSEMBLES, "part_move_shard_paths": [], "part_move_lock_wait": "1s"})
     assert done.status != 0
     assert "127.0.0.1:1" in done.output
@@ -126,16 +126,16 @@ def test_nothing_is_missing_that_has_a_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["separate", "reheat"])
-def test_the_way_of_separation_is_known_and_has_its_own_variables(tmp_path: Path, name: str) -> None:
+def test_each_way_needs_its_own_variables(tmp_path: Path, name: str) -> None:
     unknown = run(tmp_path, name, {"separation": "modern"})
     assert "separation is 'modern' and has to be patched or twin; " in unknown.output
-    auxiliary = run(tmp_path, name, {"separation": "twin", **ENSEMBLES})
-    for done in (unknown, auxiliary):
+    twin = run(tmp_path, name, {"separation": "twin", **ENSEMBLES})
+    for done in (unknown, twin):
         assert done.status != 0
         assert done.output.count("TASK [") == 1
-    assert "twin_move_hot and twin_move_clickhouse are not given" in auxiliary.output
-    assert "--type role olap.partmove.twin_move` for what each variable means." in auxiliary.output
-    assert "part_move_clickhouse, part_move_assume_active" not in auxiliary.output
+    assert "twin_move_hot and twin_move_clickhouse are not given" in twin.output
+    assert "--type role olap.partmove.twin_move` for what each variable means." in twin.output
+    assert "part_move_clickhouse, part_move_assume_active" not in twin.output
 
 
 def test_an_audit_of_twins_needs_no_cold_ensemble(tmp_path: Path) -> None:
@@ -144,12 +144,12 @@ def test_an_audit_of_twins_needs_no_cold_ensemble(tmp_path: Path) -> None:
     assert "partmove_audit_hot and partmove_audit_clickhouse are not given. " in done.output
 
 
-def test_a_guard_looks_after_patched_servers_alone(tmp_path: Path) -> None:
+def test_a_guard_is_for_patched_servers_only(tmp_path: Path) -> None:
     done = run(tmp_path, "guard", {"separation": "twin"})
     assert "separation is 'twin' and has to be patched; " in done.output
 
 
-def test_the_stock_servers_need_no_sign_of_the_patch(tmp_path: Path) -> None:
+def test_stock_servers_need_no_sign_of_the_patch(tmp_path: Path) -> None:
     patched = run(tmp_path, "rollout", {})
     assert "clickhouse_node_cold and clickhouse_node_patched_sign are not given" in patched.output
     stock = run(tmp_path, "rollout", {"clickhouse_node_state": "stock"})

@@ -47,7 +47,7 @@ def test_check_then_reheat_then_again(pair: Pair, table: Table) -> None:
     done = run_reheat(pair, both)
     assert changed(done) == 1
     assert summary(done)[0].startswith("Registered in hot again: 2 partitions, 4 parts")
-    assert summary(done)[3].startswith("Copies still in cold: those of 3 partitions,")
+    assert summary(done)[3].startswith("Copies still in cold: those of 3 partitions ")
     for each, partition in ((table, FIRST), (table, SECOND), (other, THIRD)):
         assert each.state(partition) == b"HOT"
         assert all(each.registered(pair.hot, partition).values())
