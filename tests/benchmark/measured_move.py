@@ -45,7 +45,7 @@ from benchmark.memory import memory_mb
 # The phases in their order, and the functions that they consist of. These, and those of the client,
 # are called a few dozen times in a move of any size, so that timing them costs nothing.
 _PHASES: tuple[tuple[str, object, tuple[str, ...]], ...] = (
-    ("read", ShardReader, ("survey", "look", "registered_names")),
+    ("read", ShardReader, ("read_names", "read", "registered_names")),
     ("gates", to_cold, ("refuse_partitions",)),
     ("copy", ColdCopies, ("make",)),
     ("verify", CopyComparison, ("add", "finish")),

@@ -78,7 +78,7 @@ MUTANTS = (
         _RETENTION,
         "are_active = all(replica.is_active is not None for replica in shard.replicas)",
         "are_active = any(replica.is_active is not None for replica in shard.replicas)",
-        ("shard/test_copy_retention.py::test_while_a_replica_is_not_active_copies_are_needed_for_ever",),
+        ("shard/test_copy_retention.py::test_copies_are_needed_as_long_as_a_replica_is_inactive",),
     ),
     Mutant(
         "copies are needed for a minute only",
@@ -170,9 +170,9 @@ MUTANTS = (
     Mutant(
         "children are compared by their data alone",
         _FACTS,
-        " or child.path[here:] != another.path[there:]",
+        " or child.path[start:] != other_child.path[other_start:]",
         "",
-        ("shard/test_facts.py::test_parts_are_registered_alike_where_their_payloads_are_equal",),
+        ("shard/test_facts.py::test_parts_with_equal_payloads_are_registered_alike",),
     ),
     Mutant(
         "copies are compared on one member only",

@@ -20,21 +20,21 @@ MUTANTS = (
         _PENDING,
         "if _log_number(name, log) >= oldest]",
         "if _log_number(name, log) > oldest]",
-        ("shard/test_pending.py::test_an_entry_is_looked_at_again_until_it_is_gone",),
+        ("shard/test_pending.py::test_an_entry_is_pending_until_it_is_deleted",),
     ),
     Mutant(
         "the log is read from the pointer of the fastest replica on",
         _PENDING,
         "oldest = min((",
         "oldest = max((",
-        ("shard/test_pending.py::test_what_waits_is_told_by_partition",),
+        ("shard/test_pending.py::test_pending_entries_are_grouped_by_partition",),
     ),
     Mutant(
         "entries of a replica that was added again are those of the former one",
         _PENDING,
         "        self._forget_replaced(fence.replicas)\n",
         "",
-        ("shard/test_pending.py::test_entries_of_a_replica_that_was_added_again_are_read_anew",),
+        ("shard/test_pending.py::test_entries_of_a_replica_added_again_are_read_again",),
     ),
     Mutant(
         "entries that concern the whole table are not seen",
@@ -48,7 +48,7 @@ MUTANTS = (
         _PENDING,
         "        named[entry.part.partition_id].append(status.path)\n",
         "",
-        ("shard/test_pending.py::test_what_waits_is_told_by_partition",),
+        ("shard/test_pending.py::test_pending_entries_are_grouped_by_partition",),
     ),
     Mutant(
         "quorum inserts side by side are not seen",
@@ -62,14 +62,14 @@ MUTANTS = (
         _PENDING,
         "folders = [layout.quorum_parallel, layout.quorum_failed_parts]",
         "folders = [layout.quorum_parallel]",
-        ("shard/test_pending.py::test_what_is_not_understood_is_refused_with_its_path",),
+        ("shard/test_pending.py::test_an_unknown_znode_is_refused_with_its_path",),
     ),
     Mutant(
         "a queue that is not the first is not read",
         _PENDING,
         "for queue, names in zip_strict(queues, queued) for name in names or ()]",
         "for queue, names in zip_strict(queues[:1], queued[:1]) for name in names or ()]",
-        ("shard/test_pending.py::test_entries_of_a_replica_that_was_added_again_are_read_anew",),
+        ("shard/test_pending.py::test_entries_of_a_replica_added_again_are_read_again",),
     ),
     Mutant(
         "a partition was never cold when State is HOT",
@@ -83,21 +83,21 @@ MUTANTS = (
         _LOCATION,
         "return state.stat.version == 0 and state.data != State.COLD.data",
         "return state.stat.version == 0",
-        ("shard/test_location.py::test_what_state_tells_of_the_past[COLD-0-False-False]",),
+        ("shard/test_location.py::test_state_shows_the_history_of_a_partition[COLD-0-False-False]",),
     ),
     Mutant(
         "parts in hot of a COLD partition are in their place",
         _LOCATION,
         "        if names.is_cold:\n            return Location.MIXED\n",
         "",
-        ("shard/test_location.py::test_a_partition_that_servers_take_for_cold[hot4-cold4-Location.MIXED]",),
+        ("shard/test_location.py::test_a_partition_that_servers_treat_as_cold[hot4-cold4-Location.MIXED]",),
     ),
     Mutant(
         "a partition with other parts on each replica is cold",
         _LOCATION,
         "return Location.COLD if names.are_even_in_cold else Location.UNEVEN",
         "return Location.COLD",
-        ("shard/test_location.py::test_a_partition_that_servers_take_for_cold[hot2-cold2-Location.UNEVEN]",),
+        ("shard/test_location.py::test_a_partition_that_servers_treat_as_cold[hot2-cold2-Location.UNEVEN]",),
     ),
     Mutant(
         "what something else left in cold is taken for what a drop left",
@@ -106,8 +106,7 @@ MUTANTS = (
         "is_hot = not names.is_cold",
         (
             (
-                "shard/test_location.py::test_copies_alone_are_of_a_dropped_partition_only_where_stat"
-                "e_says_so[-2-Location.STRAY]"
+                "shard/test_location.py::test_copies_alone_are_a_dropped_partition_only_by_state[-2-Location.STRAY]"
             ),
         ),
     ),
@@ -116,14 +115,14 @@ MUTANTS = (
         _LOCATION,
         "if not all(is_covered",
         "if not any(is_covered",
-        ("shard/test_location.py::test_partitions_with_a_part_that_only_cold_has[hot4-cold4-ids4]",),
+        ("shard/test_location.py::test_partitions_with_a_part_only_in_cold[hot4-cold4-ids4]",),
     ),
     Mutant(
         "a part of another partition in hot stands for one in cold",
         _LOCATION,
         "hot.get(replica, {}).get(partition_id, ())",
         "[name for names in hot.get(replica, {}).values() for name in names] or parts",
-        ("shard/test_location.py::test_partitions_with_a_part_that_only_cold_has[hot5-cold5-ids5]",),
+        ("shard/test_location.py::test_partitions_with_a_part_only_in_cold[hot5-cold5-ids5]",),
     ),
     Mutant(
         "a partition that State says nothing of was brought back",
@@ -139,14 +138,14 @@ MUTANTS = (
         _FACTS,
         "return len({frozenset(parts) for parts in self.cold.values()}) == 1",
         "return len({len(parts) for parts in self.cold.values()}) == 1",
-        ("shard/test_location.py::test_a_partition_that_servers_take_for_cold[hot1-cold1-Location.UNEVEN]",),
+        ("shard/test_location.py::test_a_partition_that_servers_treat_as_cold[hot1-cold1-Location.UNEVEN]",),
     ),
     Mutant(
         "children are no part of what a copy must equal",
         _FACTS,
         "        if not self.children:\n",
         "        if not self.children or self.children:\n",
-        ("shard/test_facts.py::test_the_payload_of_a_part_is_all_that_a_copy_has_to_equal",),
+        ("shard/test_facts.py::test_the_payload_is_the_data_of_the_part_znode_and_its_children",),
     ),
     Mutant(
         "a part of another replica in hot stands for one in cold",
@@ -154,21 +153,21 @@ MUTANTS = (
         "for part in parts\n"
         "            if not is_covered(part.name, [each.name for each in self.hot[replica]])",
         "for part in parts\n            if not is_covered(part.name, [each.name for each in self.hot_parts])",
-        ("shard/test_facts.py::test_a_part_that_another_replica_has_in_hot_is_only_in_cold",),
+        ("shard/test_facts.py::test_a_part_in_hot_of_another_replica_counts_as_only_in_cold",),
     ),
     Mutant(
         "a part whose children are being written is read as it is",
         _PARTS,
         "if znode is not None and len(children.get(znode.path, ())) >= znode.stat.num_children",
         "if znode is not None",
-        ("shard/test_parts.py::test_a_part_that_is_deleted_while_it_is_read_is_left_out[columns]",),
+        ("shard/test_parts.py::test_a_part_deleted_during_the_read_is_left_out[columns]",),
     ),
     Mutant(
         "zero-copy locks of the table are not seen",
         _SHARED_STORAGE,
         "folders = [*layout.zero_copy(begun.result.children)]",
         "folders = [*layout.zero_copy([])]",
-        ("shard/test_shared_storage.py::test_what_lies_below_the_shard_path_is_found",),
+        ("shard/test_shared_storage.py::test_locks_below_the_shard_path_are_found",),
     ),
     Mutant(
         "zero-copy locks by the UUID of the table are not seen",
@@ -182,20 +181,20 @@ MUTANTS = (
         _SHARED_STORAGE,
         "if pinned is not None and not _pins_nothing(pinned):",
         "if pinned is not None and not pinned.path:",
-        ("shard/test_shared_storage.py::test_only_what_says_that_nothing_is_pinned_pins_nothing[[]-True]",),
+        ("shard/test_shared_storage.py::test_only_the_initial_content_pins_no_parts[[]-True]",),
     ),
     Mutant(
         "moves to another shard are not seen",
         _SHARED_STORAGE,
         "for name in moves or ())",
         "for name in ())",
-        ("shard/test_shared_storage.py::test_what_lies_below_the_shard_path_is_found",),
+        ("shard/test_shared_storage.py::test_locks_below_the_shard_path_are_found",),
     ),
     Mutant(
         "what is not understood pins nothing",
         _SHARED_STORAGE,
         "    except ValueError:\n        return False",
         "    except ValueError:\n        return True",
-        ("shard/test_shared_storage.py::test_only_what_says_that_nothing_is_pinned_pins_nothing[{-True]",),
+        ("shard/test_shared_storage.py::test_only_the_initial_content_pins_no_parts[{-True]",),
     ),
 )

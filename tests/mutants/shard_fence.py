@@ -19,93 +19,63 @@ MUTANTS = (
         _FENCE,
         "shard = (self.log, self.mutations, self.replicas_parent, self.columns, self.metadata)",
         "shard = (self.mutations, self.replicas_parent, self.columns, self.metadata)",
-        ("shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_parts[a drop]",),
+        ("shard/test_fence.py::test_the_fence_fails_after_a_change_that_affects_parts[a drop]",),
     ),
     Mutant(
         "the fence does not check the mutations",
         _FENCE,
         "shard = (self.log, self.mutations, self.replicas_parent, self.columns, self.metadata)",
         "shard = (self.log, self.replicas_parent, self.columns, self.metadata)",
-        (
-            (
-                "shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_part"
-                "s[a mutation]"
-            ),
-        ),
+        (("shard/test_fence.py::test_the_fence_fails_after_a_change_that_affects_parts[a mutation]"),),
     ),
     Mutant(
         "the fence does not check the replicas",
         _FENCE,
         "shard = (self.log, self.mutations, self.replicas_parent, self.columns, self.metadata)",
         "shard = (self.log, self.mutations, self.columns, self.metadata)",
-        (
-            (
-                "shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_part"
-                "s[one more replica]"
-            ),
-        ),
+        (("shard/test_fence.py::test_the_fence_fails_after_a_change_that_affects_parts[one more replica]"),),
     ),
     Mutant(
         "the fence does not check the columns",
         _FENCE,
         "shard = (self.log, self.mutations, self.replicas_parent, self.columns, self.metadata)",
         "shard = (self.log, self.mutations, self.replicas_parent, self.metadata)",
-        ("shard/test_fence.py::test_the_fence_does_not_outlive_a_change_of_the_definition[columns]",),
+        ("shard/test_fence.py::test_the_fence_fails_after_a_change_of_the_definition[columns]",),
     ),
     Mutant(
         "the fence does not check the metadata",
         _FENCE,
         "shard = (self.log, self.mutations, self.replicas_parent, self.columns, self.metadata)",
         "shard = (self.log, self.mutations, self.replicas_parent, self.columns)",
-        ("shard/test_fence.py::test_the_fence_does_not_outlive_a_change_of_the_definition[metadata]",),
+        ("shard/test_fence.py::test_the_fence_fails_after_a_change_of_the_definition[metadata]",),
     ),
     Mutant(
         "the fence does not check the host of each replica",
         _FENCE,
         "for znode in (each.host, each.is_lost)]",
         "for znode in (each.is_lost,)]",
-        (
-            (
-                "shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_part"
-                "s[a server starts]"
-            ),
-        ),
+        (("shard/test_fence.py::test_the_fence_fails_after_a_change_that_affects_parts[a server starts]"),),
     ),
     Mutant(
         "the fence does not check whether a replica is lost",
         _FENCE,
         "for znode in (each.host, each.is_lost)]",
         "for znode in (each.host,)]",
-        (
-            (
-                "shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_part"
-                "s[a replica is lost]"
-            ),
-        ),
+        (("shard/test_fence.py::test_the_fence_fails_after_a_change_that_affects_parts[a replica is lost]"),),
     ),
     Mutant(
         "the fence of old servers does not check the log pointers",
         _FENCE,
         "if self.log.stat.version == 0 else []",
         "if self.log.stat.version < 0 else []",
-        (
-            (
-                "shard/test_fence.py::test_the_log_pointers_stand_in_where_servers_do_not_raise_the_v"
-                "ersion_of_the_log"
-            ),
-        ),
+        (("shard/test_fence.py::test_log_pointers_replace_an_unused_version_of_the_log"),),
     ),
     Mutant(
         "the fence checks the first replica only",
         _FENCE,
         "for each in self.replicas for znode in",
         "for each in self.replicas[:1] for znode in",
-        (
-            (
-                "shard/test_fence.py::test_the_fence_holds_until_something_happens_that_concerns_part"
-                "s[one replica less]"
-            ),
-        ),
+        (("shard/test_fence.py::test_the_fence_fails_after_a_change_that_affects_parts[one replica less]"),),
     ),
     Mutant(
         "the fence is read after queues and log",
@@ -113,7 +83,7 @@ MUTANTS = (
         "            fence=fence.checks,",
         "            fence=ShardReader(self._hot, self._cold, self._layout, self._root)._look_at_hot(())"
         ".fence.result.checks,",
-        ("shard/test_reader_behind.py::test_what_is_assigned_after_the_log_was_read_fails_the_fence",),
+        ("shard/test_reader_behind.py::test_an_entry_assigned_after_the_read_of_the_log_fails_the_fence",),
     ),
     Mutant(
         "hot is read before it has caught up",
@@ -132,10 +102,10 @@ MUTANTS = (
     Mutant(
         "cold catches up before the fence is read",
         _READER,
-        "        in_hot = self._look_at_hot(partition_ids)\n"
-        "        # After the fence: whatever was taken from cold before that is seen to be gone.\n"
+        "        in_hot = self._read_hot(partition_ids)\n"
+        "        # After the fence: parts removed from cold before the fence must not be read any more.\n"
         "        self._cold.sync(self._layout.path)\n",
-        "        self._cold.sync(self._layout.path)\n        in_hot = self._look_at_hot(partition_ids)\n",
+        "        self._cold.sync(self._layout.path)\n        in_hot = self._read_hot(partition_ids)\n",
         ("patched/parts/test_leased_shard.py::test_cold_is_waited_for_after_the_versions_were_read",),
     ),
     Mutant(
@@ -162,50 +132,50 @@ MUTANTS = (
     Mutant(
         "parts in cold of replicas that are gone from hot are not seen",
         _LOOKS,
-        "for name in there or () if name not in replicas]",
-        "for name in there or () if name in replicas]",
-        ("shard/test_reader.py::test_cold_has_parts_of_whatever_replica[<lambda>-True1]",),
+        "for name in existing or () if name not in replicas]",
+        "for name in existing or () if name in replicas]",
+        ("shard/test_reader.py::test_parts_in_cold_of_every_replica_count[<lambda>-True1]",),
     ),
     Mutant(
         "a partition that another run moves is told by halves",
         _READER,
-        "            if found.partitions[each].state == state\n",
+        "            if read.partitions[each].state == state\n",
         "",
-        ("shard/test_reader.py::test_a_partition_that_is_switched_while_it_is_looked_for_is_nowhere",),
+        ("shard/test_reader.py::test_a_partition_switched_during_the_read_is_left_out",),
     ),
     Mutant(
         "parts that merged while they were read are not read again",
         "shard/part_listing.py",
         "            if are_all:\n                break\n",
         "            break\n",
-        ("shard/test_reader.py::test_parts_that_are_merged_while_they_are_read_are_read_again",),
+        ("shard/test_reader.py::test_parts_merged_during_the_read_are_read_again",),
     ),
     Mutant(
         "parts of a partition that is COLD and in hot only are not found",
         _READER,
         "return ColdPartitions(sorted(in_cold | (marked & in_hot)), sorted(marked - in_hot))",
         "return ColdPartitions(sorted(in_cold), sorted(marked - in_hot))",
-        ("shard/test_reader.py::test_what_is_not_only_in_hot[both]",),
+        ("shard/test_reader.py::test_partitions_not_only_in_hot[both]",),
     ),
     Mutant(
         "mutations are read before the fence",
         _LOOKS,
         "        read_together(hot, [*first, *then, self.known])\n",
         "        read_together(hot, [self.mutations, *first, *then[1:], self.known])\n",
-        ("shard/test_reads.py::test_a_mutation_that_comes_after_they_were_read_fails_the_fence",),
+        ("shard/test_reads.py::test_a_mutation_added_after_the_read_of_mutations_fails_the_fence",),
     ),
     Mutant(
         "the replicas are not listed again after their versions",
         _READER,
-        "            if look.is_of_all_replicas:\n                return look\n",
-        "            return look\n",
-        ("shard/test_reads.py::test_a_replica_that_is_added_while_the_fence_is_read",),
+        "            if read.is_of_all_replicas:\n                return read\n",
+        "            return read\n",
+        ("shard/test_reads.py::test_a_replica_added_while_the_fence_is_read",),
     ),
     Mutant(
         "a lock that is given up while it is looked at is of no insert",
         _PENDING,
         "if lock is None or _is_in_flight(lock, holders):",
         "if lock is not None and _is_in_flight(lock, holders):",
-        ("shard/test_reads.py::test_an_insert_that_ends_after_the_parts_were_listed_is_in_flight",),
+        ("shard/test_reads.py::test_an_insert_that_ends_after_the_listing_of_parts_is_in_flight",),
     ),
 )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is known of one shard path, read once, for the gates to judge and the switch to be fenced by."""
+"""The facts of one shard path, from one read: the input of the gates, and the fence of the switch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Part = TypeVar("_Part")
 
 
 class RegisteredPart(NamedTuple):
-    """The znodes that register one part of one replica in one ensemble."""
+    """The znodes of one part of one replica in one ensemble: the part znode and its children."""
 
     name: PartName
     znode: Znode
@@ -33,45 +33,45 @@ class RegisteredPart(NamedTuple):
 
     @property
     def replica(self) -> str:
-        """Name of the replica, from the path ``…/replicas/<replica>/parts/<part>``."""
+        """The name of the replica, from the path ``…/replicas/<replica>/parts/<part>``."""
         return self.znode.path.rsplit("/", 3)[1]
 
     @property
     def znodes(self) -> int:
-        """How many znodes register the part."""
+        """The number of znodes of the part."""
         return 1 + len(self.children)
 
     @property
     def data_bytes(self) -> int:
-        """Bytes of data in those znodes."""
+        """The bytes of data in the znodes of the part."""
         return len(self.znode.data) + sum([len(child.data) for child in self.children])
 
     @property
     def payload(self) -> tuple[bytes, tuple[tuple[str, bytes], ...]]:
-        """Data of the part znode, then name and data of each child: what a copy must equal."""
+        """The data of the part znode, then name and data of each child. A copy must have the same payload."""
         if not self.children:
             return self.znode.data, ()
         prefix = len(self.znode.path) + 1
         return self.znode.data, tuple((child.path[prefix:], child.data) for child in self.children)
 
     def registers_as(self, other: RegisteredPart) -> bool:
-        """Whether the other has the same payload."""
-        # Each part is compared many times, and most have no children: no payload is made for it.
+        """Whether the other part has the same payload."""
+        # Each part is compared many times, and most parts have no children. So no payloads are built.
         if self.znode.data != other.znode.data or len(self.children) != len(other.children):
             return False
         return not self.children or self._has_children_of(other)
 
     def _has_children_of(self, other: RegisteredPart) -> bool:
-        here, there = len(self.znode.path), len(other.znode.path)
-        for child, another in zip_strict(self.children, other.children):
-            if child.data != another.data or child.path[here:] != another.path[there:]:
+        start, other_start = len(self.znode.path), len(other.znode.path)
+        for child, other_child in zip_strict(self.children, other.children):
+            if child.data != other_child.data or child.path[start:] != other_child.path[other_start:]:
                 return False
         return True
 
 
 @dataclass(frozen=True)
 class ReplicaFacts:
-    """What the znodes of one replica say. None stands for a znode that is not there."""
+    """The znodes of one replica; None for a missing znode."""
 
     name: str
     host: Znode | None
@@ -81,106 +81,106 @@ class ReplicaFacts:
     metadata: bytes | None
     unknown_children: tuple[str, ...]
     created: int
-    """As `ReplicaZnodes.created` has it."""
+    """Transaction id of the creation of the replica, see `ReplicaZnodes.created`."""
 
 
 @dataclass(frozen=True)
 class ShardFacts:
-    """What concerns all partitions of a shard path.
+    """The facts about all partitions of a shard path.
 
-    ``fence`` was read before everything else here, so a multi that carries it fails when anything
-    relevant happened since.
+    ``fence`` was read before all other facts. So a multi with these checks fails if any relevant fact has
+    changed.
     """
 
     layout: ShardLayout
     metadata: TableMetadata
     columns: bytes
     czxid: int
-    """Transaction that created the shard path: another one after the table was made again."""
+    """Transaction id of the creation of the shard path; differs after the table was recreated."""
     binding: Binding
-    """How hot and cold are bound to each other there."""
+    """The binding of hot and cold at the shard path."""
     has_parts_in_cold: bool
-    """Whether cold has a part there, of whatever replica."""
+    """Whether cold has a part of any replica at the shard path."""
     replicas: tuple[ReplicaFacts, ...]
     fence: tuple[Op, ...]
     unknown_children: tuple[str, ...]
     being_dropped: bool
     pending: Mapping[str, tuple[LogEntry, ...]]
-    """Partition id → queue and log entries that name it."""
+    """Partition id → queue and log entries with parts of the partition."""
     pending_table_wide: tuple[str, ...]
-    """Paths of queue and log entries that concern every partition."""
+    """Paths of queue and log entries about every partition."""
     mutations: tuple[MutationEntry, ...]
     quorum: Mapping[str, tuple[str, ...]]
-    """Partition id → paths of quorum znodes that name a part of it."""
+    """Partition id → paths of quorum znodes with a part of the partition."""
     shared_storage: tuple[str, ...]
-    """Paths of zero-copy locks, pinned part UUIDs and parts on the move between shards."""
+    """Paths of zero-copy locks, of pinned part UUIDs, and of part moves between shards."""
 
 
 class RegisteredNames(NamedTuple):
-    """Which parts of a partition each ensemble registers, by name only; every replica is a key of both."""
+    """The names of a partition's parts in each ensemble, by replica. Both mappings have all replicas."""
 
     state: Znode | None
-    """The State marker; None where there is none."""
+    """The State marker, or None."""
     hot: Mapping[str, Collection[str]]
     cold: Mapping[str, Collection[str]]
 
     @property
     def is_cold(self) -> bool:
-        """Whether a server takes the partition for cold."""
+        """Whether servers treat the partition as cold."""
         return self.state is not None and is_cold(self.state.data)
 
     @property
     def are_even_in_cold(self) -> bool:
-        """Whether cold registers the same parts for every replica."""
+        """Whether all replicas have the same parts in cold."""
         return len({frozenset(parts) for parts in self.cold.values()}) == 1
 
     @property
     def parts(self) -> int:
-        """How many parts there are, over all replicas, in the ensemble that has more of them."""
+        """The number of parts of all replicas, in the ensemble with more parts."""
         return max(sum(map(len, names.values())) for names in (self.hot, self.cold))
 
 
 def state_text(state: Znode | None) -> str:
-    """The State marker as rows and messages have it; empty where there is none."""
+    """Return the State marker as text for rows and messages; empty for no marker."""
     return marker_text(None if state is None else state.data)
 
 
 @dataclass(frozen=True)
 class PartitionFacts:
-    """What concerns one partition of a shard path."""
+    """The facts about one partition of a shard path."""
 
     partition_id: str
     exists: bool
-    """Whether ``block_numbers/<partition>`` is there."""
+    """Whether ``block_numbers/<partition>`` exists."""
     state: Znode | None
     inserts_in_flight: tuple[str, ...]
     hot: Mapping[str, tuple[RegisteredPart, ...]]
-    """Replica → parts registered in the hot ensemble; every replica is a key, in order, as are the parts."""
+    """Replica → parts in the hot ensemble. Every replica is a key; replicas and parts are sorted."""
     cold: Mapping[str, tuple[RegisteredPart, ...]]
-    """Replica → parts registered in the cold ensemble; without keys where it was not read."""
+    """Replica → parts in the cold ensemble; empty if cold was not read."""
 
     @property
     def is_cold(self) -> bool:
-        """Whether a server takes the partition for cold."""
+        """Whether servers treat the partition as cold."""
         return self.state is not None and is_cold(self.state.data)
 
     @property
     def names(self) -> RegisteredNames:
-        """The partition without payloads."""
+        """The names of the parts, without payloads."""
         hot, cold = (
-            {replica: [part.name.text for part in parts] for replica, parts in found.items()}
-            for found in (self.hot, self.cold)
+            {replica: [part.name.text for part in parts] for replica, parts in registered.items()}
+            for registered in (self.hot, self.cold)
         )
         return RegisteredNames(self.state, hot, cold)
 
     @property
     def are_even_in_cold(self) -> bool:
-        """Whether cold registers the same parts for every replica."""
+        """Whether all replicas have the same parts in cold."""
         return self.names.are_even_in_cold
 
     @property
     def only_in_cold(self) -> list[RegisteredPart]:
-        """Parts that cold registers, and that hot neither registers nor has merged or mutated."""
+        """The parts in cold that no part of the same replica in hot covers."""
         return [
             part
             for replica, parts in self.cold.items()
@@ -189,30 +189,33 @@ class PartitionFacts:
         ]
 
     def place_of(self, part: RegisteredPart) -> str:
-        """The path of the part as messages have it: with the ensemble, where that is cold."""
-        is_of_cold = part in self.cold.get(part.replica, ())
-        return f"{part.znode.path} in the cold ensemble" if is_of_cold else part.znode.path
+        """Return the path of the part for messages, with the ensemble if the part is in cold."""
+        is_in_cold = part in self.cold.get(part.replica, ())
+        return f"{part.znode.path} in the cold ensemble" if is_in_cold else part.znode.path
 
     @cached_property
     def hot_parts(self) -> tuple[RegisteredPart, ...]:
-        """Parts in hot of all replicas; put together once, as most gates and steps ask for them."""
+        """The parts in hot of all replicas; cached, because most gates and steps use them."""
         return tuple(part for parts in self.hot.values() for part in parts)
 
     @property
     def cold_parts(self) -> list[RegisteredPart]:
-        """Parts in cold of all replicas."""
+        """The parts in cold of all replicas."""
         return [part for parts in self.cold.values() for part in parts]
 
 
 def by_partition(
-    found: Mapping[str, Mapping[str, Sequence[_Part]]], partition_ids: Sequence[str]
+    by_replica: Mapping[str, Mapping[str, Sequence[_Part]]], partition_ids: Sequence[str]
 ) -> dict[str, Mapping[str, tuple[_Part, ...]]]:
-    """Partition id → replica → its parts; every replica is a key. Those with no part have one in common."""
-    there = frozenset[str]().union(*found.values())
-    nothing: dict[str, tuple[_Part, ...]] = dict.fromkeys(found, ())
+    """Regroup parts from replica → partition id → parts to partition id → replica → parts.
+
+    Every replica is a key in the result. Partitions without parts share one empty mapping.
+    """
+    with_parts = frozenset[str]().union(*by_replica.values())
+    no_parts: dict[str, tuple[_Part, ...]] = dict.fromkeys(by_replica, ())
     return {
-        each: {replica: tuple(parts.get(each, ())) for replica, parts in found.items()}
-        if each in there
-        else nothing
+        each: {replica: tuple(parts.get(each, ())) for replica, parts in by_replica.items()}
+        if each in with_parts
+        else no_parts
         for each in partition_ids
     }

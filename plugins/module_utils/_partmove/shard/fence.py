@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The fence of a shard path: versions that are read before anything else, and that a multi checks.
+"""The fence of a shard path: versions of znodes, read before all other facts and checked by a multi.
 
-Whatever happens to the table after they were read makes the multi fail, so what it does can rely on all that
-was read in between.
+Every relevant change of the table after the read of the fence makes the multi fail. So a multi may rely on
+all facts read between the fence and the multi.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..tree.znodes import Check, Op, Query, Znode
 
 
 class ReplicaZnodes(NamedTuple):
-    """The znodes of one replica that tell how it is. None stands for one that is not there."""
+    """The znodes with the state of one replica; None for a missing znode."""
 
     layout: ReplicaLayout
     host: Znode | None
@@ -34,12 +34,12 @@ class ReplicaZnodes(NamedTuple):
 
     @property
     def created(self) -> int:
-        """Transaction that created the replica, by its ``host``: another one after it was added again."""
+        """Transaction id of the creation of ``host``; differs after the replica was added again."""
         return 0 if self.host is None else self.host.stat.czxid
 
 
 class Fence(NamedTuple):
-    """What was read of a shard path before anything else."""
+    """The first facts read of a shard path."""
 
     replicas: tuple[ReplicaZnodes, ...]
     log: Znode
@@ -48,55 +48,58 @@ class Fence(NamedTuple):
     columns: Znode
     metadata: Znode
     shard: Znode
-    """The shard path's own znode: another transaction created it after the table was made again."""
+    """The shard path's own znode; its czxid differs after the table was recreated."""
     children: tuple[str, ...]
-    """Names of what is below the shard path."""
+    """Names of the children of the shard path."""
     replica_names: tuple[str, ...]
-    """Names of all replicas, sorted; others than those of ``replicas`` where one came or went meanwhile."""
+    """Names of all replicas, sorted; differ from ``replicas`` if a replica was added or removed meanwhile."""
     definition: TableMetadata
-    """What ``metadata`` says."""
+    """The parsed ``metadata``."""
 
     @property
     def checks(self) -> tuple[Op, ...]:
-        """Checks that fail once anything happened that could concern a part of the table.
+        """Checks that fail after every change that may affect a part of the table.
 
-        Servers from 20.x on raise the data version of ``/log`` whenever they assign a merge, a mutation
-        or a drop. Older ones never do: there the version stays 0, and the log pointers of the replicas
-        stand in, which also move with every insert. An ALTER of the columns writes to the shard path first,
-        and then to every part.
+        - Servers from 20.x on raise the data version of ``/log`` with every assigned merge, mutation and
+          drop.
+        - Older servers leave the version at 0. The log pointers of the replicas are then checked instead;
+          they also change with every insert.
+        - An ALTER of the columns writes to the shard path first, and then to every part.
         """
         shard = (self.log, self.mutations, self.replicas_parent, self.columns, self.metadata)
         pointers = [each.log_pointer for each in self.replicas] if self.log.stat.version == 0 else []
-        lives = [znode for each in self.replicas for znode in (each.host, each.is_lost)]
-        present = [znode for znode in (*shard, *pointers, *lives) if znode is not None]
+        replica_states = [znode for each in self.replicas for znode in (each.host, each.is_lost)]
+        present = [znode for znode in (*shard, *pointers, *replica_states) if znode is not None]
         return tuple(Check(znode.path, znode.stat.version) for znode in present)
 
 
 def fence_steps(layout: ShardLayout, replicas: Sequence[str]) -> Steps[Fence]:
     """Read the fence of a table with these replicas.
 
-    Raises NoSuchTable where a part of it is missing, and FormatError for metadata that is not understood.
+    Call ``hot.sync`` before. If ``replicas`` differs from ``Fence.replica_names``, a replica is not fenced,
+    and the fence must be read again.
 
-    Call ``hot.sync`` first. The replicas have to be those that are listed after the versions, or else one is
-    not fenced.
+    Raises NoSuchTable if a znode of the table is missing, and FormatError for unknown metadata.
     """
     table = [layout.log, layout.mutations, layout.replicas, layout.columns, layout.metadata, layout.path]
     layouts = [layout.replica(name) for name in replicas]
     fields = [path for each in layouts for path in _paths_of(each)]
-    found = yield Query([*table, *fields], [layout.path, layout.replicas])
-    znodes = [znode for znode in found.znodes[: len(table)] if znode is not None]
-    children, names = found.children
+    answer = yield Query([*table, *fields], [layout.path, layout.replicas])
+    znodes = [znode for znode in answer.znodes[: len(table)] if znode is not None]
+    children, names = answer.children
     if len(znodes) != len(table) or children is None or names is None:
         raise no_table(layout)
-    values = iter(found.znodes[len(table) :])
-    told = tuple(ReplicaZnodes(each, *islice(values, len(_paths_of(each)))) for each in layouts)
+    values = iter(answer.znodes[len(table) :])
+    of_replicas = tuple(ReplicaZnodes(each, *islice(values, len(_paths_of(each)))) for each in layouts)
     log, mutations, replicas_parent, columns, metadata, shard = znodes
     definition = parse_table_metadata(metadata.data, metadata.path)
-    return Fence(told, log, mutations, replicas_parent, columns, metadata, shard, children, names, definition)
+    return Fence(
+        of_replicas, log, mutations, replicas_parent, columns, metadata, shard, children, names, definition
+    )
 
 
 def no_table(layout: ShardLayout) -> NoSuchTable:
-    """The error for a shard path that hot does not have."""
+    """Return the error for a shard path without a table in hot."""
     return NoSuchTable(
         f"There is no replicated table at {layout.path} in the hot ensemble",
         remedy="Give the ZooKeeper path of the table as in its ENGINE clause, with macros replaced",
@@ -104,7 +107,7 @@ def no_table(layout: ShardLayout) -> NoSuchTable:
 
 
 def _paths_of(replica: ReplicaLayout) -> tuple[str, ...]:
-    """Paths of what `ReplicaZnodes` holds besides the layout, in its order."""
+    """Return the paths of the znodes of `ReplicaZnodes`, in the order of its fields."""
     return (
         replica.host,
         replica.is_active,

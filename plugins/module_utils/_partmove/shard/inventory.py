@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is registered where: the shard paths below a root, and the parts of each.
+"""The inventory: the shard paths below a root, and their parts in each ensemble.
 
-Everything is only read, in batches. The answer describes a tree that servers go on changing: a part
-that is merged away during the walk is left out, one that appears may or may not be in it.
+Reads only, with limited memory. Servers may change the tree meanwhile: a part merged away during the walk is
+left out, and a new part may or may not be included.
 """
 
 from __future__ import annotations
@@ -30,45 +30,48 @@ from .worker_share import EVERYTHING, WorkerShare
 HOT = "hot"
 COLD = "cold"
 NO_TABLES = frozenset({"/zookeeper", DEFAULT_ROOT})
-"""Subtrees without tables: ZooKeeper's own znodes and the locks of this collection."""
+"""Subtrees without tables: ZooKeeper's own znodes and the znodes of this collection."""
 
-# Enough to keep a connection busy, little enough that the payloads of one batch fit in memory
-# even when every part carries the legacy columns and checksums.
-_BATCH = 2000
+# Large enough to keep a connection busy. Small enough for memory, even if every part has the legacy columns
+# and checksums.
+_PATHS_PER_REQUEST = 2000
 
 _T = TypeVar("_T")
 
 
 class InventoryRow(NamedTuple):
-    """One part of one replica, as one ensemble has it registered."""
+    """One part of one replica in one ensemble."""
 
     shard_path: str
     replica: str
     part: str
     partition_id: str
     mtime: int
-    """When the part znode was written last, in milliseconds since 1970."""
+    """Time of the last write of the part znode, in milliseconds since 1970."""
     bytes: int
-    """Data of the part znode and of its children."""
+    """Bytes of data in the part znode and its children."""
     znodes: int
-    """The part znode and its children."""
+    """Number of znodes: the part znode and its children."""
     ensemble: str
-    """The ensemble that registers it, `hot` or `cold`."""
+    """`hot` or `cold`."""
     state: str | None
-    """Data of the partition's State znode as it is, empty where there is none.
+    """Data of the partition's State znode, unchanged; empty without such a znode.
 
-    None where it or the part may not be read; of such a part time and bytes are 0.
+    None if the identity may not read the State znode or the part znode. The time and bytes of an unreadable
+    part are 0.
     """
 
 
 def find_shard_paths(
     hot: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES, denied: OnDenied | None = None
 ) -> Iterator[str]:
-    """Shard paths at and below ``root``, nearest first and sorted within a depth.
+    """Yield the shard paths at and below ``root``, by depth and sorted within a depth.
 
-    Does not look below a shard path, nor at the subtrees in ``without``; holds the paths of one
-    depth of the tree in memory. Raises EnsembleError when there is no such root, and AccessDenied for a
-    znode that may not be read, unless ``denied`` is there to be told.
+    Does not descend into shard paths and into the subtrees of ``without``. Holds the paths of one depth in
+    memory.
+
+    Raises EnsembleError if the root does not exist. An unreadable znode is passed to ``denied``; without
+    ``denied``, AccessDenied is raised.
     """
     return _walk(_past_denied(hot, denied), root, without, _are_shard_paths)
 
@@ -76,10 +79,12 @@ def find_shard_paths(
 def find_paths_in_cold(
     cold: ZnodeReader, root: str, *, without: Collection[str] = NO_TABLES, denied: OnDenied | None = None
 ) -> Iterator[str]:
-    """Paths at and below ``root`` at which cold registers parts, in the order of `find_shard_paths`.
+    """Yield the shard paths at and below ``root`` in cold, in the order of `find_shard_paths`.
 
-    Cold has nothing of a table but its replicas and their parts. Where it has no such root there are none.
-    Raises AccessDenied as `find_shard_paths` does.
+    A shard path in cold has only the children ``replicas/<replica>/parts``. Yields no paths if cold lacks the
+    root.
+
+    Handles unreadable znodes as `find_shard_paths` does.
     """
     reader = _past_denied(cold, denied)
     if reader.children([root])[0] is None:
@@ -96,18 +101,18 @@ def _past_denied(reader: ZnodeReader, denied: OnDenied | None) -> ZnodeReader:
 
 
 _AreTables = Callable[[ZnodeReader, Sequence[_Listed]], Sequence[bool]]
-"""Of each of the paths, whether it is one of those that are looked for."""
+"""Maps paths to booleans: is it the path of a table?"""
 
 
 def _walk(reader: ZnodeReader, root: str, without: Collection[str], are_tables: _AreTables) -> Iterator[str]:
     level = [root]
     while level:
         below: list[str] = []
-        for paths in _batches(level):
-            found = [each for each in zip_strict(paths, reader.children(paths)) if each[1] is not None]
-            if not found and paths == [root]:
+        for paths in _chunks(level):
+            existing = [each for each in zip_strict(paths, reader.children(paths)) if each[1] is not None]
+            if not existing and paths == [root]:
                 raise _no_root(reader, root)
-            listed = [(path, names or ()) for path, names in found]
+            listed = [(path, names or ()) for path, names in existing]
             for (path, names), is_table in zip_strict(listed, are_tables(reader, listed)):
                 if is_table:
                     yield path
@@ -125,24 +130,27 @@ def _are_paths_in_cold(cold: ZnodeReader, listed: Sequence[_Listed]) -> Sequence
     folders = [f"{path}/replicas" for path, names in listed if "replicas" in names and path != "/"]
     replicas = zip_strict(folders, cold.children(folders))
     each_replica = [f"{folder}/{name}" for folder, names in replicas for name in names or ()]
-    found = {
+    with_parts = {
         path.rpartition("/replicas/")[0]
         for path, names in zip_strict(each_replica, cold.children(each_replica))
         if "parts" in (names or ())
     }
-    return [path in found for path, _names in listed]
+    return [path in with_parts for path, _names in listed]
 
 
 def count_parts(reader: ZnodeReader, shard_paths: Sequence[str]) -> list[dict[str, int]]:
-    """How many parts each replica has registered at each shard path; none where there is no table."""
+    """Count the parts of each replica: a mapping replica → parts for each shard path, in order.
+
+    The mapping of a path without a table is empty.
+    """
     layouts = [ShardLayout(path) for path in shard_paths]
     replicas = reader.children([layout.replicas for layout in layouts])
     parts = [
         layout.replica(name).parts for layout, names in zip_strict(layouts, replicas) for name in names or ()
     ]
-    found = iter(reader.read(parts))
+    znodes = iter(reader.read(parts))
     return [
-        {name: 0 if znode is None else znode.stat.num_children for name, znode in zip(names or (), found)}
+        {name: 0 if znode is None else znode.stat.num_children for name, znode in zip(names or (), znodes)}
         for names in replicas
     ]
 
@@ -152,48 +160,50 @@ def read_inventory(
     shard_path: str,
     *,
     cold: ZnodeReader | None = None,
-    portion: WorkerShare = EVERYTHING,
+    share: WorkerShare = EVERYTHING,
     past_denied: bool = False,
 ) -> Iterator[InventoryRow]:
-    """Every registered part of the shard path in the portion: those in hot, then with ``cold`` those in cold.
+    """Yield a row for every part of the share: first the parts in hot, then the parts in ``cold``.
 
-    Hot is read first because a move takes parts from hot to cold: a part on its way is then seen
-    once or twice, never not at all. Sorted by replica and part within an ensemble; memory is bounded
-    by the names of one replica's parts and the states of the shard path's partitions.
+    Within an ensemble, rows are sorted by replica and part. Hot is read first, because a move takes parts
+    from hot to cold. So a part on its way yields one or two rows, never none. Memory is limited by the part
+    names of one replica and the states of the shard path's partitions.
 
-    Raises NoSuchTable when the table is not, or no longer, in hot, FormatError for a name or a definition
-    that is not understood, and AccessDenied for a znode that may not be read. With ``past_denied`` that is so
-    only for what all parts of a replica depend on; a part that may not be read, and one of a partition whose
-    State may not be, is a row without a state.
+    past_denied: whether unreadable part znodes and State znodes yield rows without a state.
+
+    Raises:
+        NoSuchTable: hot lacks the table. FormatError: a name or the table's definition is unknown.
+        AccessDenied: a znode is unreadable. With ``past_denied`` only for znodes that concern all parts of a
+        replica.
     """
     layout = ShardLayout(shard_path)
     metadata = hot.read([layout.metadata])[0]
     if metadata is None:
         raise NoSuchTable(
             f"There is no replicated table at {shard_path} in the {hot.name} ensemble",
-            remedy="It may have been dropped just now; otherwise check the path",
+            remedy="The table may have been dropped just now; otherwise check the path",
         )
     format_version = parse_table_metadata(metadata.data, layout.metadata).format_version
-    walk = _ShardWalk(hot, layout, format_version, portion, past_denied=past_denied)
+    walk = _ShardWalk(hot, layout, format_version, share, past_denied=past_denied)
     yield from walk.rows(hot, HOT)
     if cold is not None:
         yield from walk.rows(cold, COLD)
 
 
 class _ShardWalk:
-    """One walk over a shard path; remembers the states it has read."""
+    """One walk over a shard path; caches the states of partitions."""
 
     def __init__(
         self,
         hot: ZnodeReader,
         layout: ShardLayout,
         format_version: int,
-        portion: WorkerShare,
+        share: WorkerShare,
         *,
         past_denied: bool,
     ) -> None:
         self._hot = hot
-        self._portion = portion
+        self._share = share
         self._layout = layout
         self._format_version = format_version
         self._past_denied = past_denied
@@ -201,16 +211,16 @@ class _ShardWalk:
 
     def rows(self, reader: ZnodeReader, ensemble: str) -> Iterator[InventoryRow]:
         replicas = reader.children([self._layout.replicas])[0] or ()
-        for replica in map(self._layout.replica, filter(self._portion.has_replica, replicas)):
+        for replica in map(self._layout.replica, filter(self._share.has_replica, replicas)):
             listed = reader.children([replica.parts])[0] or ()
-            for names in _batches(tuple(filter(self._portion.has_part, listed))):
-                yield from self._batch(reader, ensemble, replica, names)
+            for names in _chunks(tuple(filter(self._share.has_part, listed))):
+                yield from self._rows_of(reader, ensemble, replica, names)
 
-    def _batch(
+    def _rows_of(
         self, reader: ZnodeReader, ensemble: str, replica: ReplicaLayout, names: Sequence[str]
     ) -> Sequence[InventoryRow]:
         parts = [self._named(reader, replica.part(name), name) for name in names]
-        self._learn_states(name.partition_id for _path, name in parts)
+        self._read_states(name.partition_id for _path, name in parts)
         denied: set[str] = set()
         rows = [
             InventoryRow(
@@ -227,9 +237,9 @@ class _ShardWalk:
             for part in read_parts(self._reader(reader, denied), parts)
         ]
         if denied:
-            # Of a part it may be a child that is denied.
-            tops = {path.removeprefix(f"{replica.parts}/").partition("/")[0] for path in denied}
-            unread = [name for _path, name in parts if name.text in tops]
+            # The unreadable znode may be a child of the part znode.
+            denied_parts = {path.removeprefix(f"{replica.parts}/").partition("/")[0] for path in denied}
+            unread = [name for _path, name in parts if name.text in denied_parts]
             rows += [self._unread(replica, ensemble, name) for name in unread]
             rows.sort(key=attrgetter("part"))
         return rows
@@ -240,7 +250,7 @@ class _ShardWalk:
         )
 
     def _reader(self, reader: ZnodeReader, denied: set[str]) -> ZnodeReader:
-        """One that adds to ``denied`` what may not be read, if that is asked for."""
+        """Return the reader, with ``past_denied`` one that adds unreadable znodes to ``denied``."""
         return (
             SkipDeniedReader(reader, lambda path, _error: denied.add(path)) if self._past_denied else reader
         )
@@ -248,25 +258,25 @@ class _ShardWalk:
     def _named(self, reader: ZnodeReader, path: str, name: str) -> tuple[str, PartName]:
         return path, parse_name_in(reader, path, name, self._format_version)
 
-    def _learn_states(self, partition_ids: Iterable[str]) -> None:
+    def _read_states(self, partition_ids: Iterable[str]) -> None:
         new = sorted(set(partition_ids) - self._states.keys())
         denied: set[str] = set()
         paths = [self._layout.state(each) for each in new]
-        found = self._reader(self._hot, denied).read(paths) if new else []
-        for partition_id, znode in zip_strict(new, found):
+        znodes = self._reader(self._hot, denied).read(paths) if new else []
+        for partition_id, znode in zip_strict(new, znodes):
             is_denied = self._layout.state(partition_id) in denied
             self._states[partition_id] = None if is_denied else state_text(znode)
 
 
-def _batches(items: Sequence[_T]) -> Iterator[Sequence[_T]]:
-    for start in range(0, len(items), _BATCH):
-        yield items[start : start + _BATCH]
+def _chunks(items: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    for start in range(0, len(items), _PATHS_PER_REQUEST):
+        yield items[start : start + _PATHS_PER_REQUEST]
 
 
 def _no_root(reader: ZnodeReader, root: str) -> EnsembleError:
     return EnsembleError(
         f"There is no znode {root} in the {reader.name} ensemble",
-        remedy="Give the path that all tables lie below, without the chroot of the connection",
+        remedy="Give a path above all tables, without the chroot of the connection",
     )
 
 
@@ -277,11 +287,12 @@ def check_tables(hot: ZnodeReader, shard_paths: Sequence[str], *, required: Coll
     chroot is wrong, and a run that defers every partition would look like one with nothing to do.
     """
     missing: list[str] = []
-    for begin in range(0, len(shard_paths), _BATCH):
-        batch = shard_paths[begin : begin + _BATCH]
-        definitions = hot.read([ShardLayout(path).metadata for path in batch])
-        missing += [path for path, znode in zip_strict(batch, definitions) if znode is None]
-    refused = missing if len(missing) == len(shard_paths) else [path for path in missing if path in set(required)]
+    for paths in _chunks(shard_paths):
+        definitions = hot.read([ShardLayout(path).metadata for path in paths])
+        missing += [path for path, znode in zip_strict(paths, definitions) if znode is None]
+    refused = (
+        missing if len(missing) == len(shard_paths) else [path for path in missing if path in set(required)]
+    )
     if refused:
         raise NoSuchTable(
             f"There is no replicated table at {first_few(refused)} in the {hot.name} ensemble",

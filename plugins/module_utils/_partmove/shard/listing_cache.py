@@ -2,10 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What folders of parts were found to hold, and what became of that since.
+"""A cache of the part names of replicas, with the changes since the listing.
 
-The stat of a folder tells whether something came or went that nobody here knows of. That holds however much
-time goes by and whoever looks, so what was listed is kept from one run over a shard path to the next.
+A folder is the znode ``parts`` of a replica. Its stat shows whether another client created or deleted
+children. This holds for any time and any reader. So listings are kept from one run over a shard path to the
+next.
 """
 
 from __future__ import annotations
@@ -18,36 +19,38 @@ from ..formats.names import PartName
 from ..tree.znodes import Stat, Znode
 from .parts import PartNames
 
-_BETWEEN = "/"
-"""Between names, as none has it."""
-_LAST = chr(sys.maxunicode)
-"""Comes after all that a name may have behind its partition id."""
+_SEPARATOR = "/"
+"""Separates names; no name contains it."""
+_AFTER_ALL = chr(sys.maxunicode)
+"""Sorts after every character that may follow the partition id in a name."""
 
 
 class CachedFolder:
-    """What a folder was found to hold, and what was done to it since by those who know it.
+    """The listing of a folder, with the recorded changes of this process.
 
-    partitions: those whose parts are in ``names``.
-    members: names of the members of the ensemble that were seen to hold the same.
+    partitions: ids of the partitions whose parts are in ``names``.
+    names: text → parsed name.
+    members: names of the ensemble members with the same listing.
     """
 
     def __init__(self, stat: Stat, texts: Sequence[str]) -> None:
-        """``texts`` are names of parts; ``stat`` is as it was before they were listed.
+        """Cache a listing.
 
-        So what came in between makes the folder be listed again.
+        stat: the stat of the folder before the listing. A change between stat and listing then makes the
+        cache outdated, and the folder is listed again. texts: the names of the parts.
         """
         self.partitions = frozenset[str]()
         self.names: dict[str, PartName] = {}
         self.members = set[str]()
-        self._keep(stat, texts)
+        self._store(stat, texts)
 
     @property
-    def is_of_a_folder(self) -> bool:
-        """Whether there was one to list."""
-        return self._stat is not _OF_NOTHING
+    def folder_existed(self) -> bool:
+        """Whether the folder existed when it was listed."""
+        return self._stat is not _MISSING_STAT
 
-    def is_all(self, now: Stat) -> bool:
-        """Whether nothing was done to the folder but what this knows of, by its stat as it is now."""
+    def is_current(self, now: Stat) -> bool:
+        """Whether the folder has no other changes than the recorded ones. ``now``: the current stat."""
         stat = self._stat
         return (
             now.czxid == stat.czxid
@@ -55,21 +58,23 @@ class CachedFolder:
             and now.num_children == stat.num_children + self._created - self._deleted
         )
 
-    def pick(self, now: Stat, partitions: frozenset[str], names: PartNames, folder: str) -> None:
-        """Take the names of the parts of these partitions apart, of what the folder holds with this stat."""
+    def select(self, now: Stat, partitions: frozenset[str], names: PartNames, folder: str) -> None:
+        """Parse the part names of these partitions into ``names``. ``now``: the stat of the listing."""
         texts = self._texts()
         if self._changed:
-            self._keep(now, texts)
-        of = names.partition_of
+            self._store(now, texts)
+        partition_of = names.partition_of
         self.partitions = partitions
         self.names = {
-            each: names.named(each, folder) for each in _near(texts, partitions) if of(each) in partitions
+            each: names.named(each, folder)
+            for each in _candidates(texts, partitions)
+            if partition_of(each) in partitions
         }
 
-    def note(self, text: str, names: PartNames, folder: str, *, there: bool) -> None:
-        """Take down that a child of this name was created, or deleted."""
-        self._changed[text] = there
-        if there:
+    def record(self, text: str, names: PartNames, folder: str, *, exists: bool) -> None:
+        """Record the creation (``exists``) or deletion of a child by this process."""
+        self._changed[text] = exists
+        if exists:
             self._created += 1
             name = names.named(text, folder)
             if name.partition_id in self.partitions:
@@ -78,34 +83,37 @@ class CachedFolder:
             self._deleted += 1
             self.names.pop(text, None)
 
-    def is_list(self, texts: Sequence[str]) -> bool:
-        """Whether these names, sorted, are all that the folder holds as far as this knows."""
+    def equals(self, texts: Sequence[str]) -> bool:
+        """Whether the cached listing, with the recorded changes, equals these sorted names."""
         return self._texts() == [*texts]
 
     def _texts(self) -> list[str]:
-        """All names, sorted."""
-        texts = self._text.split(_BETWEEN) if self._text else []
+        """Return all names, with the recorded changes applied, sorted."""
+        texts = self._text.split(_SEPARATOR) if self._text else []
         changed = self._changed
         if changed:
             texts = [each for each in texts if each not in changed]
-            # Two stretches that are sorted each take no time to sort.
-            texts += sorted(each for each, there in changed.items() if there)
+            # Python sorts two sorted runs in linear time.
+            texts += sorted(each for each, exists in changed.items() if exists)
             texts.sort()
         return texts
 
-    def _keep(self, stat: Stat, texts: Sequence[str]) -> None:
+    def _store(self, stat: Stat, texts: Sequence[str]) -> None:
         self._stat = stat
-        # As one text, which takes a fifth of the memory: a table may have a million parts.
-        self._text = _BETWEEN.join(texts)
+        # One text takes a fifth of the memory of a list, and a table may have a million parts.
+        self._text = _SEPARATOR.join(texts)
         self._changed: dict[str, bool] = {}
-        """Name → whether it is there, of what was created and deleted since."""
+        """Name → whether it exists, for children created and deleted since the listing."""
         self._created = self._deleted = 0
 
 
 class ListingCache:
-    """What was listed at one shard path, for all runs over it that come one after the other.
+    """The cached folders of one shard path, for consecutive runs.
 
-    Not for those of check mode, each of which forgets what the one before it has only remembered to write.
+    Do not share the cache between runs in check mode: each run has an overlay of its own, and forgets the
+    writes of the run before.
+
+    hot, cold: path of a folder → cached listing.
     """
 
     def __init__(self) -> None:
@@ -114,28 +122,34 @@ class ListingCache:
         self._czxid = 0
 
     def renew(self, czxid: int) -> None:
-        """Forget all where another table is at the path by now, whose parts may be named in another way."""
+        """Clear the cache if the table was recreated. ``czxid``: of the shard path.
+
+        The names of the new table's parts may have another format.
+        """
         if czxid != self._czxid:
             self.hot.clear()
             self.cold.clear()
             self._czxid = czxid
 
 
-def _near(texts: Sequence[str], partitions: Collection[str]) -> Sequence[str]:
-    """Of names of parts, sorted, all that may be of one of the partitions, and others that lie between.
+def _candidates(texts: Sequence[str], partitions: Collection[str]) -> Sequence[str]:
+    """Return the range of the sorted part names with all parts of the partitions, and names between them.
 
-    The name of a part begins with its partition id, in either format.
+    In both data format versions, the name of a part begins with its partition id.
     """
     if not partitions:
         return ()
     begin = bisect_left(texts, min(partitions))
-    # Not by the last one of the ids: names of 0 come after those of 01.
-    return texts[begin : bisect_left(texts, max(each + _LAST for each in partitions), begin)]
+    # The largest id alone is not enough: names of partition 0 sort after names of partition 01.
+    return texts[begin : bisect_left(texts, max(each + _AFTER_ALL for each in partitions), begin)]
 
 
 def stat_of(znode: Znode | None) -> Stat:
-    """That of the znode; without one a stat that no znode has, so that nothing is known by it later."""
-    return _OF_NOTHING if znode is None else znode.stat
+    """Return the znode's stat. For a missing folder, return a sentinel that matches no real stat.
+
+    So a folder created later is never taken for cached.
+    """
+    return _MISSING_STAT if znode is None else znode.stat
 
 
-_OF_NOTHING = Stat(-1, -1, 0, 0, -1, -1, -1, 0, 0, -1, -1)
+_MISSING_STAT = Stat(-1, -1, 0, 0, -1, -1, -1, 0, 0, -1, -1)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where a partition is: the one answer that moves, their way back, State and part_info go by."""
+"""The location of a partition: the classification used by moves, bringing back, State and part_info."""
 
 from __future__ import annotations
 
@@ -15,45 +15,49 @@ from ..tree.znodes import Znode
 from .facts import PartitionFacts, RegisteredNames
 
 NamesByPartition = Mapping[str, Mapping[str, Sequence[PartName]]]
-"""Replica → partition id → names of its parts."""
+"""Replica → partition id → names of parts."""
 
 
 class Location(Enum):
-    """Where the parts of a partition are registered, and whether its State says so.
+    """The ensembles in which a partition is registered, compared with its State.
 
-    A move takes HOT to COPIED and that to COLD; the way back takes COLD to COPIED and that to HOT. A run that
-    is killed leaves one of these three. DROPPED is left by a DROP PARTITION of a copied one, UNEVEN and MIXED
-    by servers that worked on a cold partition; STRAY was made by something else.
+    Causes:
+
+    - A move changes HOT → COPIED → COLD. Bringing back changes COLD → COPIED → HOT. A killed run leaves HOT,
+      COPIED or COLD.
+    - DROP PARTITION of a COPIED partition leaves DROPPED.
+    - Servers that worked on a COLD partition leave UNEVEN or MIXED.
+    - STRAY has a cause outside of this collection.
     """
 
     ABSENT = "absent"
     """Registered in neither ensemble."""
     HOT = "hot"
-    """Registered in hot only, and State is not COLD."""
+    """Registered in hot only; State is not COLD."""
     COPIED = "copied"
-    """Registered in hot, with copies in cold, and State is not COLD."""
+    """Registered in hot, with copies in cold; State is not COLD."""
     DROPPED = "dropped"
-    """Registered in cold only, and State says HOT or is not there: the copies were left."""
+    """Registered in cold only; State is HOT or missing: only copies remain."""
     COLD = "cold"
-    """Registered in cold only, the same parts for every replica, and State is COLD."""
+    """Registered in cold only, with the same parts for every replica; State is COLD."""
     UNEVEN = "uneven"
-    """Registered in cold only, not the same parts for every replica, and State is COLD."""
+    """Registered in cold only, with different parts for some replicas; State is COLD."""
     MIXED = "mixed"
-    """Registered in hot, or in both, although State is COLD."""
+    """Registered in hot, or in both ensembles; State is COLD."""
     STRAY = "stray"
-    """Registered in cold only, and State says neither COLD nor HOT."""
+    """Registered in cold only; State is neither COLD nor HOT nor missing."""
 
     @property
-    def told(self) -> str:
-        """In one of four words: ``hot``, ``cold``, ``absent`` or ``drifted``, where State is not true.
+    def summary(self) -> str:
+        """One of four words: ``hot``, ``cold``, ``absent``, or ``drifted`` if State contradicts the parts.
 
-        >>> Location.COPIED.told, Location.MIXED.told
+        >>> Location.COPIED.summary, Location.MIXED.summary
         ('hot', 'drifted')
         """
-        return _TOLD.get(self, "drifted")
+        return _SUMMARIES.get(self, "drifted")
 
 
-_TOLD = {
+_SUMMARIES = {
     Location.ABSENT: "absent",
     Location.HOT: "hot",
     Location.COPIED: "hot",
@@ -62,7 +66,7 @@ _TOLD = {
 
 
 def locate(names: RegisteredNames | PartitionFacts) -> Location:
-    """Where the partition is, over all replicas.
+    """Return the location of the partition, from the names of all replicas.
 
     >>> locate(RegisteredNames(None, hot={"r1": ["1_0_0_0"], "r2": []}, cold={"r1": [], "r2": []}))
     <Location.HOT: 'hot'>
@@ -81,9 +85,9 @@ def locate(names: RegisteredNames | PartitionFacts) -> Location:
 
 
 def partitions_only_in_cold(hot: NamesByPartition, cold: NamesByPartition) -> set[str]:
-    """Ids of the partitions with a part that only cold registers: hot has neither it nor what it became.
+    """Return the ids of partitions with a part in cold that no part of the same replica in hot covers.
 
-    A server without the patch knows nothing of such a part. A replica may be there in one ensemble only.
+    Servers without the patch do not see such parts. A replica may be in one ensemble only.
     """
     return {
         partition_id
@@ -94,10 +98,13 @@ def partitions_only_in_cold(hot: NamesByPartition, cold: NamesByPartition) -> se
 
 
 def never_was_cold(state: Znode) -> bool:
-    """Whether State tells that no switch changed it: it is created as HOT, once, and never deleted."""
+    """Whether State shows that the partition was never switched.
+
+    State is created once, as HOT, and never deleted. So an unchanged znode has version 0.
+    """
     return state.stat.version == 0 and state.data != State.COLD.data
 
 
 def was_brought_back(state: Znode | None) -> bool:
-    """Whether State tells that the partition was cold and is hot again."""
+    """Whether State shows that the partition was cold and is hot again."""
     return state is not None and state.data == State.HOT.data and not never_was_cold(state)

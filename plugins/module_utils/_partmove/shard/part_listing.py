@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The parts that one ensemble lists at a shard path, which are listed again only where they may have changed.
+"""Lists the parts of a shard path in one ensemble, and lists again only after changes by other clients.
 
-A list of parts may hold a million names, and a run looks at it again and again. The stat of their parent
-counts how often a child was created or deleted. Where that count has grown by what the run itself wrote, and
-by nothing else, the list is what it was but for that, and need not be read to be known.
+A listing may have a million names, and a run needs the listing many times. The stat of the parent znode
+counts the creations and deletions of children. If this count has changed only by the writes of the run
+itself, the run updates its cached listing without a request.
 """
 
 from __future__ import annotations
@@ -27,97 +27,97 @@ from .payload_cache import PayloadCache
 _ATTEMPTS = 5
 
 Names = Optional[Sequence[str]]
-"""Names of the children of a znode; None where it is not there."""
+"""Names of the children of a znode; None for a missing znode."""
 
 
 class ListedParts(NamedTuple):
-    """What is listed of some replicas."""
+    """The listed parts of the requested replicas and partitions."""
 
     parts: Mapping[str, Sequence[PartName]]
-    """Replica → its parts of the partitions in question, sorted by name; every replica is a key."""
+    """Replica → parts of the requested partitions, sorted by name. Every requested replica is a key."""
     has_parts: bool
-    """Whether any of the replicas has a part at all."""
+    """Whether a requested replica has a part of any partition."""
 
     @property
     def texts(self) -> dict[str, dict[str, list[str]]]:
-        """Replica → partition id → names of its parts."""
-        found: dict[str, dict[str, list[str]]] = {replica: {} for replica in self.parts}
+        """Replica → partition id → names of parts."""
+        texts: dict[str, dict[str, list[str]]] = {replica: {} for replica in self.parts}
         for replica, parts in self.parts.items():
             for name in parts:
-                found[replica].setdefault(name.partition_id, []).append(name.text)
-        return found
+                texts[replica].setdefault(name.partition_id, []).append(name.text)
+        return texts
 
 
 class PartListing:
-    """The lists of parts of one ensemble at one shard path, for a run that tells what it writes there."""
+    """The listings of one shard path in one ensemble. The run reports its own writes to `PartListing`."""
 
-    def __init__(self, reader: ZnodeReader, names: PartNames, known: dict[str, CachedFolder]) -> None:
-        """``known`` is of this ensemble and shard path: path of the parts of a replica → what is known."""
+    def __init__(self, reader: ZnodeReader, names: PartNames, cached: dict[str, CachedFolder]) -> None:
+        """Set up the listings. ``cached``: path of a replica's ``parts`` → listing, of this ensemble."""
         self._reader = reader
         self._names = names
-        self._known = known
+        self._cached = cached
         self._begun = self._ended = 0
-        self._read = PayloadCache()
+        self._payloads = PayloadCache()
 
     def had(self, folder: str) -> bool:
-        """Whether the folder was there when it was listed last."""
-        known = self._known.get(folder)
-        return known is not None and known.is_of_a_folder
+        """Whether the folder existed at its last listing."""
+        cached = self._cached.get(folder)
+        return cached is not None and cached.folder_existed
 
     def begin_write(self) -> None:
-        """Say that multis are about to be sent, of which nobody knows for now whether they were applied."""
+        """Report that multis are about to be sent; until `end_write`, their effect is unknown."""
         self._begun += 1
 
     def end_write(self, applied: Sequence[Multi]) -> None:
-        """Say which of the multis are known to have been applied. Others make the folders be listed again."""
+        """Report the multis that were certainly applied. Unreported multis make their folders outdated."""
         self._ended += 1
         for multi in applied:
             for op in multi:
                 if isinstance(op, (Create, Delete)):
-                    self._note(op)
+                    self._record(op)
 
     def steps(self, replicas: Sequence[str], partition_ids: Collection[str]) -> Steps[ListedParts]:
-        """The parts of these partitions as they are at the moment that is asked, or later.
+        """List the parts of these partitions. The result is not older than the first query.
 
-        Raises FormatError for a name that is no part, of whatever partition.
+        Raises FormatError for an invalid part name in any partition.
         """
         if not replicas:
             return ListedParts({}, False)
-        folders, wanted = self._names.folders(replicas), frozenset(partition_ids)
+        folders, requested = self._names.folders(replicas), frozenset(partition_ids)
         begun, ended = self._begun, self._ended
-        # In one request where they have to be listed anyway.
-        at_once = [] if all(each in self._known for each in folders) else folders
-        found = yield Query(folders, at_once)
-        stats = dict(zip_strict(folders, found.znodes))
-        lists: dict[str, Names] = dict(zip_strict(at_once, found.children))
-        # A write that was under way meanwhile may be in the stat or not.
+        # Stat and listing go into one request if a folder is not cached.
+        at_once = [] if all(each in self._cached for each in folders) else folders
+        answer = yield Query(folders, at_once)
+        stats = dict(zip_strict(folders, answer.znodes))
+        lists: dict[str, Names] = dict(zip_strict(at_once, answer.children))
+        # The stat may or may not include a concurrent write of this run.
         is_calm = ended == begun == self._begun
-        stale = [each for each in folders if not (is_calm and self._is_known(each, stats[each]))]
+        stale = [each for each in folders if not (is_calm and self._is_current(each, stats[each]))]
         missing = [each for each in stale if each not in lists]
         if missing:
             lists.update(zip_strict(missing, (yield Query(children=missing)).children))
-        self._learn(stale, stats, lists)
+        self._store(stale, stats, lists)
         parts = {
-            replica: self._parts_in(each, stat_of(stats[each]), wanted)
+            replica: self._parts_in(each, stat_of(stats[each]), requested)
             for replica, each in zip_strict(replicas, folders)
         }
         if not is_calm:
-            self._known.clear()
+            self._cached.clear()
         has_parts = any(each is not None and each.stat.num_children for each in stats.values())
         return ListedParts(parts, has_parts or any(lists.values()))
 
     def registered(
         self, listed: ListedParts, partition_ids: Collection[str], *, reread: bool = True
     ) -> dict[str, dict[str, list[RegisteredPart]]]:
-        """Replica → partition id → the parts that were listed of these partitions, as they are registered.
+        """Read the listed parts of these partitions: replica → partition id → parts.
 
-        Without ``reread`` a part may be as the last call with it found it, where it and its children are the
-        same znodes still. Their data may be others by now, which their versions tell: that is for those who
-        only write where these are the versions that were read.
+        reread: if false, parts may come from the cache of the last call with ``reread``, provided that the
+        part and its children are the same znodes. Their data may be outdated. Safe only for callers whose
+        writes check the versions read.
         """
         if reread:
-            # Before new ones are read, as these may be many.
-            self._read.clear()
+            # Cleared before the read, because old and new parts together may need too much memory.
+            self._payloads.clear()
         return read_alone(self._reader, self._registered_steps(listed, partition_ids, reread=reread))
 
     def _registered_steps(
@@ -127,87 +127,92 @@ class PartListing:
         folders = self._names.folders(replicas)
         for _attempt in range(_ATTEMPTS):
             names = dict(zip_strict(folders, [*listed.parts.values()]))
-            kept = yield from self._read.steps(names, self._known)
+            payloads = yield from self._payloads.steps(names, self._cached)
             missing = [
                 (f"{folder}/{name.text}", name)
                 for folder in folders
                 for name in names[folder]
-                if name.text not in kept[folder]
+                if name.text not in payloads[folder]
             ]
             read = yield from part_steps(missing)
-            # Parts that were merged after they were listed are gone, and what they became was not listed.
+            # A part merged after the listing is gone, and the merged part was not listed.
             are_all = len(read) == len(missing)
             if are_all:
                 break
             listed = yield from self.steps(replicas, partition_ids)
-        came = {part.znode.path: part for part in read}
-        found: dict[str, dict[str, list[RegisteredPart]]] = {name: {} for name in replicas}
+        by_path = {part.znode.path: part for part in read}
+        registered: dict[str, dict[str, list[RegisteredPart]]] = {name: {} for name in replicas}
         for replica, folder in zip_strict(replicas, folders):
             parts = [
-                kept[folder].get(name.text) or came.get(f"{folder}/{name.text}") for name in names[folder]
+                payloads[folder].get(name.text) or by_path.get(f"{folder}/{name.text}")
+                for name in names[folder]
             ]
-            there = [each for each in parts if each is not None]
-            for part in there:
-                found[replica].setdefault(part.name.partition_id, []).append(part)
-            # Others were read before the list that is known now, which has nothing to say of them then.
-            if reread and are_all and folder in self._known:
-                self._read.keep(folder, self._known[folder], there)
-        return found
+            existing = [each for each in parts if each is not None]
+            for part in existing:
+                registered[replica].setdefault(part.name.partition_id, []).append(part)
+            # Without all parts, the current listing is newer than the parts read, and must not vouch for
+            # them.
+            if reread and are_all and folder in self._cached:
+                self._payloads.keep(folder, self._cached[folder], existing)
+        return registered
 
     def member_steps(
         self, member: str, folders: Sequence[str], partition_ids: Collection[str]
     ) -> Steps[list[Names]]:
-        """Names of the parts of these partitions that a member has in each folder, and maybe of others.
+        """Return the part names of a member in each folder, in order; None for a missing folder.
 
-        It lists them, and once these are all that is known to be there, its stat tells the next time. To be
-        asked after a look at the partitions. None for a folder that is not there.
+        The names include all parts of the requested partitions, and may include parts of other partitions. To
+        be called after a read of the partitions.
+
+        A member lists its folders until a listing equals the cached one. From then on, the stat of the
+        member's folder is enough, as long as the cache is current.
         """
-        told = [each for each in folders if self._was_seen(each, member)]
-        others = [each for each in folders if each not in told]
-        found = yield Query(folders, others)
-        stats = dict(zip_strict(folders, found.znodes))
-        lists: dict[str, Names] = dict(zip_strict(others, found.children))
-        changed = [each for each in told if not self._is_known(each, stats[each])]
+        matched = [each for each in folders if self._matched_before(each, member)]
+        unmatched = [each for each in folders if each not in matched]
+        answer = yield Query(folders, unmatched)
+        stats = dict(zip_strict(folders, answer.znodes))
+        lists: dict[str, Names] = dict(zip_strict(unmatched, answer.children))
+        changed = [each for each in matched if not self._is_current(each, stats[each])]
         if changed:
             lists.update(zip_strict(changed, (yield Query(children=changed)).children))
         for folder, names in lists.items():
-            if self._is_known(folder, stats[folder]) and self._known[folder].is_list(names or ()):
-                self._known[folder].members.add(member)
-        wanted = frozenset(partition_ids)
+            if self._is_current(folder, stats[folder]) and self._cached[folder].equals(names or ()):
+                self._cached[folder].members.add(member)
+        requested = frozenset(partition_ids)
         return [
             lists[each]
             if each in lists
-            else [name.text for name in self._parts_in(each, stat_of(stats[each]), wanted)]
+            else [name.text for name in self._parts_in(each, stat_of(stats[each]), requested)]
             for each in folders
         ]
 
-    def _was_seen(self, folder: str, member: str) -> bool:
-        known = self._known.get(folder)
-        return known is not None and member in known.members
+    def _matched_before(self, folder: str, member: str) -> bool:
+        cached = self._cached.get(folder)
+        return cached is not None and member in cached.members
 
-    def _is_known(self, folder: str, now: Znode | None) -> bool:
-        known = self._known.get(folder)
-        return known is not None and now is not None and known.is_all(now.stat)
+    def _is_current(self, folder: str, now: Znode | None) -> bool:
+        cached = self._cached.get(folder)
+        return cached is not None and now is not None and cached.is_current(now.stat)
 
-    def _learn(
+    def _store(
         self, folders: Sequence[str], stats: Mapping[str, Znode | None], lists: Mapping[str, Names]
     ) -> None:
-        """Keep what was listed."""
+        """Check and cache the listings of the folders. Raises FormatError for an invalid part name."""
         self._names.check(self._reader, folders, [lists[each] for each in folders])
         for folder in folders:
-            self._known[folder] = CachedFolder(stat_of(stats[folder]), lists[folder] or ())
+            self._cached[folder] = CachedFolder(stat_of(stats[folder]), lists[folder] or ())
 
-    def _parts_in(self, folder: str, now: Stat, wanted: frozenset[str]) -> list[PartName]:
-        known = self._known[folder]
-        if not wanted <= known.partitions:
-            known.pick(now, wanted, self._names, folder)
-        names = known.names
-        return [names[text] for text in sorted(names) if names[text].partition_id in wanted]
+    def _parts_in(self, folder: str, now: Stat, requested: frozenset[str]) -> list[PartName]:
+        cached = self._cached[folder]
+        if not requested <= cached.partitions:
+            cached.select(now, requested, self._names, folder)
+        names = cached.names
+        return [names[text] for text in sorted(names) if names[text].partition_id in requested]
 
-    def _note(self, op: Create | Delete) -> None:
+    def _record(self, op: Create | Delete) -> None:
         folder, _slash, text = op.path.rpartition("/")
-        known = self._known.get(folder)
-        # Otherwise it is a child of a part; or the folder is to be listed again, and its parts to be read.
-        if known is not None:
-            known.note(text, self._names, folder, there=isinstance(op, Create))
-            self._read.drop(folder, text)
+        cached = self._cached.get(folder)
+        # Without a cached folder, the znode is a child of a part, or the folder will be listed again anyway.
+        if cached is not None:
+            cached.record(text, self._names, folder, exists=isinstance(op, Create))
+            self._payloads.drop(folder, text)

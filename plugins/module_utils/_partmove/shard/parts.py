@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads the znodes that register parts, from whatever ensemble or member."""
+"""Reads part znodes with their children, from an ensemble or a member."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .facts import RegisteredPart
 
 _T = TypeVar("_T")
 _HOT, _COLD = "hot", "cold"
-"""What readers of an ensemble are called; one of a member is called by its address."""
+"""The names of the readers of the ensembles; the name of a member's reader is an address."""
 
 _LEGACY_CHILDREN = (CHECKSUMS, COLUMNS)
 
 
 class PartNames:
-    """Lists the parts of one table, by name, from whatever ensemble; each name is taken apart once."""
+    """Lists and parses the part names of one table. Each name is parsed once, whatever its ensemble."""
 
     def __init__(self, layout: ShardLayout, format_version: int) -> None:
         self._layout = layout
@@ -37,33 +37,33 @@ class PartNames:
         self._known: dict[str, PartName] = {}
 
     def renew(self, format_version: int) -> None:
-        """Forget all names: another table is there by now, whose parts may be named in another way."""
+        """Forget all names after the table was recreated, with another format version perhaps."""
         self._format_version = format_version
         self._known.clear()
 
     def by_partition(
         self, reader: ZnodeReader, replicas: Sequence[str]
     ) -> dict[str, dict[str, list[PartName]]]:
-        """Replica → partition id → names of its parts; every replica is a key. Raises FormatError."""
+        """List the parts: replica → partition id → names. Every replica is a key. Raises FormatError."""
         folders = self.folders(replicas)
         listed = reader.children(folders)
         self.check(reader, folders, listed)
-        found: dict[str, dict[str, list[PartName]]] = {replica: {} for replica in replicas}
+        by_replica: dict[str, dict[str, list[PartName]]] = {replica: {} for replica in replicas}
         for replica, (folder, texts) in zip_strict(replicas, [*zip_strict(folders, listed)]):
-            partitions = found[replica]
+            partitions = by_replica[replica]
             for text in texts or ():
                 name = self.named(text, folder)
                 partitions.setdefault(name.partition_id, []).append(name)
-        return found
+        return by_replica
 
     def folders(self, replicas: Sequence[str]) -> list[str]:
-        """Where the parts of each replica are listed."""
+        """Return the path of ``parts`` of each replica."""
         return [self._layout.replica(name).parts for name in replicas]
 
     def check(
         self, reader: ZnodeReader, folders: Sequence[str], listed: Sequence[Sequence[str] | None]
     ) -> None:
-        """Refuse what is no part, by a FormatError. Replicas have the same names: each is looked at once."""
+        """Raise FormatError for an invalid part name. A name in several folders is checked once."""
         checked: set[str] = set()
         for folder, texts in zip_strict(folders, listed):
             for text in texts or ():
@@ -72,11 +72,11 @@ class PartNames:
                     checked.add(text)
 
     def partition_of(self, text: str) -> str:
-        """The partition id in a name that was checked before."""
+        """Return the partition id of a name that was checked before."""
         return known_partition_id_of(text, self._format_version)
 
     def named(self, text: str, folder: str) -> PartName:
-        """The name taken apart. Raises FormatError."""
+        """Parse a name, with a cache. Raises FormatError."""
         name = self._known.get(text)
         if name is None:
             name = self._known[text] = parse_part_name(text, self._format_version, folder)
@@ -84,12 +84,12 @@ class PartNames:
 
 
 def parse_name_in(reader: ZnodeReader, path: str, text: str, format_version: int) -> PartName:
-    """Take the name of a part at a path apart; a FormatError says so where that is not in hot."""
+    """Parse the name of the part at a path. A FormatError names the cold ensemble or its member."""
     return _parsed_in(reader, path, text, format_version, parse_part_name)
 
 
 def partition_in(reader: ZnodeReader, path: str, text: str, format_version: int) -> str:
-    """The partition id in the name of a part at a path; a FormatError as `parse_name_in` raises."""
+    """Return the partition id of the part at a path. Raises FormatError as `parse_name_in` does."""
     return _parsed_in(reader, path, text, format_version, partition_id_of)
 
 
@@ -106,19 +106,19 @@ def _parsed_in(
 
 
 def read_parts(reader: ZnodeReader, parts: Sequence[tuple[str, PartName]]) -> list[RegisteredPart]:
-    """Read part znodes with their children; a part that is gone by now is left out."""
+    """Read part znodes with their children. Parts deleted meanwhile are left out."""
     return read_alone(reader, part_steps(parts))
 
 
 def part_steps(
     parts: Sequence[tuple[str, PartName]], legacy: Collection[str] = ()
 ) -> Steps[list[RegisteredPart]]:
-    """As `read_parts`; ``legacy`` are paths of parts that are expected to have the children of that form."""
+    """Read as `read_parts` does. ``legacy``: paths of parts expected to have the legacy children."""
     if not parts:
         return []
     expected = {path: _LEGACY_CHILDREN for path, _name in parts if path in legacy}
-    found = (yield Query([*(path for path, _name in parts), *_paths_of(expected)])).znodes
-    znodes, early = found[: len(parts)], _children_of(expected, found[len(parts) :])
+    answer = (yield Query([*(path for path, _name in parts), *_paths_of(expected)])).znodes
+    znodes, early = answer[: len(parts)], _children_of(expected, answer[len(parts) :])
     children = yield from _children_steps(
         [each for each in znodes if each is not None and each.stat.num_children], early
     )
@@ -138,10 +138,12 @@ def part_steps(
 def _children_steps(
     parents: Sequence[Znode], early: Mapping[str, tuple[Znode, ...]]
 ) -> Steps[dict[str, tuple[Znode, ...]]]:
-    """Path of the part → its children, by name. Some of the legacy form were read ``early``.
+    """Read the children of part znodes: path of the part → children, sorted by name.
 
-    Servers give a part the two children of that form. Names are asked for only where a part has others, which
-    saves reading as many lists as there are parts.
+    Servers create only the two legacy children. So these are read by name first, and children are listed only
+    if a part has other children. This saves a listing for each part.
+
+    early: legacy children that were read together with their parts.
     """
     usual = {each.path: early[each.path] for each in parents if each.path in early}
     usual |= yield from _named_steps(
@@ -155,7 +157,7 @@ def _children_steps(
 
 
 def _named_steps(names: Mapping[str, Sequence[str]]) -> Steps[dict[str, tuple[Znode, ...]]]:
-    """Path → those of the children with these names that are there."""
+    """Read the children with these names: path → existing children."""
     paths = _paths_of(names)
     return _children_of(names, (yield Query(paths)).znodes if paths else [])
 
@@ -165,10 +167,10 @@ def _paths_of(names: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _children_of(
-    names: Mapping[str, Sequence[str]], found: Sequence[Znode | None]
+    names: Mapping[str, Sequence[str]], znodes: Sequence[Znode | None]
 ) -> dict[str, tuple[Znode, ...]]:
-    """What was found at the paths of these names, by parent."""
-    children = iter(found)
+    """Group the znodes at `_paths_of` the names by parent, without missing ones."""
+    children = iter(znodes)
     return {
         path: tuple(child for child in islice(children, len(texts)) if child is not None)
         for path, texts in names.items()

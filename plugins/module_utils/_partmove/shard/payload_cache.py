@@ -2,10 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Parts as they were read, for a look soon after that which need not read them all again.
+"""A cache of parts, for a second read soon after the first.
 
-What is kept says which znodes there are, and which data they had. These may be others by now, as the version
-of the znode tells whoever writes to it.
+The cached znodes still exist, but their data may have changed. Writers have to check the versions read.
 """
 
 from __future__ import annotations
@@ -20,53 +19,58 @@ from ..zip_strict import zip_strict
 from .facts import RegisteredPart
 
 
-class _Read(NamedTuple):
-    """Parts that were read, and the list of their folder that was known then."""
+class _Entry(NamedTuple):
+    """Cached parts, and the cached listing of their folder at that time."""
 
-    known: object
+    listing: object
     parts: dict[str, RegisteredPart]
 
 
 class PayloadCache:
-    """The parts of some folders, and which list was known; it is another one once somebody else wrote."""
+    """Cached parts by folder. Parts are valid only with the listing object they were cached with.
+
+    The listing object of a folder is replaced after a write of another client.
+    """
 
     def __init__(self) -> None:
-        self._read: dict[str, _Read] = {}
+        self._entries: dict[str, _Entry] = {}
 
-    def keep(self, folder: str, known: object, parts: Sequence[RegisteredPart]) -> None:
-        """Keep what was read of a folder after the list that is known."""
-        self._read[folder] = _Read(known, {each.name.text: each for each in parts})
+    def keep(self, folder: str, listing: object, parts: Sequence[RegisteredPart]) -> None:
+        """Cache the parts of a folder, read after ``listing``."""
+        self._entries[folder] = _Entry(listing, {each.name.text: each for each in parts})
 
     def drop(self, folder: str, text: str) -> None:
-        """Forget a part, which is another znode now, or none."""
-        read = self._read.get(folder)
-        if read is not None:
-            read.parts.pop(text, None)
+        """Forget a part whose znode was deleted or created again."""
+        entry = self._entries.get(folder)
+        if entry is not None:
+            entry.parts.pop(text, None)
 
     def clear(self) -> None:
-        """Forget all."""
-        self._read.clear()
+        """Forget all parts."""
+        self._entries.clear()
 
     def steps(
-        self, names: Mapping[str, Sequence[PartName]], known: Mapping[str, object]
+        self, names: Mapping[str, Sequence[PartName]], listings: Mapping[str, object]
     ) -> Steps[dict[str, Mapping[str, RegisteredPart]]]:
-        """Folder → name → part, of those that are kept; with these names they are the same znodes still.
+        """Return the valid cached parts: folder → name → part.
 
-        So are their children. Whether one was created or deleted the stat of its part tells, which is read
-        for that. ``known`` has the list of each folder that is known now.
+        The znodes of these parts are the same as when they were read, and so are their children. To verify
+        the children, the part znodes with children are read: their stat shows created and deleted children.
+
+        names: folder → names of the requested parts. listings: folder → its current listing object.
         """
-        kept = {folder: self._of(folder, known.get(folder)) for folder in names}
-        wanted = [kept[folder].get(name.text) for folder in names for name in names[folder]]
-        parents = [part.znode for part in wanted if part is not None and part.children]
+        valid = {folder: self._of(folder, listings.get(folder)) for folder in names}
+        requested = [valid[folder].get(name.text) for folder in names for name in names[folder]]
+        parents = [part.znode for part in requested if part is not None and part.children]
         now = (yield Query([each.path for each in parents])).znodes if parents else ()
-        others = {before.path for before, znode in zip_strict(parents, now) if znode != before}
-        if others:
-            kept = {
-                folder: {text: part for text, part in parts.items() if part.znode.path not in others}
-                for folder, parts in kept.items()
+        changed = {before.path for before, znode in zip_strict(parents, now) if znode != before}
+        if changed:
+            valid = {
+                folder: {text: part for text, part in parts.items() if part.znode.path not in changed}
+                for folder, parts in valid.items()
             }
-        return kept
+        return valid
 
-    def _of(self, folder: str, known: object) -> Mapping[str, RegisteredPart]:
-        read = self._read.get(folder)
-        return {} if read is None or read.known is not known else read.parts
+    def _of(self, folder: str, listing: object) -> Mapping[str, RegisteredPart]:
+        entry = self._entries.get(folder)
+        return {} if entry is None or entry.listing is not listing else entry.parts

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What servers have begun with the parts of a shard path, or have yet to do with them.
+"""Reads the pending work of servers on the parts of a shard path.
 
-That is: entries of the queues and of the log, mutations, inserts that wait for a quorum, and inserts that
-hold a block number.
+Pending work is: entries of the queues and of the log, mutations, inserts that wait for a quorum, and inserts
+in flight.
 """
 
 from __future__ import annotations
@@ -31,36 +31,38 @@ _NUMBER = re.compile("[0-9]{1,19}")
 
 
 class PendingEntries(NamedTuple):
-    """Entries of the queues, and of the log as far as a replica has not taken them over."""
+    """Entries of the queues, and entries of the log not yet in the queue of every replica."""
 
     by_partition: Mapping[str, tuple[LogEntry, ...]]
-    """Partition id → entries that name it."""
+    """Partition id → entries with parts of the partition."""
     table_wide: tuple[str, ...]
-    """Paths of entries that concern every partition."""
+    """Paths of entries about every partition."""
 
 
 class EntryReader:
-    """Reads queues and log; an entry never changes, so each is read and parsed once.
+    """Reads queues and log. An entry never changes, so each entry is read and parsed once.
 
-    A replica that was removed and added again under its name numbers its entries anew.
+    A replica that was removed and added again under the same name restarts the numbers of its queue.
     """
 
     def __init__(self, layout: ShardLayout) -> None:
         self._layout = layout
         self._entries: dict[str, LogEntry] = {}
         self._created: dict[str, int] = {}
-        """Replica → transaction that created it."""
+        """Replica → transaction id of its creation."""
 
     def forget(self) -> None:
-        """Forget the entries; a table that was made again numbers its own anew."""
+        """Forget all entries, because a recreated table restarts the numbers of its entries."""
         self._entries.clear()
         self._created.clear()
 
     def pending_steps(self, replicas: Sequence[str], begun: Reading[Fence]) -> Steps[PendingEntries]:
-        """Which partitions the queues and the unread end of the log name, and the table-wide entries.
+        """Read the pending entries of the queues and of the log.
 
-        ``begun`` has the pointers, which are read before the queues, and the queues are read before the log:
-        an entry that moves from the log to a queue meanwhile is seen in one of the two. Raises FormatError.
+        begun: the read of the fence, with the log pointers.
+
+        The order is log pointers, queues, log. So an entry that moves from the log to a queue meanwhile is
+        read at least once. Raises FormatError.
         """
         log = self._layout.log
         queues = [self._layout.replica(name).queue for name in replicas]
@@ -95,20 +97,20 @@ def _by_partition(entries: Iterable[LogEntry], format_version: int) -> PendingEn
             table_wide.append(entry.where)
         for partition_id in partitions_named(entry, format_version):
             named[partition_id].append(entry)
-    return PendingEntries({each: tuple(found) for each, found in named.items()}, tuple(table_wide))
+    return PendingEntries({each: tuple(its) for each, its in named.items()}, tuple(table_wide))
 
 
 def mutation_steps(layout: ShardLayout) -> Steps[tuple[MutationEntry, ...]]:
-    """The mutations of the table that have not been cleaned up. Raises FormatError."""
+    """Read all mutations of the table, also finished ones until servers delete them. Raises FormatError."""
     names = (yield Query(children=[layout.mutations])).children[0] or ()
     if not names:
         return ()
-    found = (yield Query([f"{layout.mutations}/{name}" for name in names])).znodes
-    return tuple(parse_mutation_entry(znode.data, znode.path) for znode in found if znode is not None)
+    znodes = (yield Query([f"{layout.mutations}/{name}" for name in names])).znodes
+    return tuple(parse_mutation_entry(znode.data, znode.path) for znode in znodes if znode is not None)
 
 
 def quorum_steps(layout: ShardLayout, begun: Reading[Fence]) -> Steps[Mapping[str, tuple[str, ...]]]:
-    """Partition id → paths of the quorum znodes that name a part of it. Raises FormatError."""
+    """Read quorum znodes: partition id → paths of znodes with its parts. Raises FormatError."""
     named: defaultdict[str, list[str]] = defaultdict(list)
     folders = [layout.quorum_parallel, layout.quorum_failed_parts]
     (status,), listed = yield Query([layout.quorum_status], folders)
@@ -119,29 +121,29 @@ def quorum_steps(layout: ShardLayout, begun: Reading[Fence]) -> Steps[Mapping[st
     for folder, names in zip_strict(folders, listed):
         for part in quorum_parts(names or (), format_version, folder):
             named[part.partition_id].append(f"{folder}/{part.text}")
-    return {each: tuple(found) for each, found in named.items()}
+    return {each: tuple(paths) for each, paths in named.items()}
 
 
 class BlockNumbers(NamedTuple):
-    """What ``block_numbers`` has of some partitions."""
+    """The content of ``block_numbers`` for the requested partitions."""
 
     partitions: frozenset[str]
-    """Ids of those that the table ever had."""
+    """Ids of the partitions that exist or existed."""
     in_flight: Mapping[str, tuple[str, ...]]
-    """Partition id → paths of the locks of inserts that are under way; one without is no key."""
+    """Partition id → paths of the locks of inserts in flight. Partitions without such inserts have no key."""
 
 
 def block_number_steps(layout: ShardLayout, partition_ids: Sequence[str]) -> Steps[BlockNumbers]:
-    """Which partitions there are, and the inserts into them that are under way. Raises FormatError.
+    """Read the existing partitions, and the inserts in flight. Raises FormatError.
 
-    An insert gives up its lock and registers its part at one instant. One that does so while its lock is
-    looked at counts as under way, so that it is seen here or among the parts that are listed afterwards.
+    An insert deletes its lock and creates its part znode in one transaction. A lock deleted between listing
+    and read counts as in flight. So every insert shows up here or in a later listing of the parts.
     """
     if not partition_ids:
         return BlockNumbers(frozenset(), {})
     folders = [layout.partition(each) for each in partition_ids]
     listed = [*zip_strict(partition_ids, (yield Query(children=folders)).children)]
-    there = frozenset(each for each, names in listed if names is not None)
+    existing = frozenset(each for each, names in listed if names is not None)
     locks = [
         (each, f"{layout.partition(each)}/{name}")
         for each, names in listed
@@ -149,14 +151,14 @@ def block_number_steps(layout: ShardLayout, partition_ids: Sequence[str]) -> Ste
         if name != STATE
     ]
     if not locks:
-        return BlockNumbers(there, {})
+        return BlockNumbers(existing, {})
     znodes, (holding,) = yield Query([path for _each, path in locks], [layout.temp])
     holders = frozenset(holding or ())
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    in_flight: defaultdict[str, list[str]] = defaultdict(list)
     for (each, path), lock in zip_strict(locks, znodes):
         if lock is None or _is_in_flight(lock, holders):
-            found[each].append(path)
-    return BlockNumbers(there, {each: tuple(paths) for each, paths in found.items()})
+            in_flight[each].append(path)
+    return BlockNumbers(existing, {each: tuple(paths) for each, paths in in_flight.items()})
 
 
 def _is_in_flight(lock: Znode, holders: frozenset[str]) -> bool:
@@ -165,14 +167,14 @@ def _is_in_flight(lock: Znode, holders: frozenset[str]) -> bool:
 
 
 def _pointer(replica: ReplicaZnodes) -> int:
-    """Number of the first log entry that the replica has not taken over; 0 when it has none yet."""
+    """Return the number of the first log entry not yet in the replica's queue; 0 without a log pointer."""
     znode = replica.log_pointer
     if znode is None or not znode.data:
         return 0
     if _NUMBER.fullmatch(znode.data.decode(errors="replace")) is None:
         raise FormatError(
             f"{znode.path} holds {znode.data!r} where a number of a log entry is expected",
-            remedy="Find out what wrote it; the partition stays where it is",
+            remedy="Find out which client wrote the znode; the partition stays in its ensemble",
         )
     return int(znode.data)
 
@@ -181,6 +183,7 @@ def _log_number(name: str, log: str) -> int:
     prefix, _dash, number = name.partition("-")
     if prefix != "log" or _NUMBER.fullmatch(number) is None:
         raise FormatError(
-            f"{log}/{name} is not a log entry", remedy="Find out what created it; nothing is moved"
+            f"{log}/{name} is not a log entry",
+            remedy="Find out which client created the znode; no partition is moved",
         )
     return int(number)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads a shard path: first the versions that the switch is fenced by, then all the gates look at."""
+"""Reads a shard path: first the fence of the switch, then the facts for the gates."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ from .listing_cache import ListingCache
 from .part_listing import ListedParts, PartListing
 from .parts import PartNames
 from .pending import BlockNumbers, EntryReader
-from .reads import ColdRead, HotRead, look_at_cold
+from .reads import ColdRead, HotRead, read_cold
 
 _ATTEMPTS = 5
 _DROPPED = "dropped"
-"""Child of a shard path whose table is being dropped."""
+"""The child of a shard path that exists during a drop of the table."""
 
 
 class ShardRead(NamedTuple):
-    """What one look at a shard path found; no part of it is older than the call."""
+    """The result of one read of a shard path; no part of it is older than the call."""
 
     shard: ShardFacts
     partitions: dict[str, PartitionFacts]
 
 
 class ColdPartitions(NamedTuple):
-    """The partitions that are not in hot alone; ids, sorted.
+    """The ids of partitions that are not only in hot, sorted.
 
-    registered: cold has parts of them, or hot has although State says that they are cold.
-    nowhere: State says that they are cold, and neither ensemble has a part.
+    registered: partitions with parts in cold, or with parts in hot and State COLD.
+    unregistered: partitions with State COLD and no part in either ensemble.
     """
 
     registered: list[str]
-    nowhere: list[str]
+    unregistered: list[str]
 
 
 class NamesRead(NamedTuple):
-    """What one look at a shard path found by names alone; no part of it is older than the call."""
+    """The result of one read of a shard path without payloads; no part of it is older than the call."""
 
     shard: ShardFacts
     partitions: Mapping[str, RegisteredNames]
@@ -63,7 +63,7 @@ class NamesRead(NamedTuple):
 
 
 class ShardReader:
-    """Reads one shard path as often as needed; what does not change while it is there is kept."""
+    """Reads one shard path repeatedly, and caches log entries, part names and listings."""
 
     def __init__(
         self,
@@ -75,10 +75,12 @@ class ShardReader:
         any_cold: bool = False,
         known: ListingCache | None = None,
     ) -> None:
-        """``root`` is the coordination root of whoever reads, ``known`` what one before this one has listed.
+        """Set up a reader.
 
-        With ``any_cold`` another cold ensemble than the parts went to is not refused, for what goes by hot
-        and the disks alone.
+        root: the coordination root of the run.
+        any_cold: accept a cold ensemble other than the bound ensemble, for callers that rely only on hot and
+        the disks.
+        known: the listings of an earlier reader of the same shard path.
         """
         self._hot = hot
         self._cold = cold
@@ -87,32 +89,31 @@ class ShardReader:
         self._any_cold = any_cold
         self._czxid = 0
         self._replicas: tuple[str, ...] = ()
-        """Names of the replicas that the look before found."""
+        """Names of the replicas at the last read."""
         self._entries = EntryReader(layout)
         self._names = PartNames(layout, 0)
-        self._known = ListingCache() if known is None else known
-        self.hot_lists = PartListing(hot, self._names, self._known.hot)
-        self.cold_lists = PartListing(cold, self._names, self._known.cold)
-        """To be told by whoever writes to an ensemble."""
+        self._cache = ListingCache() if known is None else known
+        self.hot_lists = PartListing(hot, self._names, self._cache.hot)
+        self.cold_lists = PartListing(cold, self._names, self._cache.cold)
+        """Writers report their writes to the listing of the ensemble."""
 
-    def look(self, partition_ids: Sequence[str]) -> ShardRead:
-        """Everything about the partitions and their shard path, none of it older than the call.
+    def read(self, partition_ids: Sequence[str]) -> ShardRead:
+        """Read all facts about the partitions and their shard path, none of them older than the call.
 
         Raises as `shard` does.
         """
-        return self._look(partition_ids, *self._look_at_both(partition_ids), reread=True)
+        return self._with_payloads(partition_ids, *self._read_both(partition_ids), reread=True)
 
-    def look_again(self, partition_ids: Sequence[str], *, reread: bool) -> ShardRead:
-        """As `look`, but without the parts in cold.
+    def read_hot(self, partition_ids: Sequence[str], *, reread: bool) -> ShardRead:
+        """Read as `read` does, but without the parts in cold.
 
-        Without ``reread`` the data of a part in hot may be as the last look saw them, if it is the same
-        znode. They may be others by now, which its version tells: that is for those who only delete it with
-        the version that was read.
+        reread: if false, the data of a part in hot may come from the last read, provided that the znode is
+        the same. The data may be outdated. Safe only for callers that delete a part with the version read.
         """
-        in_hot, in_cold = self._look_at_both(partition_ids, parts_in_cold=False)
-        return self._look(partition_ids, in_hot, in_cold, reread=reread)
+        in_hot, in_cold = self._read_both(partition_ids, parts_in_cold=False)
+        return self._with_payloads(partition_ids, in_hot, in_cold, reread=reread)
 
-    def _look(
+    def _with_payloads(
         self, partition_ids: Sequence[str], in_hot: HotRead, in_cold: ColdRead, *, reread: bool
     ) -> ShardRead:
         hot = self.hot_lists.registered(in_hot.parts.result, partition_ids, reread=reread)
@@ -132,9 +133,9 @@ class ShardReader:
         }
         return ShardRead(self._facts(in_hot, in_cold), partitions)
 
-    def survey(self, partition_ids: Sequence[str]) -> NamesRead:
-        """As `look`, by names alone."""
-        in_hot, in_cold = self._look_at_both(partition_ids)
+    def read_names(self, partition_ids: Sequence[str]) -> NamesRead:
+        """Read as `read` does, but only the names of the parts."""
+        in_hot, in_cold = self._read_both(partition_ids)
         partitions: Mapping[str, RegisteredNames] = {}
         if partition_ids:
             partitions = self._registered_names(
@@ -143,39 +144,39 @@ class ShardReader:
         return NamesRead(self._facts(in_hot, in_cold), partitions, in_hot.block_numbers.result)
 
     def shard(self) -> ShardFacts:
-        """Everything that concerns all partitions, not older than the call.
+        """Read the facts about all partitions, none of them older than the call.
 
-        Raises NoSuchTable, FormatError, EnsembleError, and BindingConflict where others go about the
-        shard path in another way.
+        Raises NoSuchTable, FormatError, EnsembleError, and BindingConflict if earlier runs used another
+        coordination root or cold ensemble.
         """
-        return self.survey(()).shard
+        return self.read_names(()).shard
 
     def registered_names(self, partition_ids: Sequence[str]) -> tuple[ShardFacts, dict[str, RegisteredNames]]:
-        """The shard path, and which parts of the partitions each ensemble registers; no payloads are read.
+        """Read the shard path and the names of the partitions' parts, also without a lease.
 
-        Without the lease another run may move a partition between two reads, which also writes its
-        State: such a partition is left out. Raises as `shard` does.
+        Without a lease, another run may move a partition between two reads. A move also writes State. So
+        partitions with a changed State are left out. Raises as `shard` does.
         """
-        found = self.survey(partition_ids)
+        read = self.read_names(partition_ids)
         after = self._hot.read([self._layout.state(each) for each in partition_ids])
         settled = {
-            each: found.partitions[each]
+            each: read.partitions[each]
             for each, state in zip_strict(partition_ids, after)
-            if found.partitions[each].state == state
+            if read.partitions[each].state == state
         }
-        return found.shard, settled
+        return read.shard, settled
 
     def binding(self) -> Binding:
-        """How hot and cold are bound to each other; raises as `read_binding` does."""
+        """Read the binding of hot and cold. Raises as `read_binding` does."""
         read = read_binding_of_any_cold if self._any_cold else read_binding
         return read(self._hot, self._cold, self._root, self._layout)
 
     def partitions_not_only_in_hot(self, shard: ShardFacts) -> ColdPartitions:
-        """The partitions that cold has parts of, or State says to be cold.
+        """Find the partitions with parts in cold or with State COLD.
 
-        A cold partition that was dropped is registered nowhere and keeps its State for ever.
+        A partition dropped while cold is unregistered and keeps its State forever.
         """
-        # State first: a partition that becomes cold meanwhile is then found in cold.
+        # State is read first: the parts of a partition that becomes cold meanwhile are then listed in cold.
         marked = set(marked_cold(self._hot, self._layout))
         in_cold = set[str]().union(*self.names_in_cold(shard).values())
         marked -= in_cold
@@ -183,29 +184,29 @@ class ShardReader:
         return ColdPartitions(sorted(in_cold | (marked & in_hot)), sorted(marked - in_hot))
 
     def names_in_hot(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
-        """Replica → partition id → names of parts in hot; no payloads are read."""
+        """List the parts in hot: replica → partition id → names."""
         return self._names_in(self._hot, shard)
 
     def names_in_cold(self, shard: ShardFacts) -> dict[str, dict[str, list[str]]]:
-        """Replica → partition id → names of parts in cold, of the replicas that hot has."""
+        """List the parts in cold of the replicas in hot: replica → partition id → names."""
         return self._names_in(self._cold, shard)
 
-    def _look_at_both(
+    def _read_both(
         self, partition_ids: Sequence[str], *, parts_in_cold: bool = True
     ) -> tuple[HotRead, ColdRead]:
-        in_hot = self._look_at_hot(partition_ids)
-        # After the fence: whatever was taken from cold before that is seen to be gone.
+        in_hot = self._read_hot(partition_ids)
+        # After the fence: parts removed from cold before the fence must not be read any more.
         self._cold.sync(self._layout.path)
-        wanted = partition_ids if parts_in_cold else ()
-        return in_hot, look_at_cold(self._cold, self._layout, in_hot.replicas, self.cold_lists, wanted)
+        requested = partition_ids if parts_in_cold else ()
+        return in_hot, read_cold(self._cold, self._layout, in_hot.replicas, self.cold_lists, requested)
 
-    def _look_at_hot(self, partition_ids: Sequence[str]) -> HotRead:
+    def _read_hot(self, partition_ids: Sequence[str]) -> HotRead:
         layout = self._layout
         self._hot.sync(layout.path)
         replicas = self._replicas or self._hot.children([layout.replicas])[0] or ()
         for _attempt in range(_ATTEMPTS):
             fence = self._fence_steps(replicas)
-            look = HotRead(
+            read = HotRead(
                 layout,
                 self._root,
                 replicas,
@@ -214,21 +215,21 @@ class ShardReader:
                 lists=self.hot_lists,
                 entries=self._entries,
             ).take(self._hot)
-            replicas = self._replicas = look.fence.result.replica_names
-            if look.is_of_all_replicas:
-                return look
+            replicas = self._replicas = read.fence.result.replica_names
+            if read.is_of_all_replicas:
+                return read
         raise EnsembleError(
-            f"Replicas of {layout.path} came or went {_ATTEMPTS} times while they were read",
+            f"Replicas of {layout.path} were added or dropped {_ATTEMPTS} times while they were read",
             remedy="Run again when no replica is added or dropped any more",
         )
 
     def _fence_steps(self, replicas: Sequence[str]) -> Steps[Fence]:
         fence = yield from fence_steps(self._layout, replicas)
         if fence.shard.stat.czxid != self._czxid:
-            # Another table is at the path by now, whose parts may be named in another way.
+            # The table was recreated, and the names of its parts may have another format.
             self._entries.forget()
             self._names.renew(fence.definition.format_version)
-            self._known.renew(fence.shard.stat.czxid)
+            self._cache.renew(fence.shard.stat.czxid)
             self._czxid = fence.shard.stat.czxid
         return fence
 

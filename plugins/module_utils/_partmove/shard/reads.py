@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One look at a shard path in hot, and one in cold: what is read together, and in which order."""
+"""One read of a shard path in hot and one in cold, with the order of the requests."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from .shared_storage import shared_storage_steps
 
 
 class HotRead:
-    """What is read in hot in one go, of a table that has these replicas.
+    """The facts read from hot together, for a table with the given replicas.
 
-    Versions come before all that they fence, and locks of inserts before the parts that these register.
+    The order matters: the versions of the fence come before all fenced facts, and the locks of inserts before
+    the parts.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class HotRead:
         lists: PartListing,
         entries: EntryReader,
     ) -> None:
-        """``root`` is the coordination root. Without partitions no parts are listed."""
+        """Prepare the read. ``root``: the coordination root. Without partitions, no parts are listed."""
         layouts = [layout.replica(name) for name in replicas]
         self.replicas = replicas
         self.fence = Reading(fence)
@@ -53,7 +54,7 @@ class HotRead:
         self.known = Reading(znode_steps([known_cold_path(root, layout.path)]))
 
     def take(self, hot: ZnodeReader) -> HotRead:
-        """Read all of it; raises NoSuchTable, FormatError, EnsembleError and kin."""
+        """Read all facts. Raises NoSuchTable, FormatError, EnsembleError and its subclasses."""
         first: list[Reading[Any]] = [self.fence, self.states, self.block_numbers, self.parts, self.pending]
         then: list[Reading[Any]] = [self.mutations, self.quorum, self.shared_storage, self.of_replicas]
         read_together(hot, [*first, *then, self.known])
@@ -61,29 +62,29 @@ class HotRead:
 
     @property
     def is_of_all_replicas(self) -> bool:
-        """Whether the table had these replicas after their versions were read."""
+        """Whether the table still had exactly the given replicas after the read of their versions."""
         return tuple(self.replicas) == self.fence.result.replica_names
 
 
 class ColdRead(NamedTuple):
-    """What is read in cold in one go."""
+    """The facts read from cold together."""
 
     shard: Znode | None
     """The shard path's own znode."""
     listed: ListedParts
-    """The parts of each replica that was asked for; of none where nobody wants them."""
+    """The parts of the requested partitions, for each replica; no replicas without requested partitions."""
     has_parts: bool
-    """Whether there is a part at all, also of replicas that were not asked for: those of a former table."""
+    """Whether cold has any part at the shard path, also of unrequested replicas of a former table."""
 
 
-def look_at_cold(
+def read_cold(
     cold: ZnodeReader,
     layout: ShardLayout,
     replicas: Sequence[str],
     lists: PartListing,
     partition_ids: Sequence[str] = (),
 ) -> ColdRead:
-    """Look at what cold has of these replicas; without partitions at whether it has anything, and no more."""
+    """Read the parts of these replicas in cold. Without partitions, read only whether cold has parts."""
     folders = [layout.replica(name).parts for name in replicas]
     top = Reading(_top_steps(layout, replicas))
     listed = Reading(lists.steps(replicas if partition_ids else [], partition_ids))
@@ -95,21 +96,21 @@ def look_at_cold(
 
 
 def _top_steps(layout: ShardLayout, replicas: Sequence[str]) -> Steps[tuple[Znode | None, bool]]:
-    """The shard path's own znode, and whether other replicas than these have parts."""
-    (shard,), (there,) = yield Query([layout.path], [layout.replicas])
-    others = [layout.replica(name).parts for name in there or () if name not in replicas]
+    """Read the shard path's own znode, and whether a replica outside of ``replicas`` has parts."""
+    (shard,), (existing,) = yield Query([layout.path], [layout.replicas])
+    others = [layout.replica(name).parts for name in existing or () if name not in replicas]
     return shard, any((yield Query(children=others)).children) if others else False
 
 
 def znode_steps(paths: Sequence[str]) -> Steps[Mapping[str, Znode | None]]:
-    """Path → the znode there."""
+    """Read znodes: path → znode, or None."""
     if not paths:
         return {}
     return dict(zip_strict(paths, (yield Query(paths)).znodes))
 
 
 def names_steps(paths: Sequence[str]) -> Steps[list[Names]]:
-    """Names of the children of each path, in order."""
+    """List the names of the children of each path, in order."""
     if not paths:
         return []
     return [*(yield Query(children=paths)).children]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where servers keep track of parts outside the replicas: zero-copy locks, pins, moves between shards."""
+"""Reads znodes about parts outside of the replicas: zero-copy locks, pins, moves between shards."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..zip_strict import zip_strict
 from .fence import Fence
 
 ZERO_COPY_ROOT = "/clickhouse/zero_copy"
-"""Where later servers keep the zero-copy locks of all tables, by the UUID of the table."""
+"""The parent of the zero-copy locks of all tables in later servers, by the UUID of the table."""
 
 
 def shared_storage_steps(layout: ShardLayout, begun: Reading[Fence]) -> Steps[tuple[str, ...]]:
-    """Paths that show that parts of the table are shared, pinned or on their way to another shard.
+    """Return the paths of znodes about shared parts, pinned parts, and parts on their way to another shard.
 
-    Locks name parts in more than one way, so any lock counts.
+    Servers name parts in locks in several ways. So every lock counts, whatever its part.
     """
     (shared_id, pinned), (moves,) = yield Query(
         [layout.table_shared_id, layout.pinned_part_uuids], [layout.part_moves_shard]
@@ -32,14 +32,17 @@ def shared_storage_steps(layout: ShardLayout, begun: Reading[Fence]) -> Steps[tu
         table_uuid = shared_id.data.decode(errors="replace")
         kinds = (yield Query(children=[ZERO_COPY_ROOT])).children[0] or ()
         folders += [f"{ZERO_COPY_ROOT}/{kind}/{table_uuid}" for kind in kinds]
-    found = yield from _lock_steps(folders)
+    paths = yield from _lock_steps(folders)
     if pinned is not None and not _pins_nothing(pinned):
-        found.append(pinned.path)
-    return (*found, *(f"{layout.part_moves_shard}/{name}" for name in moves or ()))
+        paths.append(pinned.path)
+    return (*paths, *(f"{layout.part_moves_shard}/{name}" for name in moves or ()))
 
 
 def _lock_steps(folders: Sequence[str]) -> Steps[list[str]]:
-    """Children of the folders; of ``shared``, which servers create empty, the children instead."""
+    """Return the paths of the folders' children. The child ``shared`` is replaced by its own children.
+
+    Servers create ``shared`` without children, so ``shared`` alone is no lock.
+    """
     if not folders:
         return []
     listed = [path for folder in folders for path in (folder, f"{folder}/shared")]
@@ -52,7 +55,7 @@ def _lock_steps(folders: Sequence[str]) -> Steps[list[str]]:
 
 
 def _pins_nothing(znode: Znode) -> bool:
-    """Whether pinned_part_uuids is as servers create it: ``{"part_uuids":"[]"}``."""
+    """Whether pinned_part_uuids has its initial content ``{"part_uuids":"[]"}``, or no data."""
     if not znode.data:
         return True
     try:

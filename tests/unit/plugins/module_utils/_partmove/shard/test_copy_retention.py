@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How long the copies of a partition are kept after it came back to hot."""
+"""How long the copies in cold have to stay after a partition was brought back to hot."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from math import inf
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.copy_retention import (
-    seconds_needed,
+    retention_left,
 )
 from support.memory.arrange import create
 from support.memory.bench import DAY, PART, PATH, Bench
@@ -37,18 +37,20 @@ def bring_back(bench: Bench) -> None:
     ("state", "stopped", "seconds"),
     [(None, False, 0.0), (b"HOT", False, 0.0), (None, True, 0.0), (b"HOT", True, 0.0)],
 )
-def test_what_never_was_cold_is_needed_no_longer(state: bytes | None, stopped: bool, seconds: float) -> None:
+def test_copies_of_a_never_cold_partition_are_not_needed(
+    state: bytes | None, stopped: bool, seconds: float
+) -> None:
     copying = Copying()
     if state is not None:
         create(STATE, state)(copying.bench)
     if stopped:
         copying.bench.servers.stop()
     shard, found = copying.read([DAY])
-    assert seconds_needed(shard, found[DAY].state, copying.bench.clock.now()) == seconds
+    assert retention_left(shard, found[DAY].state, copying.bench.clock.now()) == seconds
 
 
-def test_while_a_replica_is_not_active_copies_are_needed_for_ever(copying: Copying) -> None:
+def test_copies_are_needed_as_long_as_a_replica_is_inactive(copying: Copying) -> None:
     bring_back(copying.bench)
     copying.bench.servers.stop("r2")
     shard, found = copying.read([DAY])
-    assert seconds_needed(shard, found[DAY].state, copying.bench.clock.now() + 1e9) == inf
+    assert retention_left(shard, found[DAY].state, copying.bench.clock.now() + 1e9) == inf

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What facts say of themselves: payloads, markers, and where a partition is."""
+"""Properties of facts: payloads, markers, and ensembles of parts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def partition(data: bytes | None = None) -> PartitionFacts:
     return PartitionFacts("all", True, state(data), (), hot, {"r1": (), "r2": (R2_FIRST,)})
 
 
-def test_the_payload_of_a_part_is_all_that_a_copy_has_to_equal() -> None:
+def test_the_payload_is_the_data_of_the_part_znode_and_its_children() -> None:
     legacy = part("r1", "all_0_0_0", checksums=b"sums", columns=b"names")
     assert legacy.payload == (b"", (("checksums", b"sums"), ("columns", b"names")))
     assert (legacy.znodes, legacy.data_bytes, legacy.replica) == (3, 9, "r1")
@@ -65,7 +65,7 @@ def test_the_payload_of_a_part_is_all_that_a_copy_has_to_equal() -> None:
         part("r2", "all_0_0_0", b"data"),
     ],
 )
-def test_parts_are_registered_alike_where_their_payloads_are_equal(other: RegisteredPart) -> None:
+def test_parts_with_equal_payloads_are_registered_alike(other: RegisteredPart) -> None:
     legacy = part("r1", "all_0_0_0", b"data", checksums=b"sums", columns=b"names")
     assert legacy.registers_as(other) == other.registers_as(legacy) == (legacy.payload == other.payload)
 
@@ -82,7 +82,7 @@ def test_parts_are_registered_alike_where_their_payloads_are_equal(other: Regist
         (b"\xffCOLD", False, "\\xffCOLD"),
     ],
 )
-def test_a_partition_is_cold_when_state_is_exactly_so(data: bytes | None, is_cold: bool, text: str) -> None:
+def test_a_partition_is_cold_if_state_is_exactly_cold(data: bytes | None, is_cold: bool, text: str) -> None:
     found = partition(data)
     assert found.is_cold is is_cold
     assert found.names.is_cold is is_cold
@@ -104,7 +104,7 @@ def shard() -> ShardFacts:
     return bench.reader().shard()
 
 
-def test_a_part_that_another_replica_has_in_hot_is_only_in_cold() -> None:
+def test_a_part_in_hot_of_another_replica_counts_as_only_in_cold() -> None:
     assert partition().only_in_cold == [R2_FIRST]
     both = PartitionFacts("all", True, None, (), {"r2": (R2_FIRST,)}, {"r2": (R2_FIRST,)})
     assert both.only_in_cold == []

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What holds only as long as nothing happens to a table."""
+"""The fence fails after a change of the table."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def reader_of(bench: Bench) -> ShardReader:
         "the table is made again",
     ],
 )
-def test_the_fence_holds_until_something_happens_that_concerns_parts(
+def test_the_fence_fails_after_a_change_that_affects_parts(
     bench: Bench, act: Callable[[SimulatedServers], object], holds: bool
 ) -> None:
     # The version of /log says something about the server only once it is above 0.
@@ -77,13 +77,13 @@ def test_the_fence_holds_until_something_happens_that_concerns_parts(
 
 
 @pytest.mark.parametrize("name", ["columns", "metadata"])
-def test_the_fence_does_not_outlive_a_change_of_the_definition(bench: Bench, name: str) -> None:
+def test_the_fence_fails_after_a_change_of_the_definition(bench: Bench, name: str) -> None:
     fence = reader_of(bench).shard().fence
     bench.hot.set(f"{PATH}/{name}", b"other")
     assert not isinstance(bench.hot_store.commit([fence])[0], Committed)
 
 
-def test_the_log_pointers_stand_in_where_servers_do_not_raise_the_version_of_the_log(bench: Bench) -> None:
+def test_log_pointers_replace_an_unused_version_of_the_log(bench: Bench) -> None:
     fence = reader_of(bench).shard().fence
     bench.servers.insert(DAY)
     assert isinstance(bench.hot_store.commit([fence])[0], Committed)
@@ -94,7 +94,7 @@ def test_the_log_pointers_stand_in_where_servers_do_not_raise_the_version_of_the
 
 
 @pytest.mark.parametrize("name", ["log", "mutations", "replicas", "columns", "metadata"])
-def test_a_path_that_lacks_what_every_table_has_is_no_table(bench: Bench, name: str) -> None:
+def test_a_path_without_a_required_znode_is_no_table(bench: Bench, name: str) -> None:
     delete(name)(bench)
     with pytest.raises(NoSuchTable, match=NO_TABLE):
         reader_of(bench).shard()

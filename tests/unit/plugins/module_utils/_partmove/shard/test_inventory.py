@@ -52,7 +52,7 @@ def pair() -> Pair:
     return Pair()
 
 
-def test_rows_of_hot_come_first_and_take_their_state_from_it(pair: Pair) -> None:
+def test_rows_of_hot_come_first_and_states_come_from_hot(pair: Pair) -> None:
     table = pair.table(HITS)
     table.set_state("202610", b"COLD")
     table.add_part("r2", "202611_0_4_1")
@@ -72,12 +72,12 @@ def test_rows_of_hot_come_first_and_take_their_state_from_it(pair: Pair) -> None
     assert list(read_inventory(pair.hot, HITS)) == rows[:2]
 
 
-def test_what_has_no_definition_is_no_table(pair: Pair) -> None:
+def test_a_path_without_a_definition_is_no_table(pair: Pair) -> None:
     with pytest.raises(NoSuchTable, match=f"There is no replicated table at {HITS} in the hot ensemble"):
         list(read_inventory(pair.hot, HITS))
 
 
-def test_a_name_that_is_no_part_is_refused_with_its_path(pair: Pair) -> None:
+def test_an_invalid_part_name_is_refused_with_its_path(pair: Pair) -> None:
     pair.table(HITS).add_part("r1", "tmp_insert")
     with pytest.raises(FormatError, match=f"{HITS}/replicas/r1/parts/tmp_insert: 'tmp_insert' is not"):
         list(read_inventory(pair.hot, HITS))
@@ -105,14 +105,14 @@ def test_shard_paths_are_found_nearest_first(pair: Pair) -> None:
     assert list(find_shard_paths(pair.hot, HITS)) == [HITS]
 
 
-def test_subtrees_without_tables_and_tables_themselves_are_not_looked_into(pair: Pair) -> None:
+def test_excluded_subtrees_and_tables_are_not_descended_into(pair: Pair) -> None:
     for path in (HITS, f"{HITS}/replicas/r1/nested", "/partmove/x", "/zookeeper/x", "/old/x"):
         pair.table(path)
     assert list(find_shard_paths(pair.hot, "/")) == ["/old/x", HITS]
     assert list(find_shard_paths(pair.hot, "/", without={"/old"})) == ["/partmove/x", "/zookeeper/x", HITS]
 
 
-def test_znodes_that_may_not_be_read_are_told_and_passed_by() -> None:
+def test_unreadable_znodes_are_reported_and_skipped() -> None:
     bench = Bench()
     names = [f"/n{number:02}" for number in range(9)]
     for name in names:
@@ -137,10 +137,8 @@ def test_znodes_that_may_not_be_read_are_told_and_passed_by() -> None:
 
 
 @pytest.mark.parametrize("batch", [2000, 3])
-def test_parts_that_may_not_be_read_are_rows_without_a_state(
-    batch: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(inventory, "_BATCH", batch)
+def test_unreadable_parts_are_rows_without_a_state(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inventory, "_PATHS_PER_REQUEST", batch)
     bench = Bench()
     for number in range(1, 8):
         bench.hot.create(bench.part("r1").replace(PART, f"20190101_{number}_{number}_0"), b"x")
@@ -171,7 +169,7 @@ def test_parts_that_may_not_be_read_are_rows_without_a_state(
     ]
 
 
-def test_of_a_partition_whose_state_may_not_be_read_no_row_has_one() -> None:
+def test_rows_of_a_partition_with_an_unreadable_state_have_no_state() -> None:
     bench = Bench()
     state = f"{PATH}/block_numbers/{DAY}/State"
     bench.hot_store.denied = {state}
@@ -182,31 +180,35 @@ def test_of_a_partition_whose_state_may_not_be_read_no_row_has_one() -> None:
 
 
 @pytest.mark.parametrize("znode", ["metadata", "replicas", "replicas/r1/parts"])
-def test_what_all_parts_depend_on_has_to_be_read(znode: str) -> None:
+def test_znodes_about_all_parts_must_be_readable(znode: str) -> None:
     bench = Bench()
     bench.hot_store.denied = {f"{PATH}/{znode}"}
     with pytest.raises(AccessDenied, match=f"may not read {PATH}/{znode}[.]"):
         list(read_inventory(bench.hot_store, PATH, past_denied=True))
 
 
-def test_a_root_that_is_not_there_is_refused(pair: Pair) -> None:
+def test_a_missing_root_is_refused(pair: Pair) -> None:
     with pytest.raises(EnsembleError, match="There is no znode /clickhouse in the hot ensemble"):
         list(find_shard_paths(pair.hot, "/clickhouse"))
 
 
-def test_tables_that_are_not_there_are_named(pair: Pair) -> None:
+def test_missing_tables_are_named(pair: Pair) -> None:
     pair.table(HITS)
     pair.hot_client.ensure_path("/c/no_table")
     check_tables(pair.hot, [])
     check_tables(pair.hot, [HITS])
+    missing = [f"/c/{name}" for name in ("no_table", 1, 2, 3)]
+    check_tables(pair.hot, [*missing, HITS])
+    with pytest.raises(NoSuchTable, match="There is no replicated table at /c/2 in the hot ensemble"):
+        check_tables(pair.hot, [*missing, HITS], required=[HITS, "/c/2"])
     with pytest.raises(NoSuchTable) as refusal:
-        check_tables(pair.hot, [f"/c/{name}" for name in ("no_table", 1, 2, 3)] + [HITS])
+        check_tables(pair.hot, missing)
     assert refusal.value.message == (
         "There is no replicated table at /c/no_table, /c/1, /c/2 and 1 more in the hot ensemble"
     )
 
 
-def test_paths_at_which_cold_registers_parts(pair: Pair) -> None:
+def test_shard_paths_in_cold(pair: Pair) -> None:
     client = pair.cold_client
     for path in (VISITS, HITS, "/other/t", "/partmove/t"):
         SyntheticTable(client, path).add_part("r1", "201902_0_0_0")
@@ -220,7 +222,7 @@ def test_paths_at_which_cold_registers_parts(pair: Pair) -> None:
     assert list(find_paths_in_cold(pair.cold, "/none")) == []
 
 
-def test_a_path_below_what_is_called_replicas_is_found_as_well(pair: Pair) -> None:
+def test_a_shard_path_below_a_znode_named_replicas_is_found(pair: Pair) -> None:
     path = "/clickhouse/replicas/hits"
     SyntheticTable(pair.cold_client, path).add_part("r1", "201902_0_0_0")
     assert list(find_paths_in_cold(pair.cold, "/")) == [path]

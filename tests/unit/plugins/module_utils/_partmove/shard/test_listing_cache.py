@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is known of a member without a list: only of one that was seen to hold what is known to be there."""
+"""Cached listings of members: used only for members whose listing has equalled the cache before."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IDS = ("20190101", "20190102", "20190103")
 
 
 class Scene:
-    """The parts of a replica as the run knows them, and those of a member, maybe in another ensemble."""
+    """The cached parts of a replica, and the parts of a member, perhaps of another ensemble."""
 
     def __init__(self) -> None:
         self.ensemble, self.other = MemoryEnsemble("cold"), MemoryEnsemble("cold")
@@ -39,11 +39,11 @@ class Scene:
                 MemoryClient(ensemble.open()).create(f"{FOLDER}/{name}", b"", makepath=True)
 
     def next_run(self) -> PartListing:
-        """What another run over the shard path looks with."""
+        """Return the listings of another run over the same shard path."""
         return PartListing(Listing(self.ensemble), PartNames(ShardLayout(PATH), 1), self.known.cold)
 
-    def look(self, partition_ids: Sequence[str] = IDS) -> None:
-        """Look at the partitions, as a run does before it compares them."""
+    def read_listing(self, partition_ids: Sequence[str] = IDS) -> None:
+        """List the partitions, as a run does before comparing."""
         read_alone(Listing(self.ensemble), self.lists.steps(["r1"], partition_ids))
 
     def write(self, *ops: Op) -> None:
@@ -53,14 +53,14 @@ class Scene:
         self.lists.end_write([ops])
 
     def late(self, *ops: Op) -> None:
-        """Write as somebody else does."""
+        """Write as another client does."""
         for ensemble in (self.ensemble, self.other):
             MemoryClient(ensemble.open()).apply(ops)
 
     def of(
         self, member: str, partition_ids: Sequence[str] = IDS, ensemble: MemoryEnsemble | None = None
     ) -> list[str] | None:
-        """Names of the parts of the partitions that a member is taken to have."""
+        """Return the part names of a member, by `PartListing.member_steps`."""
         store = Listing(ensemble or self.ensemble)
         store.listed = self.listed.extend
         (names,) = read_alone(store, self.lists.member_steps(member, [FOLDER], partition_ids))
@@ -70,7 +70,7 @@ class Scene:
 @pytest.fixture
 def scene() -> Scene:
     scene = Scene()
-    scene.look()
+    scene.read_listing()
     return scene
 
 
@@ -88,21 +88,21 @@ def test_each_member_lists_its_parts_once(scene: Scene) -> None:
         assert scene.listed == [FOLDER, FOLDER]
 
 
-def test_what_the_run_writes_is_known_of_members_too(scene: Scene) -> None:
+def test_writes_of_the_run_are_cached_for_members_too(scene: Scene) -> None:
     scene.write(created(NEW))
     assert scene.of("m1") == [OLD, OTHER, NEW]
     scene.write(created(LATE), deleted(OTHER))
     assert scene.of("m1") == [OLD, LATE, NEW]
     assert scene.of("m1", ["20190101"]) == [OLD, LATE]
-    scene.look(["20190102"])
+    scene.read_listing(["20190102"])
     assert scene.of("m1", ["20190103"]) == [NEW]
     assert scene.listed == [FOLDER]
 
 
-def test_the_next_run_knows_the_members_of_this_one(scene: Scene) -> None:
+def test_the_next_run_uses_the_cache_of_this_run(scene: Scene) -> None:
     scene.of("m1")
     scene.lists = scene.next_run()
-    scene.look()
+    scene.read_listing()
     assert scene.of("m1") == [OLD, OTHER]
     assert scene.listed == [FOLDER]
 
@@ -127,7 +127,7 @@ def make_again(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("act", [add, replace, make_again])
-def test_what_others_may_have_changed_is_listed_until_it_is_known(
+def test_a_folder_changed_by_another_client_is_listed_until_it_is_cached(
     scene: Scene, act: Callable[[Scene], None]
 ) -> None:
     scene.of("m1")
@@ -136,31 +136,31 @@ def test_what_others_may_have_changed_is_listed_until_it_is_known(
     for _time in range(2):
         assert scene.of("m1") == sorted(now)
     assert scene.listed == [FOLDER] * 3
-    scene.look()
+    scene.read_listing()
     for _time in range(2):
         assert scene.of("m1") == sorted(now)
     assert scene.listed == [FOLDER] * 4
 
 
-def test_a_folder_that_is_gone(scene: Scene) -> None:
+def test_a_deleted_folder(scene: Scene) -> None:
     scene.of("m1")
     MemoryClient(scene.ensemble.open()).delete(f"{PATH}/replicas/r1", recursive=True)
     assert scene.of("m1") is None
 
 
-def test_a_member_that_holds_something_else_lists_it_each_time(scene: Scene) -> None:
-    """Also where its stat is the same: it has gone another way, as after a restore."""
+def test_a_member_with_other_parts_is_listed_each_time(scene: Scene) -> None:
+    """Also if its stat is the same, as after a restore with another history."""
     client = MemoryClient(scene.other.open())
     client.apply([created(LATE), deleted(OTHER)])
     MemoryClient(scene.ensemble.open()).apply([created(NEW), deleted(NEW)])
-    scene.look()
+    scene.read_listing()
     for _time in range(2):
         assert scene.of("m2", ensemble=scene.other) == [OLD, LATE]
         assert scene.of("m1") == [OLD, OTHER]
     assert scene.listed == [FOLDER] * 3
 
 
-def test_a_member_that_is_behind_is_listed(scene: Scene) -> None:
+def test_a_lagging_member_is_listed(scene: Scene) -> None:
     scene.of("m2", ensemble=scene.other)
     scene.lists.begin_write()
     MemoryClient(scene.ensemble.open()).apply([created(NEW)])
@@ -169,8 +169,8 @@ def test_a_member_that_is_behind_is_listed(scene: Scene) -> None:
     assert scene.listed == [FOLDER] * 2
 
 
-def test_a_part_that_comes_while_a_member_is_listed(scene: Scene) -> None:
-    """It is not in the list, and comes to be seen the next time."""
+def test_a_part_created_while_a_member_is_listed(scene: Scene) -> None:
+    """The part is missing in the listing, and shows up in the next listing."""
     store = Listing(scene.ensemble)
     store.listed = lambda _paths: scene.late(created(LATE))
     (names,) = read_alone(store, scene.lists.member_steps("m1", [FOLDER], IDS))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where a partition is, by State and the names of its parts in either ensemble."""
+"""The location of a partition, by State and the names of its parts in both ensembles."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def registered(
     cold: tuple[tuple[str, ...], ...],
     version: int = 0,
 ) -> RegisteredNames:
-    """Each ensemble with the parts of r1 and r2."""
+    """Return the names of parts of r1 and r2 in each ensemble."""
     znode = None if state is None else Znode("/State", state, Stat(*[0] * 11)._replace(version=version))
     names = ("r1", "r2")
     return RegisteredNames(znode, dict(zip_strict(names, hot)), dict(zip_strict(names, cold)))
@@ -49,7 +49,7 @@ def registered(
         ((NOTHING, NOTHING), (NOTHING, NOTHING), Location.ABSENT),
     ],
 )
-def test_a_partition_that_servers_take_for_hot(
+def test_a_partition_that_servers_treat_as_hot(
     state: bytes | None,
     hot: tuple[tuple[str, ...], ...],
     cold: tuple[tuple[str, ...], ...],
@@ -69,7 +69,7 @@ def test_a_partition_that_servers_take_for_hot(
         ((SOME, SOME), (NOTHING, NOTHING), Location.MIXED),
     ],
 )
-def test_a_partition_that_servers_take_for_cold(
+def test_a_partition_that_servers_treat_as_cold(
     hot: tuple[tuple[str, ...], ...], cold: tuple[tuple[str, ...], ...], location: Location
 ) -> None:
     assert locate(registered(b"COLD", hot, cold)) is location
@@ -86,15 +86,15 @@ def test_a_partition_that_servers_take_for_cold(
         (b"MOVING", 0, Location.STRAY),
     ],
 )
-def test_copies_alone_are_of_a_dropped_partition_only_where_state_says_so(
+def test_copies_alone_are_a_dropped_partition_only_by_state(
     state: bytes | None, version: int, location: Location
 ) -> None:
     names = registered(state, (NOTHING, NOTHING), (SOME, NOTHING), version)
     assert locate(names) is location
 
 
-def test_a_location_is_told_in_four_words() -> None:
-    told = {each: each.told for each in Location}
+def test_a_location_is_summarized_in_four_words() -> None:
+    told = {each: each.summary for each in Location}
     assert {each for each in told if told[each] == "hot"} == {Location.HOT, Location.COPIED}
     assert {each for each in told if told[each] == "cold"} == {Location.COLD}
     assert {each for each in told if told[each] == "absent"} == {Location.ABSENT}
@@ -114,7 +114,7 @@ def test_a_location_is_told_in_four_words() -> None:
         ({"r1": ["2019-12_0_0_0"]}, {"r1": ["2019-1_0_0_0"]}, {"2019-1"}),
     ],
 )
-def test_partitions_with_a_part_that_only_cold_has(
+def test_partitions_with_a_part_only_in_cold(
     hot: dict[str, list[str]], cold: dict[str, list[str]], ids: set[str]
 ) -> None:
     assert partitions_only_in_cold(by_partition(hot), by_partition(cold)) == ids
@@ -140,7 +140,7 @@ def by_partition(names: dict[str, list[str]]) -> dict[str, dict[str, list[PartNa
         (b"COLD", 1, False, False),
     ],
 )
-def test_what_state_tells_of_the_past(state: bytes, version: int, never: bool, back: bool) -> None:
+def test_state_shows_the_history_of_a_partition(state: bytes, version: int, never: bool, back: bool) -> None:
     znode = registered(state, (NOTHING, NOTHING), (NOTHING, NOTHING), version).state
     assert znode is not None
     assert (never_was_cold(znode), was_brought_back(znode)) == (never, back)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What one look at a table says of its partitions."""
+"""Totals and locations of a table's partitions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def overviews(bench: Bench, only: list[str] | None = None) -> dict[str, Partitio
     return {each.partition_id: each for each in found}
 
 
-def test_a_partition_that_was_moved_beside_one_that_was_not(bench: Bench) -> None:
+def test_a_moved_and_an_unmoved_partition(bench: Bench) -> None:
     assert bench.move().moved.keys() == {DAY}
 
     found = overviews(bench)
@@ -51,7 +51,7 @@ def test_children_of_a_part_count_as_znodes() -> None:
     assert found[DAY].registered("hot")[:2] == (4, 12)
 
 
-def test_only_the_partitions_asked_for_are_told_also_where_they_have_no_part(bench: Bench) -> None:
+def test_exactly_the_requested_partitions_are_returned_even_without_parts(bench: Bench) -> None:
     found = overviews(bench, [OTHER, "none"])
     assert found.keys() == {OTHER, "none"}
     assert (found["none"].location, found["none"].last_modified) == (Location.ABSENT, None)
@@ -59,14 +59,14 @@ def test_only_the_partitions_asked_for_are_told_also_where_they_have_no_part(ben
 
 
 @pytest.mark.parametrize("replica", ["r1", "r2"])
-def test_a_replica_that_misses_a_cold_part_lets_the_partition_drift(bench: Bench, replica: str) -> None:
-    """Also if that is all it has: every replica that hot has counts, not only those with parts."""
+def test_a_replica_without_a_cold_part_makes_the_partition_drifted(bench: Bench, replica: str) -> None:
+    """Also without any other part: every replica in hot counts, not only replicas with parts."""
     bench.move()
     bench.cold.delete(bench.part(replica))
     assert overviews(bench)[DAY].location is Location.UNEVEN
 
 
-def test_cold_that_was_not_read_says_nothing(bench: Bench) -> None:
+def test_without_cold_only_hot_counts(bench: Bench) -> None:
     bench.move()
     assert [each.partition_id for each in read_overview(bench.hot_store, None, PATH)] == [OTHER]
 
@@ -92,6 +92,6 @@ def test_a_copy_does_not_make_a_partition_younger(bench: Bench) -> None:
     ]
 
 
-def test_a_table_that_is_not_there(bench: Bench) -> None:
+def test_a_missing_table(bench: Bench) -> None:
     with pytest.raises(NoSuchTable, match="There is no replicated table at /none in the hot ensemble"):
         read_overview(bench.hot_store, bench.cold_store, "/none")

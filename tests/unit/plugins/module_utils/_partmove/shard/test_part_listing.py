@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is listed again, and what is known without: only what nothing but this run can have changed."""
+"""Listing again, or using the cache: only if no other client can have changed the folder."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ IDS = ("20190101", "20190102")
 
 
 class Scene:
-    """The parts of one replica, and a run that looks at them."""
+    """The parts of one replica, and a run that lists them."""
 
     def __init__(self) -> None:
         ensemble = MemoryEnsemble("hot")
@@ -51,28 +51,28 @@ class Scene:
             self.client.create(f"{FOLDER}/{name}", b"", makepath=True)
 
     def next_run(self, format_version: int = 1) -> PartListing:
-        """What another run over the shard path looks with."""
+        """Return the listings of another run over the same shard path."""
         return PartListing(self.store, PartNames(ShardLayout(PATH), format_version), self.known.hot)
 
-    def look(self, partition_ids: Collection[str] = IDS) -> list[str]:
-        """The names of the parts, as a look has them."""
+    def read_listing(self, partition_ids: Collection[str] = IDS) -> list[str]:
+        """List the names of the parts, as a run does."""
         found = read_alone(self.store, self.lists.steps(["r1"], partition_ids))
         return [name.text for name in found.parts["r1"]]
 
     def read(self, *, reread: bool = True) -> dict[str, bytes]:
-        """Name of each part → its data, as a look has them, or one that comes after it."""
+        """Read the parts: name → data, by a first read or by a later read without ``reread``."""
         listed = read_alone(self.store, self.lists.steps(["r1"], IDS))
         found = self.lists.registered(listed, IDS, reread=reread)
         return {part.name.text: part.znode.data for parts in found["r1"].values() for part in parts}
 
     def write(self, *ops: Op, told: bool = True) -> None:
-        """Write as the run does, which says so."""
+        """Write as the run does, with a report to the listings."""
         self.lists.begin_write()
         self.client.apply(ops)
         self.lists.end_write([ops] if told else [])
 
     def now(self) -> list[str]:
-        """What is really there."""
+        """Return the names in the ensemble."""
         return self.client.get_children(FOLDER)
 
 
@@ -89,10 +89,10 @@ def deleted(name: str) -> Delete:
     return Delete(f"{FOLDER}/{name}", 0)
 
 
-def test_what_nothing_happened_to_is_not_listed_again(scene: Scene) -> None:
-    assert scene.look() == [OLD, OTHER]
-    assert scene.look() == [OLD, OTHER]
-    assert scene.look(["20190102"]) == [OTHER]
+def test_an_unchanged_folder_is_not_listed_again(scene: Scene) -> None:
+    assert scene.read_listing() == [OLD, OTHER]
+    assert scene.read_listing() == [OLD, OTHER]
+    assert scene.read_listing(["20190102"]) == [OTHER]
     assert scene.listed == [FOLDER]
 
 
@@ -111,38 +111,38 @@ PREFIXES = ("0", "01", "1", "1-2", "10", "2", "2019", "201901", "20190101", "A",
     ],
     ids=["names of today", "names of tables with a date column"],
 )
-def test_names_are_picked_by_their_partition(
+def test_names_are_selected_by_their_partition(
     scene: Scene, format_version: int, ids: Sequence[str], names: Mapping[str, list[str]]
 ) -> None:
-    """Also where one id begins with another one, or lies between two that are asked for."""
+    """Also if an id is a prefix of another id, or lies between two requested ids."""
     scene.client.apply([deleted(OLD), deleted(OTHER)])
     scene.client.apply([created(name) for texts in names.values() for name in texts])
     for wanted in [*map(tuple, combinations(ids, 2)), *((each,) for each in ids), ids, (), ("nowhere",)]:
         scene.lists = scene.next_run(format_version)
-        assert scene.look(wanted) == sorted(name for each in wanted for name in names.get(each, ()))
+        assert scene.read_listing(wanted) == sorted(name for each in wanted for name in names.get(each, ()))
 
 
-def test_what_the_run_created_before_others_is_picked(scene: Scene) -> None:
-    scene.look()
+def test_a_part_created_by_the_run_before_other_names_is_selected(scene: Scene) -> None:
+    scene.read_listing()
     early = [f"20180101_{number}_{number}_0" for number in range(3)]
     scene.write(*map(created, early))
-    assert scene.look(["20180101"]) == early
-    assert scene.look(["20190102"]) == [OTHER]
-    assert scene.look([*IDS, "20180101"]) == [*early, OLD, OTHER]
+    assert scene.read_listing(["20180101"]) == early
+    assert scene.read_listing(["20190102"]) == [OTHER]
+    assert scene.read_listing([*IDS, "20180101"]) == [*early, OLD, OTHER]
     assert scene.listed == [FOLDER]
 
 
-def test_what_the_run_itself_wrote_is_known(scene: Scene) -> None:
-    scene.look()
+def test_writes_of_the_run_are_cached(scene: Scene) -> None:
+    scene.read_listing()
     scene.write(deleted(OTHER), created(MERGED))
     scene.write(created("20190109_0_0_0"), Create(f"{FOLDER}/{MERGED}/columns", b""))
-    assert scene.look() == [OLD, MERGED]
+    assert scene.read_listing() == [OLD, MERGED]
     assert scene.listed == [FOLDER]
-    assert scene.look(["20190109"]) == ["20190109_0_0_0"]
-    assert scene.look() == [OLD, MERGED]
+    assert scene.read_listing(["20190109"]) == ["20190109_0_0_0"]
+    assert scene.read_listing() == [OLD, MERGED]
     scene.write(Delete(f"{FOLDER}/{MERGED}/columns", 0), deleted(MERGED))
-    assert scene.look(["20190102"]) == []
-    assert scene.look(["20190101"]) == [OLD]
+    assert scene.read_listing(["20190102"]) == []
+    assert scene.read_listing(["20190101"]) == [OLD]
     assert scene.listed == [FOLDER]
 
 
@@ -164,7 +164,7 @@ def make_again(scene: Scene) -> None:
 
 
 def switched_and_late(scene: Scene) -> None:
-    """As many changes as there were deletions, if one of these was not applied."""
+    """As many changes as deletions, if a deletion was not applied."""
     scene.write(deleted(OLD))
     scene.client.apply([created(LATE)])
 
@@ -178,88 +178,90 @@ def gone(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("act", [late, merge, make_again, switched_and_late, lost])
-def test_what_others_may_have_changed_is_listed_again(scene: Scene, act: Callable[[Scene], None]) -> None:
-    scene.look()
+def test_a_folder_changed_by_another_client_is_listed_again(
+    scene: Scene, act: Callable[[Scene], None]
+) -> None:
+    scene.read_listing()
     act(scene)
-    assert scene.look() == scene.now()
+    assert scene.read_listing() == scene.now()
     assert scene.listed == [FOLDER, FOLDER]
-    assert scene.look() == scene.now()
+    assert scene.read_listing() == scene.now()
     assert scene.listed == [FOLDER, FOLDER]
 
 
-def test_a_replica_that_is_gone(scene: Scene) -> None:
-    scene.look()
+def test_a_removed_replica(scene: Scene) -> None:
+    scene.read_listing()
     gone(scene)
-    assert scene.look() == []
+    assert scene.read_listing() == []
     assert not read_alone(scene.store, scene.lists.steps(["r1"], IDS)).has_parts
     scene.client.create(f"{FOLDER}/{LATE}", b"", makepath=True)
-    assert scene.look() == [LATE]
+    assert scene.read_listing() == [LATE]
 
 
 def test_another_server_that_counts_creations_only(scene: Scene) -> None:
-    """Then a part that came and one that went pass for one that the run removed, but for their number."""
-    scene.look()
+    """A created and a deleted part then look like a part removed by the run, except for their number."""
+    scene.read_listing()
     known = scene.store.ensemble.read([FOLDER])[0]
     assert known is not None
     scene.write(deleted(OLD))
     late(scene)
     scene.store.ensemble.history.replace_stat(FOLDER, cversion=known.stat.cversion + 1)
-    assert scene.look() == [LATE, OTHER]
+    assert scene.read_listing() == [LATE, OTHER]
 
 
-def test_a_part_that_comes_while_the_list_is_read_for_the_first_time(scene: Scene) -> None:
-    """It is not in the list; the stat that it is kept with must not be one that has it."""
+def test_a_part_created_while_the_folder_is_listed_for_the_first_time(scene: Scene) -> None:
+    """The part is missing in the listing, so the cached stat must be older than the part."""
     acts = [lambda: late(scene)]
     scene.store.listed = lambda _paths: acts.pop()() if acts else None
-    assert scene.look() == [OLD, OTHER]
-    assert scene.look() == scene.now()
+    assert scene.read_listing() == [OLD, OTHER]
+    assert scene.read_listing() == scene.now()
 
 
-def test_a_part_that_comes_while_the_list_is_read_again(scene: Scene) -> None:
-    scene.look()
+def test_a_part_created_while_the_folder_is_listed_again(scene: Scene) -> None:
+    scene.read_listing()
     merge(scene)
     acts = [lambda: late(scene)]
     scene.store.listed = lambda _paths: acts.pop()() if acts else None
-    scene.look()
-    assert scene.look() == scene.now()
+    scene.read_listing()
+    assert scene.read_listing() == scene.now()
 
 
-def test_what_other_partitions_have_is_known_too(scene: Scene) -> None:
-    assert scene.look(["20190101"]) == [OLD]
-    assert scene.look() == [OLD, OTHER]
+def test_parts_of_other_partitions_are_cached_too(scene: Scene) -> None:
+    assert scene.read_listing(["20190101"]) == [OLD]
+    assert scene.read_listing() == [OLD, OTHER]
     assert scene.listed == [FOLDER]
 
 
-def test_the_next_run_knows_what_this_one_does(scene: Scene) -> None:
-    scene.look(["20190101"])
+def test_the_next_run_uses_the_listing_of_this_run(scene: Scene) -> None:
+    scene.read_listing(["20190101"])
     scene.write(created(LATE), deleted(OTHER))
     scene.lists = scene.next_run()
-    assert scene.look() == [OLD, LATE]
+    assert scene.read_listing() == [OLD, LATE]
     assert scene.listed == [FOLDER]
     merge(scene)
     scene.lists = scene.next_run()
-    assert scene.look() == scene.now()
+    assert scene.read_listing() == scene.now()
 
 
-def test_the_next_run_knows_nothing_of_another_table(scene: Scene) -> None:
+def test_the_next_run_does_not_use_the_listing_of_a_former_table(scene: Scene) -> None:
     scene.known.renew(1)
-    scene.look()
+    scene.read_listing()
     scene.known.renew(1)
-    scene.look()
+    scene.read_listing()
     assert scene.listed == [FOLDER]
     scene.known.renew(2)
-    scene.look()
+    scene.read_listing()
     assert scene.listed == [FOLDER, FOLDER]
 
 
-def test_a_write_that_is_under_way_while_the_list_is_read(scene: Scene) -> None:
-    """Its operations are in the stat, and are told afterwards: another change would pass for them."""
+def test_a_write_in_progress_while_the_folder_is_listed(scene: Scene) -> None:
+    """The stat includes operations reported later: a change of another client could go unnoticed."""
     scene.lists.begin_write()
     scene.client.apply([created(LATE)])
-    assert scene.look() == [OLD, LATE, OTHER]
+    assert scene.read_listing() == [OLD, LATE, OTHER]
     scene.lists.end_write([(created(LATE),)])
     scene.client.apply([created(MERGED)])
-    assert scene.look() == scene.now()
+    assert scene.read_listing() == scene.now()
 
 
 def begin_before(scene: Scene) -> None:
@@ -272,8 +274,8 @@ def begin_after(_scene: Scene) -> None:
 
 @pytest.mark.parametrize("begin", [begin_before, begin_after])
 def test_a_write_that_ends_while_the_stat_is_read(scene: Scene, begin: Callable[[Scene], None]) -> None:
-    """The stat has what somebody else did, and does not have what is told right after it was read."""
-    scene.look()
+    """The stat has a change of another client, but not the write reported right after the read."""
+    scene.read_listing()
     late(scene)
     begin(scene)
     steps = scene.lists.steps(["r1"], IDS)
@@ -286,9 +288,9 @@ def test_a_write_that_ends_while_the_stat_is_read(scene: Scene, begin: Callable[
     assert again.children == [FOLDER]
 
 
-def test_a_write_that_ends_while_the_list_is_read_again(scene: Scene) -> None:
-    """It is in the list, and not in the stat that was read before."""
-    scene.look()
+def test_a_write_that_ends_while_the_folder_is_listed_again(scene: Scene) -> None:
+    """The write is in the listing, but not in the earlier stat."""
+    scene.read_listing()
     late(scene)
     steps = scene.lists.steps(["r1"], IDS)
     (found,) = scene.store.ask([next(steps)])
@@ -297,27 +299,27 @@ def test_a_write_that_ends_while_the_list_is_read_again(scene: Scene) -> None:
     with pytest.raises(StopIteration):
         steps.send(scene.store.ask([listing])[0])
     scene.client.apply([created(MERGED)])
-    assert scene.look() == scene.now()
+    assert scene.read_listing() == scene.now()
 
 
-def test_a_name_that_is_no_part_is_refused_each_time(scene: Scene) -> None:
-    """It is not taken for something that was looked at and found to be good."""
+def test_an_invalid_part_name_is_refused_each_time(scene: Scene) -> None:
+    """The name is not cached as valid."""
     scene.client.apply([created("tmp_insert")])
     for _each in range(2):
         with pytest.raises(FormatError, match=f"{FOLDER}/tmp_insert"):
-            scene.look()
+            scene.read_listing()
 
 
 def test_a_write_that_was_not_applied_changes_nothing(scene: Scene) -> None:
-    scene.look()
+    scene.read_listing()
     scene.lists.begin_write()
     scene.lists.end_write([])
-    assert scene.look() == [OLD, OTHER]
+    assert scene.read_listing() == [OLD, OTHER]
     assert scene.listed == [FOLDER]
 
 
-def test_data_of_a_znode_that_is_there_still_is_not_read_again(scene: Scene) -> None:
-    """Who looks again has the version that it had, so that a multi which checks that is refused."""
+def test_data_of_an_existing_znode_are_not_read_again(scene: Scene) -> None:
+    """The second read has the old version, so a multi that checks the version is refused."""
     scene.read()
     scene.write(deleted(OTHER))
     scene.client.apply([SetData(f"{FOLDER}/{OLD}", b"another", 0)])
@@ -327,7 +329,7 @@ def test_data_of_a_znode_that_is_there_still_is_not_read_again(scene: Scene) -> 
 
 
 def replaced(scene: Scene) -> None:
-    """By a znode of the same name, which has the same version."""
+    """Replace the znode by a znode with the same name and version."""
     scene.client.apply([deleted(OLD)])
     scene.client.apply([Create(f"{FOLDER}/{OLD}", b"new")])
 
@@ -339,7 +341,7 @@ def replaced_by_the_run(scene: Scene) -> None:
 
 def replaced_and_listed(scene: Scene) -> None:
     replaced(scene)
-    scene.look()
+    scene.read_listing()
 
 
 def of_another_replica(scene: Scene) -> None:
@@ -356,15 +358,15 @@ def replaced_during_a_write(scene: Scene) -> None:
 @pytest.mark.parametrize(
     "act", [replaced, replaced_by_the_run, replaced_and_listed, of_another_replica, replaced_during_a_write]
 )
-def test_data_of_another_znode_is_read_again(scene: Scene, act: Callable[[Scene], None]) -> None:
+def test_data_of_a_replaced_znode_are_read_again(scene: Scene, act: Callable[[Scene], None]) -> None:
     scene.read()
     act(scene)
     assert scene.read(reread=False) == {OLD: b"new", OTHER: b""}
 
 
-def test_data_that_was_read_while_the_part_was_replaced_is_read_again(scene: Scene) -> None:
-    """It was listed before, and read after."""
-    scene.look()
+def test_data_read_while_the_part_was_replaced_are_read_again(scene: Scene) -> None:
+    """The part was listed before the replacement, and read after it."""
+    scene.read_listing()
     listed = read_alone(scene.store, scene.lists.steps(["r1"], IDS))
     scene.lists.registered(listed, IDS)
     replaced(scene)
@@ -375,7 +377,7 @@ COLUMNS = f"{FOLDER}/{OLD}/columns"
 
 
 def children_replaced(scene: Scene) -> None:
-    """By znodes of the same name, which have the same version."""
+    """Replace the znodes by znodes with the same names and versions."""
     scene.client.apply([Delete(COLUMNS, 0)])
     scene.client.apply([Create(COLUMNS, b"2")])
 
@@ -410,8 +412,8 @@ def test_other_children_are_read_again(scene: Scene, act: Callable[[Scene], None
     assert children_of(scene, reread=False) == [b"2"]
 
 
-def test_children_that_are_there_still_are_not_read_again(scene: Scene) -> None:
-    """As for parts: who looks again has the versions that they had."""
+def test_existing_children_are_not_read_again(scene: Scene) -> None:
+    """As for parts, the second read has the old versions."""
     scene.client.apply([Create(COLUMNS, b"1")])
     assert children_of(scene, reread=True) == [b"1"]
     scene.client.apply([SetData(COLUMNS, b"2", 0)])
@@ -419,8 +421,8 @@ def test_children_that_are_there_still_are_not_read_again(scene: Scene) -> None:
     assert children_of(scene, reread=True) == [b"2"]
 
 
-def test_children_that_come_and_go_while_they_are_read_are_read_again(scene: Scene) -> None:
-    """After the part was read, whose stat tells nothing of it then."""
+def test_children_replaced_during_the_read_are_read_again(scene: Scene) -> None:
+    """They are replaced after the read of the part, so the part's stat does not show the replacement."""
     scene.client.apply([Create(COLUMNS, b"1")])
     ask = scene.store.ask
 
@@ -437,13 +439,13 @@ def test_children_that_come_and_go_while_they_are_read_are_read_again(scene: Sce
     assert children_of(scene, reread=False) == [b"2"]
 
 
-def test_what_was_not_read_before_is_read(scene: Scene) -> None:
+def test_parts_without_a_cached_payload_are_read(scene: Scene) -> None:
     listed = read_alone(scene.store, scene.lists.steps(["r1"], ["20190102"]))
     scene.lists.registered(listed, ["20190102"])
     assert scene.read(reread=False) == {OLD: b"", OTHER: b""}
 
 
-def test_parts_that_are_merged_while_the_others_are_read_are_listed_again(scene: Scene) -> None:
+def test_parts_merged_during_the_read_are_listed_again(scene: Scene) -> None:
     listed = read_alone(scene.store, scene.lists.steps(["r1"], ["20190102"]))
     scene.lists.registered(listed, ["20190102"])
     listed = read_alone(scene.store, scene.lists.steps(["r1"], IDS))
@@ -452,8 +454,8 @@ def test_parts_that_are_merged_while_the_others_are_read_are_listed_again(scene:
     assert [part.name.text for parts in found["r1"].values() for part in parts] == [MERGED, OTHER]
 
 
-def test_data_that_was_read_before_the_list_is_not_kept(scene: Scene) -> None:
-    """Parts went while the others were read, again and again: the list is newer than what was read."""
+def test_data_read_before_the_listing_are_not_cached(scene: Scene) -> None:
+    """Parts disappear again and again during the read, so the listing is newer than the parts read."""
     extra = [f"20190102_{number}_{number}_0" for number in range(1, 6)]
     scene.client.apply([created(name) for name in extra])
     ask = scene.store.ask

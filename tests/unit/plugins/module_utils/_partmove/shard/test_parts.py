@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Parts are read with their children, in as few requests as there are kinds of them."""
+"""Reading parts with their children, in few requests."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Scene:
         return read_parts(self.reader, [self.named(name) for name in names])
 
     def read_expecting(self, legacy: Collection[str], *names: str) -> list[RegisteredPart]:
-        """As `read`; the usual children are expected of the names in ``legacy``."""
+        """Read as `read` does; the names in ``legacy`` are expected to have the legacy children."""
         expected = [self.named(name)[0] for name in legacy]
         return read_alone(self.reader, part_steps([self.named(name) for name in names], expected))
 
@@ -85,7 +85,9 @@ def scene() -> Scene:
 
 
 @pytest.mark.parametrize("legacy", [(), (OLD,), (NEW,), (NEW, OLD)], ids=" ".join)
-def test_parts_of_both_forms_come_in_the_order_asked_for(scene: Scene, legacy: Collection[str]) -> None:
+def test_parts_of_both_forms_are_returned_in_the_requested_order(
+    scene: Scene, legacy: Collection[str]
+) -> None:
     scene.table.add_part("r1", NEW)
     scene.table.add_legacy_part("r1", OLD)
 
@@ -101,14 +103,14 @@ def test_parts_without_children_take_one_request(scene: Scene) -> None:
     assert scene.reader.requests == ["read"]
 
 
-def test_the_usual_children_are_not_listed_first(scene: Scene) -> None:
+def test_legacy_children_are_not_listed_first(scene: Scene) -> None:
     for name in (NEW, OLD, THIRD):
         scene.table.add_legacy_part("r1", name)
     assert len(scene.read(NEW, OLD, THIRD)) == 3
     assert scene.reader.requests == ["read", "read"]
 
 
-def test_children_that_are_expected_are_read_with_their_parts(scene: Scene) -> None:
+def test_expected_children_are_read_with_their_parts(scene: Scene) -> None:
     for name in (NEW, OLD, THIRD):
         scene.table.add_legacy_part("r1", name)
     assert scene.read_expecting((NEW, OLD, THIRD), NEW, OLD, THIRD) == scene.read(NEW, OLD, THIRD)
@@ -138,7 +140,7 @@ def test_children_of_other_names_are_read_too(
     assert usual.payload == (b"", tuple(sorted(LEGACY.items())))
 
 
-def test_a_part_that_is_gone_is_left_out(scene: Scene) -> None:
+def test_a_deleted_part_is_left_out(scene: Scene) -> None:
     scene.table.add_part("r1", NEW)
     assert [part.name.text for part in scene.read(OLD, NEW, THIRD)] == [NEW]
     assert [part.name.text for part in scene.read_expecting((OLD, NEW), OLD, NEW, THIRD)] == [NEW]
@@ -146,8 +148,8 @@ def test_a_part_that_is_gone_is_left_out(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("name", ["checksums", "columns"])
-def test_a_part_that_is_deleted_while_it_is_read_is_left_out(scene: Scene, name: str) -> None:
-    """A server deletes the children first, so that half a payload would be taken for the whole one."""
+def test_a_part_deleted_during_the_read_is_left_out(scene: Scene, name: str) -> None:
+    """A server deletes the children first: half a payload must not pass for a whole payload."""
     path = scene.table.add_legacy_part("r1", OLD)
     scene.table.add_legacy_part("r1", THIRD)
     scene.reader.after_first = lambda: scene.client.delete(f"{path}/{name}")
@@ -158,12 +160,12 @@ def test_a_part_that_is_deleted_while_it_is_read_is_left_out(scene: Scene, name:
 @pytest.mark.parametrize(
     ("name", "place", "shows"),
     [
-        ("hot", "", "which system.zookeeper shows"),
-        ("cold", " in the cold ensemble", "zkCli.sh against a member of the cold ensemble"),
-        ("cold1:2181", " in the cold ensemble, on cold1:2181", "zkCli.sh against a member of the cold"),
+        ("hot", "", "Read the znode in system.zookeeper"),
+        ("cold", " in the cold ensemble", "zkCli.sh from a member of the cold ensemble"),
+        ("cold1:2181", " in the cold ensemble, on cold1:2181", "zkCli.sh from a member of the cold"),
     ],
 )
-def test_a_name_that_is_no_part_is_told_with_its_ensemble(name: str, place: str, shows: str) -> None:
+def test_an_invalid_part_name_is_reported_with_its_ensemble(name: str, place: str, shows: str) -> None:
     with pytest.raises(FormatError) as raised:
         parse_name_in(MemoryEnsemble(name).open(), "/t/junk", "junk", 1)
     assert raised.value.message.startswith(f"/t/junk{place}: 'junk' is not the name of a part")
@@ -171,7 +173,7 @@ def test_a_name_that_is_no_part_is_told_with_its_ensemble(name: str, place: str,
 
 
 @pytest.mark.parametrize(("version", "partition"), [(1, "20190101"), (0, "201901")])
-def test_the_partition_of_a_name_that_was_checked(version: int, partition: str) -> None:
+def test_the_partition_of_a_checked_name(version: int, partition: str) -> None:
     names = PartNames(ShardLayout(PATH), version)
     name = "20190101_20190102_20190103_20190104_3"
     names.check(MemoryEnsemble("hot").open(), ["/p"], [[name]])

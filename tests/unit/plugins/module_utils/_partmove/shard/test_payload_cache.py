@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Parts that were read, and what of them holds still; test_listed has the same for a whole list of parts."""
+"""Validity of cached parts; test_part_listing tests whole listings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIST = object()
 
 
 class Scene:
-    """Two parts, of which one has a child, and what was read of them."""
+    """Two parts, the second with a child, and their cached payloads."""
 
     def __init__(self) -> None:
         self.store = MemoryEnsemble("hot").open()
@@ -50,18 +50,18 @@ class Scene:
         return list(read_alone(self.store, self.read.steps(NAMES, {FOLDER: known}))[FOLDER].values())
 
 
-def test_what_was_read_is_kept() -> None:
+def test_parts_are_cached() -> None:
     scene = Scene()
     assert scene.kept() == scene.parts
 
 
-def test_data_of_a_child_may_be_others_by_now() -> None:
+def test_cached_data_of_a_child_may_be_outdated() -> None:
     scene = Scene()
     scene.store.commit([(SetData(scene.child, b"2", 0),)])
     assert scene.kept() == scene.parts
 
 
-def test_nothing_is_kept_once_another_list_is_known() -> None:
+def test_parts_are_invalid_with_another_listing() -> None:
     assert Scene().kept(object()) == []
 
 
@@ -79,13 +79,13 @@ def drop(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("act", [add_a_child, set_data, drop])
-def test_a_part_that_is_not_what_it_was_is_not_kept(act: Callable[[Scene], None]) -> None:
+def test_a_changed_part_is_invalid(act: Callable[[Scene], None]) -> None:
     scene = Scene()
     act(scene)
     assert scene.kept() == scene.parts[:1]
 
 
-def test_all_is_forgotten() -> None:
+def test_clear_forgets_all_parts() -> None:
     scene = Scene()
     scene.read.clear()
     assert scene.kept() == []

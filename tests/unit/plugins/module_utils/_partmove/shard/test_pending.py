@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What servers have begun with the parts of a table, or have yet to do."""
+"""Pending work of servers on the parts of a table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reader_of(bench: Bench) -> ShardReader:
 
 
 def partition_of(bench: Bench) -> PartitionFacts:
-    return reader_of(bench).look([DAY]).partitions[DAY]
+    return reader_of(bench).read([DAY]).partitions[DAY]
 
 
 @pytest.mark.parametrize(
@@ -55,17 +55,15 @@ def partition_of(bench: Bench) -> PartitionFacts:
         (write("metadata", b"garbage"), f"{PATH}/metadata"),
     ],
 )
-def test_what_is_not_understood_is_refused_with_its_path(
-    bench: Bench, arrange: Arrange, message: str
-) -> None:
+def test_an_unknown_znode_is_refused_with_its_path(bench: Bench, arrange: Arrange, message: str) -> None:
     arrange(bench)
     with pytest.raises(FormatError) as refusal:
         reader_of(bench).shard()
     assert refusal.value.message.startswith(message)
 
 
-def test_what_waits_is_told_by_partition(bench: Bench) -> None:
-    """Of the log only what some replica has not taken over; of the queues everything."""
+def test_pending_entries_are_grouped_by_partition(bench: Bench) -> None:
+    """All entries of the queues count; entries of the log count until every replica has them in its queue."""
     log, queue = f"{PATH}/log/log", f"{PATH}/replicas/r2/queue/queue"
     arrange = both(
         write("replicas/r1/log_pointer", b"2"),
@@ -89,7 +87,7 @@ def test_what_waits_is_told_by_partition(bench: Bench) -> None:
     assert shard.quorum == {DAY: (f"{PATH}/quorum/status", f"{PATH}/quorum/failed_parts/{DAY}_7_7_0")}
 
 
-def test_an_entry_is_looked_at_again_until_it_is_gone(bench: Bench) -> None:
+def test_an_entry_is_pending_until_it_is_deleted(bench: Bench) -> None:
     reader = reader_of(bench)
     bench.servers.insert(DAY)
     assert reader.shard().pending.keys() == {DAY}
@@ -98,8 +96,8 @@ def test_an_entry_is_looked_at_again_until_it_is_gone(bench: Bench) -> None:
     assert reader.shard().pending == {}
 
 
-def test_entries_of_a_replica_that_was_added_again_are_read_anew(bench: Bench) -> None:
-    """It numbers them from the beginning, so they have the paths of former ones."""
+def test_entries_of_a_replica_added_again_are_read_again(bench: Bench) -> None:
+    """The replica restarts its numbers, so its entries have the paths of former entries."""
     reader = reader_of(bench)
     first = f"{PATH}/replicas/r2/queue/queue-0000000000"
     create("replicas/r2/queue/queue-0000000000", entry(f"get\n{OTHER}_9_9_0\n".encode()))(bench)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is read of a shard path, in which order, and what holds only as long as nothing happens there."""
+"""Facts of a shard path, the order of their reads, and changes during the read."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def reader_of(bench: Bench) -> ShardReader:
 
 
 def partition_of(bench: Bench, partition: str = DAY) -> PartitionFacts:
-    return reader_of(bench).look([partition]).partitions[partition]
+    return reader_of(bench).read([partition]).partitions[partition]
 
 
-def test_a_name_that_is_no_part_is_refused_with_its_path(bench: Bench) -> None:
+def test_an_invalid_part_name_is_refused_with_its_path(bench: Bench) -> None:
     create("replicas/r2/parts/tmp_insert")(bench)
     with pytest.raises(FormatError, match=f"{PATH}/replicas/r2/parts/tmp_insert"):
         partition_of(bench)
 
 
-def test_a_name_in_cold_that_is_no_part_is_refused_with_its_ensemble(bench: Bench) -> None:
+def test_an_invalid_part_name_in_cold_is_refused_with_its_ensemble(bench: Bench) -> None:
     create_cold("replicas/r2/parts/junk")(bench)
     place = f"{PATH}/replicas/r2/parts/junk in the cold ensemble: 'junk' is not the name"
     with pytest.raises(FormatError, match=place):
@@ -68,12 +68,12 @@ def test_a_name_in_cold_that_is_no_part_is_refused_with_its_ensemble(bench: Benc
         (create_cold(f"replicas/r9/parts/{PART}"), True),
     ],
 )
-def test_cold_has_parts_of_whatever_replica(bench: Bench, arrange: Arrange, has_parts: bool) -> None:
+def test_parts_in_cold_of_every_replica_count(bench: Bench, arrange: Arrange, has_parts: bool) -> None:
     arrange(bench)
     assert reader_of(bench).shard().has_parts_in_cold is has_parts
 
 
-def test_a_partition_is_told_by_replica_and_ensemble(bench: Bench) -> None:
+def test_parts_are_grouped_by_replica_and_ensemble(bench: Bench) -> None:
     create(f"replicas/r2/parts/{DAY}_1_1_0", MINIMALISTIC)(bench)
     create_cold(f"replicas/r1/parts/{PART}", MINIMALISTIC)(bench)
     bench.hot.create(f"{PATH}/block_numbers/{DAY}/State", b"HOT")
@@ -84,12 +84,12 @@ def test_a_partition_is_told_by_replica_and_ensemble(bench: Bench) -> None:
     assert state_text(found.state) == "HOT"
     assert found.names.hot == {"r1": [PART], "r2": [PART, f"{DAY}_1_1_0"]}
     assert found.names.cold == {"r1": [PART], "r2": []}
-    assert reader_of(bench).look_again([DAY], reread=True).partitions[DAY].cold == {}
+    assert reader_of(bench).read_hot([DAY], reread=True).partitions[DAY].cold == {}
     assert not partition_of(bench, "none").exists
 
 
-def test_parts_that_are_merged_while_they_are_read_are_read_again(bench: Bench) -> None:
-    """Else the partition would seem to have lost parts."""
+def test_parts_merged_during_the_read_are_read_again(bench: Bench) -> None:
+    """Otherwise the partition would seem to have lost parts."""
     bench.servers.insert(DAY)
     bench.servers.catch_up()
     hot = Listing(bench.hot_ensemble)
@@ -98,14 +98,14 @@ def test_parts_that_are_merged_while_they_are_read_are_read_again(bench: Bench) 
     bench.servers.assign_merge(DAY)
     hot.listed = lambda paths: acts.pop()() if acts and LAYOUT.replica("r1").parts in paths else None
 
-    found = reader.look([DAY]).partitions[DAY]
+    found = reader.read([DAY]).partitions[DAY]
 
     assert acts == []
     assert found.names.hot == {"r1": [f"{DAY}_0_2_1"], "r2": [f"{DAY}_0_2_1"]}
 
 
-def test_a_partition_that_is_switched_while_it_is_looked_for_is_nowhere(bench: Bench) -> None:
-    """Without the lease nobody can say where it is."""
+def test_a_partition_switched_during_the_read_is_left_out(bench: Bench) -> None:
+    """Without the lease, its location is unknown."""
     hot = Listing(bench.hot_ensemble)
     reader = ShardReader(hot, bench.cold_store, LAYOUT, DEFAULT_ROOT)
     assert reader.registered_names([DAY, OTHER])[1].keys() == {DAY, OTHER}
@@ -115,7 +115,7 @@ def test_a_partition_that_is_switched_while_it_is_looked_for_is_nowhere(bench: B
     assert reader.registered_names([DAY, OTHER])[1].keys() == {OTHER}
 
 
-def test_where_the_names_of_parts_are(bench: Bench) -> None:
+def test_names_of_parts_in_both_ensembles(bench: Bench) -> None:
     bench.move()
     reader = reader_of(bench)
     shard = reader.shard()
@@ -152,21 +152,21 @@ def set_state(partition: str, data: bytes) -> Arrange:
     ],
     ids=["all hot", "cold", "a copy", "only marked", "marked as hot", "both", "dropped while cold"],
 )
-def test_what_is_not_only_in_hot(bench: Bench, arrange: Arrange, found: ColdPartitions) -> None:
+def test_partitions_not_only_in_hot(bench: Bench, arrange: Arrange, found: ColdPartitions) -> None:
     arrange(bench)
     reader = reader_of(bench)
     assert reader.partitions_not_only_in_hot(reader.shard()) == found
 
 
-def test_names_of_a_table_that_was_made_again_are_taken_apart_anew(bench: Bench) -> None:
-    """The name means one thing in each data format version."""
+def test_names_of_a_recreated_table_are_parsed_again(bench: Bench) -> None:
+    """A name has different meanings in the two data format versions."""
     name = "20190101_20190102_20190103_20190104_3"
     reader = reader_of(bench)
     create(f"replicas/r1/parts/{name}")(bench)
     create_cold(f"replicas/r1/parts/{name}")(bench)
     ids = ["201901", "20190101"]
     assert name in reader.names_in_hot(reader.shard())["r1"]["20190101"]
-    assert [reader.survey(ids).partitions[each].cold["r1"] for each in ids] == [(), (name,)]
+    assert [reader.read_names(ids).partitions[each].cold["r1"] for each in ids] == [(), (name,)]
 
     bench.servers.recreate()
     for replica in ("r1", "r2"):
@@ -176,5 +176,5 @@ def test_names_of_a_table_that_was_made_again_are_taken_apart_anew(bench: Bench)
     define("metadata", lambda data: data.replace(b"\ndata format version: 1\npartition key: d", b""))(bench)
 
     assert reader.names_in_hot(reader.shard())["r1"] == {"201901": [name]}
-    found = reader.survey(ids).partitions
+    found = reader.read_names(ids).partitions
     assert [(found[each].hot["r1"], found[each].cold["r1"]) for each in ids] == [((name,), (name,)), ((), ())]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Nothing that is read is older than the call, also where members are behind."""
+"""All facts are at least as recent as the call, even if members lag."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_hot_catches_up_first(bench: Bench) -> None:
     hot.fall_behind()
     bench.servers.insert(DAY)
 
-    look = bench.reader().look([DAY])
+    look = bench.reader().read([DAY])
 
     assert look.partitions[DAY].names.hot["r1"] == [PART, f"{DAY}_2_2_0"]
     assert look.shard.pending.keys() == {DAY}
@@ -40,14 +40,14 @@ def test_cold_catches_up_first(bench: Bench) -> None:
     cold.fall_behind()
     create_cold(f"replicas/r1/parts/{PART}")(bench)
 
-    look = bench.reader().look([DAY])
+    look = bench.reader().read([DAY])
 
     assert look.partitions[DAY].names.cold["r1"] == [PART]
     assert look.shard.has_parts_in_cold
 
 
-def test_what_is_assigned_after_the_log_was_read_fails_the_fence(bench: Bench) -> None:
-    """Nobody has seen it, so no multi may be applied that relies on what was read."""
+def test_an_entry_assigned_after_the_read_of_the_log_fails_the_fence(bench: Bench) -> None:
+    """The read does not have the entry, so a multi that relies on the read must be refused."""
     acts = [lambda: bench.servers.assign_merge(DAY)]
 
     def assign(paths: Sequence[str]) -> None:
@@ -56,7 +56,7 @@ def test_what_is_assigned_after_the_log_was_read_fails_the_fence(bench: Bench) -
 
     bench.hot_store.listing = assign
 
-    shard = bench.reader().look([DAY]).shard
+    shard = bench.reader().read([DAY]).shard
 
     assert acts == []
     assert DAY not in shard.pending

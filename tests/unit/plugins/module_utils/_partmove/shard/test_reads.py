@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What comes between two answers of one look at a shard path: it is seen, or it fails the fence."""
+"""Changes between two answers of one read of a shard path: they are read, or fail the fence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.part
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.parts import PartNames
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.shard.reads import (
     ColdRead,
-    look_at_cold,
+    read_cold,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import ensure_path
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Committed, Rejected
@@ -31,7 +31,7 @@ def bench() -> Bench:
 
 
 def after_listing(bench: Bench, path: str, act: Callable[[], object]) -> list[Callable[[], object]]:
-    """Act once, after the children of the path were listed; returns what has not been done yet."""
+    """Act once, after the children of the path were listed. Returns the pending actions."""
     acts = [act]
     hot = Listing(bench.hot_ensemble)
     hot.listed = lambda paths: acts.pop()() if acts and path in paths else None
@@ -39,7 +39,7 @@ def after_listing(bench: Bench, path: str, act: Callable[[], object]) -> list[Ca
     return acts
 
 
-def test_a_mutation_that_comes_after_they_were_read_fails_the_fence(bench: Bench) -> None:
+def test_a_mutation_added_after_the_read_of_mutations_fails_the_fence(bench: Bench) -> None:
     acts = after_listing(bench, LAYOUT.mutations, lambda: bench.servers.mutate(DAY))
 
     shard = bench.reader().shard()
@@ -49,8 +49,8 @@ def test_a_mutation_that_comes_after_they_were_read_fails_the_fence(bench: Bench
     assert isinstance(bench.hot_ensemble.open().commit([shard.fence])[0], Rejected)
 
 
-def test_a_replica_that_is_added_while_the_fence_is_read(bench: Bench) -> None:
-    """Its versions were not read, but that of the list of replicas was read after it had come."""
+def test_a_replica_added_while_the_fence_is_read(bench: Bench) -> None:
+    """Its versions were not read, but the version of the list of replicas was read after the addition."""
     acts = after_listing(bench, LAYOUT.replicas, lambda: bench.servers.add_replica("r3"))
 
     shard = bench.reader().shard()
@@ -60,7 +60,7 @@ def test_a_replica_that_is_added_while_the_fence_is_read(bench: Bench) -> None:
     assert isinstance(bench.hot_ensemble.open().commit([shard.fence])[0], Committed)
 
 
-def test_replicas_that_never_stay_the_same(bench: Bench) -> None:
+def test_replicas_that_keep_changing(bench: Bench) -> None:
     hot = Listing(bench.hot_ensemble)
     names = iter(range(100))
     hot.listed = lambda paths: (
@@ -68,16 +68,16 @@ def test_replicas_that_never_stay_the_same(bench: Bench) -> None:
     )
     bench.hot_store = hot
 
-    with pytest.raises(EnsembleError, match="came or went 5 times while they were read"):
+    with pytest.raises(EnsembleError, match="were added or dropped 5 times while they were read"):
         bench.reader().shard()
 
 
-def test_an_insert_that_ends_after_the_parts_were_listed_is_in_flight(bench: Bench) -> None:
-    """Its lock was there, and its part was not: it must be seen one way or the other."""
+def test_an_insert_that_ends_after_the_listing_of_parts_is_in_flight(bench: Bench) -> None:
+    """Its lock existed and its part did not: the insert must show up as one of both."""
     end = bench.servers.begin_insert(DAY)
     acts = after_listing(bench, LAYOUT.replica("r1").parts, end)
 
-    survey = bench.reader().survey([DAY])
+    survey = bench.reader().read_names([DAY])
 
     assert acts == []
     assert survey.partitions[DAY].hot["r1"] == (PART,)
@@ -85,12 +85,12 @@ def test_an_insert_that_ends_after_the_parts_were_listed_is_in_flight(bench: Ben
 
 
 @pytest.mark.parametrize("names", [True, False])
-def test_whether_cold_has_a_part_is_told_with_and_without_names(bench: Bench, names: bool) -> None:
-    """Also of a replica that hot does not have: a table that was made again may not get its parts."""
+def test_has_parts_in_cold_with_and_without_names(bench: Bench, names: bool) -> None:
+    """Parts of a replica missing in hot count, too: a recreated table must not get these parts."""
 
     def look(*replicas: str) -> ColdRead:
         lists = PartListing(bench.cold_store, PartNames(LAYOUT, 1), {})
-        return look_at_cold(bench.cold_store, LAYOUT, replicas, lists, [DAY] if names else [])
+        return read_cold(bench.cold_store, LAYOUT, replicas, lists, [DAY] if names else [])
 
     assert not look("r1", "r2").has_parts
     for path in (PATH, LAYOUT.replicas, LAYOUT.replica("r2").path, LAYOUT.replica("r2").parts):

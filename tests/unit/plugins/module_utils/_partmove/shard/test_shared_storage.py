@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What servers keep of parts outside of the replicas, as different versions of them write it."""
+"""Znodes about parts outside of the replicas, as different versions of servers write them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ S3 = f"{ZERO_COPY_ROOT}/zero_copy_s3"
 
 
 def shared(*znodes: str | tuple[str, bytes]) -> tuple[str, ...]:
-    """What is found of a table that has these znodes, without data where none is given."""
+    """Return the paths found for a table with these znodes; data defaults to empty."""
     store = MemoryEnsemble("hot").open()
     client = MemoryClient(store)
     build_table(client, PATH, TableOptions(partitions=()))
@@ -53,7 +53,7 @@ def shared(*znodes: str | tuple[str, bytes]) -> tuple[str, ...]:
         f"{PATH}/part_moves_shard/task-1",
     ],
 )
-def test_what_lies_below_the_shard_path_is_found(path: str) -> None:
+def test_locks_below_the_shard_path_are_found(path: str) -> None:
     assert shared(path) == (path,)
 
 
@@ -62,13 +62,13 @@ def test_locks_of_later_servers_are_found_by_the_id_of_the_table(below: str) -> 
     assert shared(OWN_ID, f"{S3}/{below}") == (f"{S3}/{below}",)
 
 
-def test_locks_of_other_tables_are_none_of_ours() -> None:
+def test_locks_of_other_tables_are_ignored() -> None:
     other = UUID.replace("5", "6")
     assert shared(OWN_ID, f"{S3}/{other}/{PART}") == ()
     assert shared(f"{S3}/{UUID}/{PART}") == ()
 
 
-def test_folders_that_servers_create_empty_share_nothing() -> None:
+def test_empty_folders_are_no_locks() -> None:
     assert shared(f"{PATH}/zero_copy_s3/shared", f"{S3}/{UUID}/shared", OWN_ID) == ()
     assert shared(f"{PATH}/part_moves_shard", f"{PATH}/replicas/r1/parts/{PART}") == ()
     assert shared() == ()
@@ -89,12 +89,12 @@ def test_folders_that_servers_create_empty_share_nothing() -> None:
         (b"\xff", True),
     ],
 )
-def test_only_what_says_that_nothing_is_pinned_pins_nothing(data: bytes, pins: bool) -> None:
+def test_only_the_initial_content_pins_no_parts(data: bytes, pins: bool) -> None:
     path = f"{PATH}/pinned_part_uuids"
     assert shared((path, data)) == ((path,) if pins else ())
 
 
-def test_everything_is_told_at_once() -> None:
+def test_all_paths_are_returned_together() -> None:
     pinned = (f"{PATH}/pinned_part_uuids", b"[1]")
     paths = [f"{PATH}/zero_copy_s3/a", f"{PATH}/zero_copy_s3/shared/b", f"{S3}/{UUID}/c"]
     move = f"{PATH}/part_moves_shard/task-1"
