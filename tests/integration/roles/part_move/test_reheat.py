@@ -80,7 +80,7 @@ def test_check_run_and_second_run_of_the_way_back(pair: Pair, table: Table) -> N
         f"Registered {told[0]}",
         *told[1:],
         (
-            "Copies still in cold: those of 2 partitions, hot again."
+            "Copies still in cold: those of 2 partitions that are hot again."
             " Run again in 10 minutes; the copies are removed then."
         ),
         *rest,
@@ -173,4 +173,4 @@ def test_copies_that_are_needed_after_the_last_look_are_told(pair: Pair, table: 
     run = bring_back(pair, table, "-e", few_looks, wait_for_copies=True)
     assert changed(run) == 1
     assert summary(run)[0].startswith("Registered in hot again: 1 partition, 2 parts")
-    assert summary(run)[2].startswith("Copies still in cold: those of 1 partition,")
+    assert summary(run)[2].startswith("Copies still in cold: those of 1 partition that is hot again. ")
