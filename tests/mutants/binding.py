@@ -110,7 +110,7 @@ MUTANTS = (
     Mutant(
         "a marker that names another table stays",
         _BIND,
-        "binding.marker != wanted:",
+        "binding.marker != desired:",
         "binding.marker is None:",
         ("patched/parts/test_bind.py::test_a_marker_of_version_1_is_completed",),
     ),

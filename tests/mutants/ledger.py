@@ -16,15 +16,15 @@ MUTANTS = (
     Mutant(
         "one that was withdrawn meanwhile is entered again by what runs on a schedule",
         _LEDGER,
-        "if renew and found is None:",
+        "if renew and existing is None:",
         "if False:",
         ("patched/ledger/test_enter.py::test_one_that_is_withdrawn_while_its_entry_is_written_stays_out",),
     ),
     Mutant(
         "one that was never entered is entered by what runs on a schedule",
         _LEDGER,
-        "if renew and found is None:",
-        "if renew and found is None and first:",
+        "if renew and existing is None:",
+        "if renew and existing is None and first:",
         ("patched/ledger/test_enter.py::test_one_that_is_withdrawn_while_the_server_is_asked_stays_out",),
     ),
     Mutant(
@@ -86,9 +86,9 @@ MUTANTS = (
     Mutant(
         "a withdrawal whose answer was lost was applied",
         _LEDGER,
-        "            outcome = self._hot.commit([(Delete(path, found.stat.version),)])[0]\n"
+        "            outcome = self._hot.commit([(Delete(path, existing.stat.version),)])[0]\n"
         "            if isinstance(outcome, Committed):",
-        "            outcome = self._hot.commit([(Delete(path, found.stat.version),)])[0]\n"
+        "            outcome = self._hot.commit([(Delete(path, existing.stat.version),)])[0]\n"
         "            if not isinstance(outcome, Rejected):",
         ("patched/ledger/test_ledger.py::test_a_lost_answer_is_found_out_about[False]",),
     ),

@@ -87,7 +87,7 @@ MUTANTS = (
         "the guard does not look again",
         _WITHDRAW,
         '    _refuse_cold(guard, shard_paths, withdrawal, "the entries were withdrawn by '
-        'then, and stay so")\n',
+        'then, and stay withdrawn")\n',
         "",
         (
             "patched/ledger/test_withdraw.py::test_a_move_that_is_faster_is_seen_and_the_entries_stay_withdrawn",

@@ -19,20 +19,20 @@ MUTANTS = (
     Mutant(
         "copies that others made count as those of the run",
         _COPIES,
-        "for path in wanted.keys() - existing.keys()})",
-        "for path in wanted})",
+        "for path in originals.keys() - existing.keys()})",
+        "for path in originals})",
         ("patched/parts/test_copies.py::test_what_a_run_created_is_removed",),
     ),
     Mutant(
         "copies whose answer was lost do not count as those of the run",
         _COPIES,
-        "        self._own.update({path: names[path] for path in wanted.keys() - "
+        "        self._own.update({path: names[path] for path in originals.keys() - "
         "existing.keys()})\n"
         "        for _attempt in range(_ATTEMPTS):\n"
-        "            if self._cold.commit(_differences(wanted, existing)).is_whole():\n",
+        "            if self._cold.commit(_differences(originals, existing)).is_whole():\n",
         "        for _attempt in range(_ATTEMPTS):\n"
-        "            if self._cold.commit(_differences(wanted, existing)).is_whole():\n"
-        "                self._own.update({path: names[path] for path in wanted.keys() - "
+        "            if self._cold.commit(_differences(originals, existing)).is_whole():\n"
+        "                self._own.update({path: names[path] for path in originals.keys() - "
         "existing.keys()})\n",
         ("patched/move/test_to_cold_copies.py::test_copies_whose_answer_was_lost_are_taken_back",),
     ),

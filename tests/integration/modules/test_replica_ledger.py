@@ -104,9 +104,9 @@ def test_a_downgrade_is_refused_while_a_partition_is_cold(pair: Pair, table: Tab
     refused = pair.call("replica_ledger", **absent)
     assert refused["failed"]
     assert refused["msg"].startswith(
-        "2 partitions are registered in cold only, where a server without the patch does not look;"
-        f" nothing was withdrawn: {FIRST} of the table ({table.path}), {THIRD} of the table"
-        f" ({table.path}). Register them in hot again first: ansible-playbook olap.partmove.reheat with"
+        "2 partitions are registered in cold only, which a server without the patch does not read; nothing"
+        f" was withdrawn: {FIRST} of the table ({table.path}), {THIRD} of the table"
+        f" ({table.path}). First bring the partitions back to hot: ansible-playbook olap.partmove.reheat with"
     )
     assert refused["cold_partitions"] == [
         {"shard_path": table.path, "table": "", "partition": each} for each in (FIRST, THIRD)

@@ -2,9 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The report that all audits share: sorted rows, counts per kind, a summary in text, and Prometheus"
-" metrics.
-"""
+"""The common report of audits: sorted rows, counts per kind, a summary in text, and Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -135,9 +133,7 @@ class Findings(Generic[RowT, KindT]):
         yield from ()
 
     def metrics(self, now: float) -> str:
-        """Return the metrics in Prometheus text format. ``now``: the time of the audit in seconds since"
-        " 1970.
-        """
+        """Return the metrics in Prometheus text format. ``now``: time of the audit in seconds since 1970."""
         return exposition(self._families(now))
 
     def urgent_families(self) -> Iterator[Family]:

@@ -47,9 +47,7 @@ class Vocabulary(Enum):
 
     @property
     def is_inconsistent(self) -> bool:
-        """Whether an action is needed. A row that could not be judged is neither consistent nor"
-        " inconsistent.
-        """
+        """Whether an action is needed; False for a row that could not be judged."""
         return not self.is_consistent and self.value != NOT_JUDGED
 
     @property

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The gates at a partition that is registered in neither ensemble, or in another one than its State names."""
+"""The gates at a partition without part znodes, or with part znodes where its State does not point."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .names import GateName
 
 
 def refuse_location(names: RegisteredNames) -> Refusal:
-    """Return why a run leaves a partition at its location, with the command that brings it to a better one.
+    """Return the refusal of a partition from whose location no run starts, with the command for a better one.
 
     Raises KeyError for the locations from which a run starts (hot, copied, cold).
     """
@@ -40,7 +40,7 @@ def refuse_location(names: RegisteredNames) -> Refusal:
 
 
 def refuse_unregistered(on_disk: Mapping[str, Sequence[str]]) -> Refusal:
-    """Return the refusal of a partition that servers have on disk and neither ensemble registers.
+    """Return the refusal of a partition on the disks of servers, but without part znodes in either ensemble.
 
     ``on_disk``: replica → names of its active parts.
     """
@@ -57,7 +57,7 @@ def refuse_unregistered(on_disk: Mapping[str, Sequence[str]]) -> Refusal:
 def refuse_dropped_or_lost() -> Refusal:
     """Return the refusal of a partition that is COLD and unregistered while no server can be asked.
 
-    Without an answer of the servers, a partition that cold has lost is like a dropped one.
+    Without an answer of the servers, a partition lost from cold cannot be distinguished from a dropped one.
     """
     return Refusal(
         GateName.REGISTERED,

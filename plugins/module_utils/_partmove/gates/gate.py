@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A gate: a named condition that must hold before a partition may move, with a reason and a remedy.
+"""A gate: a named condition for the move of a partition, with a reason and a remedy.
 
-Every gate fails closed: a partition passes only when the facts prove that the move is safe. The gates are
-ordered, and a refusal names the first closed gate.
+Every gate fails closed: a partition passes only when the facts prove the move safe. The gates are ordered,
+and a refusal names the first closed gate.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class GateOptions(NamedTuple):
     min_age: float
     """Minimum age of the newest part znode, in seconds."""
     max_parts: int
-    """Maximum number of parts that a replica may have in the partition."""
+    """Maximum number of parts of a replica in the partition."""
 
 
 class GateCase(NamedTuple):
@@ -45,13 +45,13 @@ class Refusal(NamedTuple):
     remedy: str
 
     def as_result(self) -> dict[str, str]:
-        """Return the refusal with the keys that module results and reports use."""
+        """Return the refusal with the keys of module results and reports."""
         return {"gate": self.gate.value, "reason": self.reason, "remedy": self.remedy}
 
 
 @dataclass(frozen=True)
 class ShardGate:
-    """A gate that refuses every partition of a shard path."""
+    """A gate for all partitions of a shard path."""
 
     name: GateName
     protects: str
@@ -66,7 +66,7 @@ class ShardGate:
 
 @dataclass(frozen=True)
 class PartitionGate:
-    """A gate that refuses one partition."""
+    """A gate for one partition."""
 
     name: GateName
     protects: str
@@ -79,5 +79,5 @@ class PartitionGate:
         return None if reason is None else self.refused_for(reason)
 
     def refused_for(self, reason: str) -> Refusal:
-        """Return the refusal with a reason that `reason` returned."""
+        """Return the refusal with a reason returned by `reason`."""
         return Refusal(self.name, reason, self.remedy)

@@ -26,12 +26,12 @@ class Gates(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """Which partitions are refused, and the operations that keep the judgement valid."""
+    """The refused partitions, and the operations to keep the judgement valid."""
 
     refused: Mapping[str, Refusal]
     """Partition id → refusal; a partition that passed is no key."""
     checks: tuple[Op, ...] = ()
-    """Check operations for the multi of the switch: they fail if the judgement does not hold any more."""
+    """Check operations for the multi of the switch: they fail if the judgement no longer holds."""
 
 
 # All other gates keep a partition out of cold that cannot stay there for long. They must not keep such a
@@ -63,7 +63,7 @@ _ANY = GateOptions(min_age=0.0, max_parts=1)
 
 
 def refuse_shard(shard: ShardFacts, gates: Gates = MOVE_GATES) -> Refusal | None:
-    """Return the refusal of the first gate that the shard path does not pass, or None."""
+    """Return the refusal of the first closed gate of the shard path, or None."""
     refusals = (gate.refusal(shard) for gate in gates.shard)
     return next((refusal for refusal in refusals if refusal is not None), None)
 

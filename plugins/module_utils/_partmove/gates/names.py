@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The gate names: the words that refusals, plans, results and the documentation share."""
+"""The gate names, shared by refusals, plans, results and the documentation."""
 
 from __future__ import annotations
 
@@ -76,4 +76,4 @@ class GateName(str, Enum):
 
 
 FORESEEN = (GateName.QUEUE_CLEAR, GateName.ONE_PART, GateName.MUTATIONS_APPLIED)
-"""The gates that partition_classify can find closed ahead of the run, so that the plan can name them."""
+"""The gates foreseen by partition_classify, so that the plan can name them."""

@@ -31,6 +31,4 @@ class ReplicaProbe(Protocol):
         """
 
     def detached_parts(self, shard_path: str, replica: str, host: str) -> frozenset[str] | None:
-        """Return the names in the replica's ``detached`` folder; None if the server's version cannot list"
-        " it.
-        """
+        """Return the names in the replica's ``detached`` folder; None if the server cannot list it."""

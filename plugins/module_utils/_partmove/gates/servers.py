@@ -35,13 +35,13 @@ class ServerCheck(Protocol):
         """Return partition id → refusal, where a disk differs from the parts registered in hot."""
 
     def lacking(self, shard: ShardFacts, parts: Sequence[RegisteredPart]) -> list[str]:
-        """Return the paths of parts that the servers of their replicas lack; a silent server adds none."""
+        """Return the paths of parts lacking on the servers of their replicas; a silent server adds none."""
 
     def active(self, shard: ShardFacts, partition_ids: Sequence[str]) -> ActiveNames:
         """Return the active parts of the partitions. Raises PartMoveError if a server does not answer."""
 
     def detached(self, shard: ShardFacts) -> Mapping[str, frozenset[str]]:
-        """Return replica → names in its ``detached`` folder; a replica that cannot list them is no key."""
+        """Return replica → names in its ``detached`` folder; a server unable to list the folder is no key."""
 
 
 class _NoServerAsked:
@@ -95,7 +95,7 @@ class AskServers:
     def refusals(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> Mapping[str, Refusal]:
         """Refuse partitions with other active parts, other hashes, or parts without rows.
 
-        If one server does not answer, every partition is refused.
+        If a server does not answer, every partition is refused.
         """
         refused: dict[str, Refusal] = {}
         ids = [partition.partition_id for partition in partitions]

@@ -31,10 +31,10 @@ class ColdPresence:
         self._ledger = ledger
 
     def registered(self, replicas: Sequence[ReplicaStatus]) -> Mapping[ReplicaPath, frozenset[str]]:
-        """Return the names of the parts that cold registers for each replica; empty without ``cold``.
+        """Return the names of the parts registered in cold for each replica; empty without ``cold``.
 
-        Call it before the disk is read, and again for registered parts that were not on the disk: a dropped
-        part leaves the disk before it leaves cold.
+        Call it before the disk is read, and again for registered parts missing on the disk: a dropped part
+        leaves the disk before it leaves cold.
         """
         if self._cold is None:
             return {}
@@ -78,9 +78,7 @@ class ColdPresence:
         return facts
 
     def still_missing(self, facts: Sequence[ColdFacts], replicas: Sequence[ReplicaStatus]) -> list[ColdFacts]:
-        """Return the facts without missing parts that cold does not register any more, because they were"
-        " dropped.
-        """
+        """Return the facts without parts that left cold meanwhile, because they were dropped."""
         if not any(each.missing for each in facts):
             return list(facts)
         names = {each.key: self.registered([each])[each.path] for each in replicas}
@@ -92,7 +90,7 @@ class ColdPresence:
     def still_unregistered(
         self, facts: Sequence[ColdFacts], replicas: Sequence[ReplicaStatus], read_disk: Callable[[], Disk]
     ) -> list[ColdFacts]:
-        """Return the facts without unregistered parts that were dropped, merged or registered meanwhile.
+        """Return the facts without parts that were dropped, merged or registered meanwhile.
 
         ``read_disk`` returns the current content of the disk, and is called only if parts are unregistered.
         """
@@ -111,9 +109,9 @@ class ColdPresence:
     def _unregistered(
         self, replicas: Sequence[ReplicaStatus], disk: Disk
     ) -> Mapping[TableKey, tuple[str, ...]]:
-        """Return the sorted names of the parts on disk that neither ensemble registers.
+        """Return the sorted names of the parts on disk, but in neither ensemble.
 
-        A replica that hot lacks is no key; empty without ``cold``. Hot is read first, because a move takes
+        A replica unknown to hot is no key; empty without ``cold``. Hot is read first, because a move takes
         parts from hot to cold.
         """
         if self._cold is None or not replicas:
@@ -155,9 +153,7 @@ def _listed(
 def _missing(
     replica: ReplicaStatus, names: Collection[str], format_version: int, disk: Disk
 ) -> tuple[str, ...]:
-    """Return the registered names without an active part on disk; names that no part can have count as"
-    " well.
-    """
+    """Return the registered names without an active part on disk; invalid part names count as well."""
     by_partition, missing = _by_partition(replica, names, format_version)
     table = disk.tables.get(replica.key)
     for partition_id, registered in by_partition.items():
@@ -183,7 +179,7 @@ def _not_among(
 def _by_partition(
     replica: ReplicaStatus, names: Collection[str], format_version: int
 ) -> tuple[Mapping[str, list[str]], list[str]]:
-    """Return partition id → part names, and the names that no part can have."""
+    """Return partition id → part names, and the invalid names."""
     by_partition: defaultdict[str, list[str]] = defaultdict(list)
     invalid: list[str] = []
     for name in names:

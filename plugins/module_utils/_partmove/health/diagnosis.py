@@ -17,7 +17,7 @@ from .symptom import Finding, Severity, Symptom
 SYMPTOMS: tuple[Symptom, ...] = REPLICA_SYMPTOMS + DISK_SYMPTOMS + LOSS_SYMPTOMS
 
 _PASSING = frozenset({"delay_growing", "queue_backlog"})
-"""Warnings that a replica causes only until it has caught up."""
+"""Warnings caused by a replica only until it has caught up."""
 
 
 def diagnose(facts: HealthFacts) -> list[Finding]:
@@ -37,5 +37,5 @@ def is_healthy(findings: Sequence[Finding]) -> bool:
 
 
 def has_caught_up(findings: Sequence[Finding]) -> bool:
-    """Return whether the server is healthy and has no work left that other replicas have already done."""
+    """Return whether the server is healthy and has done all work already done by other replicas."""
     return is_healthy(findings) and not any(finding.symptom in _PASSING for finding in findings)

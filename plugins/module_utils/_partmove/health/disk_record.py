@@ -2,9 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The active parts and detached folders of a server as plain data: written into a result, and parsed from"
-" one.
-"""
+"""The active parts and detached folders of a server as plain data, for results."""
 
 from __future__ import annotations
 
@@ -64,7 +62,7 @@ def detached_record(disk: Disk) -> list[dict[str, Any]]:
 
 
 def parse_record(record: object) -> Disk:
-    """Parse the keys ``parts`` and ``detached`` of a result, as the two functions above write them.
+    """Parse the keys ``parts`` and ``detached`` of a result; the two functions above write them.
 
     Other keys are ignored. Raises FormatError for invalid data.
     """

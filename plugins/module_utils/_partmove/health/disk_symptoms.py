@@ -13,7 +13,7 @@ from .facts import ColdFacts, DiskTable, HealthFacts
 from .symptom import Occurrence, Severity, Symptom
 
 _DETACHED_BY_SERVER = ("ignored_", "unexpected_")
-"""Prefixes of the folders that a server detached by itself because ZooKeeper did not register the part."""
+"""Prefixes of folders detached by the server itself, because ZooKeeper did not register the part."""
 
 
 def _too_many_parts(facts: HealthFacts) -> Iterator[Occurrence]:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The facts that the diagnosis of one server needs. Times are in seconds."""
+"""The facts for the diagnosis of one server. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TableKey(NamedTuple):
 
 
 class ServerFacts(NamedTuple):
-    """A server and the settings that matter to a diagnosis."""
+    """A server and its settings relevant to a diagnosis."""
 
     address: str
     version: str
@@ -48,18 +48,18 @@ class ServerFacts(NamedTuple):
 
 
 class LogPosition(NamedTuple):
-    """The position in the replication log that a server reads from ZooKeeper for ``system.replicas``."""
+    """The position in the replication log, read by a server from ZooKeeper for ``system.replicas``."""
 
     max_index: int
     """The number of the newest log entry; also 0 for an empty log."""
     pointer: int
-    """The number of the first log entry that the replica has not copied to its queue."""
+    """The number of the first log entry not yet copied to the replica's queue."""
     total_replicas: int
     active_replicas: int
 
     @property
     def lag(self) -> int:
-        """The number of log entries that the replica has not copied to its queue."""
+        """The number of log entries not yet copied to the replica's queue."""
         return max(0, self.max_index - self.pointer + 1) if self.pointer or self.max_index else 0
 
 
@@ -84,13 +84,13 @@ class ReplicaStatus(NamedTuple):
     read_only: bool
     session_expired: bool
     delay: int
-    """Seconds that the replica is behind the others."""
+    """Delay of the replica behind the others."""
     queue: int
     """The number of entries in its queue."""
     queue_age: int
     """Age of the oldest queue entry; 0 for an empty queue."""
     log: LogPosition | None
-    """The position in the log; None if the server could not read it from ZooKeeper."""
+    """The position in the log; None if the server could not read the log from ZooKeeper."""
     ensemble: str = DEFAULT_ENSEMBLE
     """The server's name for the ensemble of the table."""
 
@@ -106,9 +106,9 @@ class ReplicaStatus(NamedTuple):
 
 
 class Registration(NamedTuple):
-    """The znodes of a replica, as the server itself reads them.
+    """The znodes of a replica, as read by the server itself.
 
-    host: address of the server that activated the replica last; empty if it was never active.
+    host: address of the server of the last activation; empty if the replica was never active.
     """
 
     exists: bool
@@ -129,7 +129,7 @@ class FailingEntry(NamedTuple):
 class DdlTask(NamedTuple):
     """An ON CLUSTER statement and its result on each host.
 
-    finished: host → error text; empty text for success. A host that has not executed it is no key.
+    finished: host → error text; empty text for success. A host without a result is no key.
     """
 
     path: str
@@ -170,12 +170,12 @@ class Disk(NamedTuple):
 class ColdFacts(NamedTuple):
     """The content of the two ensembles for one replica.
 
-    cold_partitions: ids of the partitions whose State is COLD, sorted.
+    cold_partitions: ids of the partitions with State COLD, sorted.
     not_ready: why the ledger does not vouch for the replica; None if it does.
-    missing: names of parts that cold registers for the replica and that its disk lacks, both as an active
+    missing: names of parts registered in cold for the replica, but missing on its disk, both as an active
         part and as a source of an active part; None if the cold ensemble was not read.
-    unregistered: names of parts that are active on its disk and that neither ensemble registers for the
-        replica, neither as they are nor as a source of a registered part; None if they were not read.
+    unregistered: names of parts active on its disk, but registered in neither ensemble for the replica,
+        neither as they are nor as a source of a registered part; None if the ensembles were not read.
     """
 
     key: TableKey
@@ -202,7 +202,7 @@ class HealthFacts:
     """The facts of one server at one time.
 
     later: the replicas a little later; empty if they were read once only.
-    registrations: the znodes of expected replicas that the server lacks, and of its read-only replicas.
+    registrations: the znodes of expected replicas missing on the server, and of its read-only replicas.
     before: the disk at an earlier time; None if unknown.
     """
 

@@ -5,8 +5,8 @@
 """Symptoms of loss: compares an earlier state of a server's disk with the current one.
 
 Inserts and merges go on meanwhile, so the two states are never simply equal. No data is lost if each earlier
-part is active, or covered by an active part, and no partition has fewer rows. Rows that a merge or a mutation
-removes on purpose are reported as a notice only.
+part is active, or covered by an active part, and no partition has fewer rows. Rows removed on purpose, by a
+merge or a mutation, are reported as a notice only.
 """
 
 from __future__ import annotations

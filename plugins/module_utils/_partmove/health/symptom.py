@@ -33,7 +33,7 @@ class Occurrence(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A symptom at one place, as the report lists it."""
+    """A symptom at one place, as listed in the report."""
 
     symptom: str
     severity: str

@@ -4,9 +4,9 @@
 
 """Audits a shard path. An inconsistency is reported only if two reads of the shard path show it.
 
-Servers insert, merge and drop parts while they are audited. The first read compares names only. Partitions
-that are inconsistent then are read again, with the content of their parts. The second read counts only parts
-that were missing, or unregistered, in the first read as well.
+Servers insert, merge and drop parts during an audit. The first read compares names only. The inconsistent
+partitions are read again, with the content of their parts. The second read counts only parts missing, or
+unregistered, in the first read as well.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ _Verdicts = Mapping[str, Mapping[str, Verdict]]
 """Partition id → replica → verdict."""
 
 _MAY_PASS = frozenset({FindingKind.UNREGISTERED, FindingKind.REGISTERED_FOR_ANOTHER, FindingKind.NOT_ON_DISK})
-"""Kinds that a partition passes through while its server inserts, fetches or drops parts."""
+"""Kinds of a partition during an insert, fetch or drop of its server."""
 _SECONDS_BETWEEN_READS = 1.0
 
 _OF_CONTENT = frozenset({FindingKind.UNREADABLE, FindingKind.UNLIKE_DISK, FindingKind.COPIES_DIFFER})
-"""Kinds that only the second read finds, because only it compares content."""
+"""Kinds found by the second read alone, because the first read compares no content."""
 
 
 def _with_first_mismatches(first: ShardEvidence, second: ShardEvidence) -> ShardEvidence:
-    """Return the second read, restricted to mismatches that the first read had as well."""
+    """Return the second read, restricted to the mismatches of the first read."""
     before = {
         (partition.partition_id, replica.name): replica.mismatches
         for partition in first.partitions.values()
@@ -103,9 +103,9 @@ def _verdicts(shard: ShardEvidence) -> dict[str, dict[str, Verdict]]:
 
 
 def _under_lock(verdict: Verdict, reason: str) -> Verdict:
-    """Replace an inconsistency that the running move may cause by NOT_JUDGED.
+    """Replace an inconsistency by NOT_JUDGED, because the running move may cause it.
 
-    A verdict that makes a restart unsafe stays: the operator has to know it in any case.
+    A verdict with an unsafe restart stays: the operator has to know it in any case.
     """
     if not verdict.kind.is_inconsistent or verdict.restart_unsafe:
         return verdict
@@ -121,9 +121,9 @@ def _inconsistent(verdicts: _Verdicts) -> frozenset[str]:
 
 
 def _confirmed(first: _Verdicts, second: _Verdicts, doubtful: Collection[str]) -> _Verdicts:
-    """Return the verdicts of the first read, and for doubtful partitions the verdicts of both reads together.
+    """Return the verdicts of the first read; for doubtful partitions, the verdicts of both reads together.
 
-    An inconsistent partition or replica that only one of the two reads has is left out.
+    An inconsistent partition or replica is left out unless both reads have it.
     """
     again = {
         each: {

@@ -2,9 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The evidence of an audit: the part znodes of a partition in both ensembles, and its parts on the"
-" servers' disks.
-"""
+"""The evidence of an audit: the part znodes of a partition in both ensembles, and its parts on disk."""
 
 from __future__ import annotations
 
@@ -62,15 +60,15 @@ class ReplicaEvidence:
     """The evidence for one partition of one replica; all part names are of this partition.
 
     is_in_hot: whether hot has the replica at all.
-    hot, cold: the parts that the ensembles register.
+    hot, cold: the parts registered in the ensembles.
     active: the active parts on disk; None if the server did not answer.
     detached: names in the folder ``detached`` of the table; None if unknown.
     silence: why the server did not answer; empty if it did.
-    differing: names that both ensembles register with different bytes.
-    unlike_disk: registered names that are active with another hash.
-    unreadable: paths of znodes with a name that no part has, or with unreadable data.
-    before: the mismatches of the first read; None in the first read itself. A part that is missing or
-        unregistered only in the second read came or went meanwhile, and proves nothing.
+    differing: names registered in both ensembles with different bytes.
+    unlike_disk: registered names of parts active with another hash.
+    unreadable: paths of znodes with an invalid part name or with unreadable data.
+    before: the mismatches of the first read; None in the first read itself. A part missing or unregistered
+        only in the second read came or went meanwhile, and proves nothing.
     """
 
     name: str
@@ -97,7 +95,7 @@ class ReplicaEvidence:
         )
 
     def unregistered(self) -> list[PartName]:
-        """Return the parts on disk that neither ensemble registers, in both reads."""
+        """Return the parts on disk but in neither ensemble, in both reads."""
         found = not_covered(self.active or (), (*self.hot, *self.cold))
         return [part for part in found if self.before is None or part.text in self.before.unregistered]
 
@@ -109,11 +107,10 @@ class ReplicaEvidence:
 
 @dataclass(frozen=True)
 class PartitionEvidence:
-    """The evidence for one partition, over all replicas that either ensemble has.
+    """The evidence for one partition, over all replicas of both ensembles.
 
-    cold_is_known: whether cold has the shard path, and is the ensemble that its parts went to.
-    seconds_needed: how much longer a server that is starting may need the copies, in seconds; 0.0 if none
-        does.
+    cold_is_known: whether cold has the shard path, and is the ensemble of the table's cold parts.
+    seconds_needed: how much longer a starting server may need the copies, in seconds; 0.0 if none does.
     """
 
     partition_id: str

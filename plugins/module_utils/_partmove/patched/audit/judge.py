@@ -27,7 +27,7 @@ class Verdict(NamedTuple):
 
     parts: names of the affected parts, sorted; for an unreadable znode, paths.
     reason: why the partition could not be judged; otherwise empty.
-    blocks_start: whether both ensembles register a part that is not on disk: then the table does not load.
+    blocks_start: whether both ensembles register a part missing on disk: then the table does not load.
     """
 
     kind: FindingKind
@@ -37,9 +37,7 @@ class Verdict(NamedTuple):
 
     @property
     def restart_unsafe(self) -> bool:
-        """Whether a restart of the replica's server would detach parts, or leave the server without the"
-        " table.
-        """
+        """Whether a restart of the server would detach parts, or leave the server without the table."""
         return self.kind.restart_unsafe or self.blocks_start
 
 
@@ -52,7 +50,7 @@ def judge(partition: PartitionEvidence) -> dict[str, Verdict]:
 
 
 def only_cold(replica: ReplicaEvidence) -> list[PartName]:
-    """Return the parts that cold registers, and that hot neither registers nor has merged or mutated."""
+    """Return the parts in cold, without parts registered in hot or merged or mutated into a part in hot."""
     return not_covered(replica.cold, replica.hot)
 
 
@@ -94,7 +92,7 @@ def _of_another_cold(partition: PartitionEvidence, replica: ReplicaEvidence) -> 
 
 
 def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict | None:
-    """Match parts that are registered and not active."""
+    """Match registered parts without an active part on disk."""
     missing, missing_hot = replica.missing(only_cold(replica)), replica.missing(replica.hot)
     detached = [part for part in missing if _is_detached_by_server(partition, replica, part)]
     detached += [part for part in missing_hot if _is_detached(replica, part)]
@@ -111,7 +109,7 @@ def _not_on_disk(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verd
 def _only_registered(
     partition: PartitionEvidence, replica: ReplicaEvidence, missing: Sequence[PartName]
 ) -> Verdict:
-    """Return the verdict on parts that only cold registers and that the replica's disk lacks."""
+    """Return the verdict on parts registered in cold alone and missing on the replica's disk."""
     others = _others(partition, replica)
     if any(_has(partition, other, part) for other in others for part in missing):
         return _verdict(FindingKind.LACKS_DATA, missing)
@@ -138,7 +136,7 @@ def _unlike_disk(_partition: PartitionEvidence, replica: ReplicaEvidence) -> Ver
 
 
 def _of_others(partition: PartitionEvidence, _replica: ReplicaEvidence) -> Verdict | None:
-    """Match parts in cold, of any replica, that the marker does not assign to this table."""
+    """Match parts in cold, of any replica, without a marker of this table."""
     replicas = [each for each in partition.replicas if each.is_in_hot]
     parts = [part for each in replicas for part in each.cold]
     if not parts or partition.owner is Owner.OURS:
@@ -170,7 +168,7 @@ _RULES: tuple[Rule, ...] = (
 
 
 def _by_state(partition: PartitionEvidence, replica: ReplicaEvidence) -> Verdict:
-    """Compare State with the location of the parts, given that the registered parts are those on disk."""
+    """Compare State with the location of the parts; the registered parts are exactly the parts on disk."""
     replicas = [each for each in partition.replicas if each.is_in_hot]
     in_cold_only = [part for each in replicas for part in only_cold(each)]
     if any(each.hot for each in replicas):
@@ -198,7 +196,7 @@ def _hot(partition: PartitionEvidence, replica: ReplicaEvidence, *, has_copies: 
 
 
 def _cold(partition: PartitionEvidence, replica: ReplicaEvidence, *, is_even: bool) -> Verdict:
-    """Return the verdict where only cold registers the parts on disk."""
+    """Return the verdict where cold alone registers the parts on disk."""
     if not partition.is_cold:
         return _verdict(FindingKind.COLD_UNMARKED, replica.cold)
     if not is_even:
@@ -209,9 +207,7 @@ def _cold(partition: PartitionEvidence, replica: ReplicaEvidence, *, is_even: bo
 
 
 def _others(partition: PartitionEvidence, replica: ReplicaEvidence) -> list[ReplicaEvidence]:
-    """Return the other replicas that hot has. Replicas that only cold has are left out: no server can be"
-    " asked.
-    """
+    """Return the other replicas in hot; for replicas in cold alone, no server can be asked."""
     return [each for each in partition.replicas if each.is_in_hot and each.name != replica.name]
 
 
@@ -221,10 +217,10 @@ def _has(partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName)
 
 
 def _is_detached_by_server(partition: PartitionEvidence, replica: ReplicaEvidence, part: PartName) -> bool:
-    """Return whether the server detached, by itself, a part that only cold registers.
+    """Return whether the server itself detached a part registered in cold alone.
 
     A server puts a reason before the name of such a folder. DETACH PARTITION puts none, and detaches the part
-    on every replica. A part that DETACH PARTITION detached may be attached by now, and must not be put back
+    on every replica. A part detached by DETACH PARTITION may be attached by now, and must not be put back
     then.
     """
     if part.text not in (replica.detached or ()):

@@ -13,7 +13,7 @@ class FindingKind(Vocabulary):
     """The kind of a partition for one replica, worst kind first.
 
     A part is *registered* if a znode names it, and *on disk* if ``system.parts`` lists it as active. A part
-    that was merged or mutated into a registered (or active) part counts as registered (or on disk) as well.
+    merged or mutated into a registered (or active) part counts as registered (or on disk) as well.
     """
 
     UNREGISTERED = "unregistered"
@@ -50,7 +50,7 @@ class FindingKind(Vocabulary):
 
     @property
     def restart_unsafe(self) -> bool:
-        """Whether a restart of the replica's server can detach parts, or keep the server from starting."""
+        """Whether a restart of the server can detach parts, or keep the server from starting."""
         return self in _RESTART_UNSAFE
 
 

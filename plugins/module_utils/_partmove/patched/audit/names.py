@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Lists the names that an ensemble registers at a shard path, including names that no part has."""
+"""Lists the names registered in an ensemble at a shard path, including invalid part names."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ class EnsembleNames(NamedTuple):
 
     parts: Mapping[str, PartitionNames]
     unreadable: Mapping[str, tuple[str, ...]]
-    """Replica → paths of znodes among its parts that have no part name; a replica without such paths is"
-    " no key."""
+    """Replica → paths of znodes with an invalid part name; a replica without such paths is no key."""
 
 
 def listed_names(reader: ZnodeReader, layout: ShardLayout, format_version: int | None) -> EnsembleNames:
-    """List the names in an ensemble, over all replicas that it has there.
+    """List the names in an ensemble, over all its replicas of the shard path.
 
-    Without a ``format_version``, because the definition of the table is gone, it is derived from the names.
+    Without a ``format_version``, because the definition of the table is gone, the names decide.
     """
     replicas = [layout.replica(name) for name in reader.children([layout.replicas])[0] or ()]
     listed = [names or () for names in reader.children([each.parts for each in replicas])]
@@ -54,7 +53,7 @@ def _derived_version(names: Iterable[str]) -> int:
 
 
 def split_names(names: Iterable[str], format_version: int, where: str) -> tuple[PartitionNames, list[str]]:
-    """Return the names by partition, and the names that no part has."""
+    """Return the names by partition, and the invalid names."""
     by_partition: defaultdict[str, list[PartName]] = defaultdict(list)
     invalid: list[str] = []
     for text in names:

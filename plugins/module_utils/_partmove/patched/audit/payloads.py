@@ -25,9 +25,9 @@ class ContentProblems(NamedTuple):
     """The problems in the content of registered parts of one replica."""
 
     differing: frozenset[str]
-    """Names that both ensembles register with different bytes."""
+    """Names registered in both ensembles with different bytes."""
     unlike_disk: frozenset[str]
-    """Names of parts that are active with another hash than the registered one."""
+    """Names of parts active with another hash than the registered hash."""
     unreadable: tuple[str, ...]
     """Paths of znodes with unreadable data."""
 
@@ -35,7 +35,7 @@ class ContentProblems(NamedTuple):
 def with_content(
     hot: ZnodeReader, cold: ZnodeReader, layout: ShardLayout, evidence: Sequence[ReplicaEvidence]
 ) -> Iterator[ReplicaEvidence]:
-    """Add the content problems to the evidence of one replica, which has one item per partition."""
+    """Add the content problems to the evidence of one replica (one item per partition)."""
     for batch in _batches(evidence):
         problems = content_problems(
             [
@@ -60,9 +60,7 @@ def with_content(
 
 
 def _batches(evidence: Sequence[ReplicaEvidence]) -> Iterator[list[ReplicaEvidence]]:
-    """Yield partitions in batches, each with enough parts for a batch of requests, and small enough for"
-    " memory.
-    """
+    """Yield the partitions in batches, large enough for a batch of requests and small enough for memory."""
     batch: list[ReplicaEvidence] = []
     parts = 0
     for each in evidence:
@@ -83,8 +81,8 @@ def content_problems(
 ) -> ContentProblems:
     """Compare the parts of one replica between hot and cold, and with the hashes on disk.
 
-    ``ensembles``: hot, then cold, each with the names that it registers. ``hashes``: active part → hash, or
-    None if the server shows no hash. If both ensembles register a part, the disk is compared with hot.
+    ``ensembles``: hot, then cold, each with its registered names. ``hashes``: active part → hash, or None if
+    the server shows no hash. If both ensembles register a part, the disk is compared with hot.
     """
     folder = layout.replica(replica).parts
     differing, unlike, unreadable = set[str](), set[str](), list[str]()
@@ -104,9 +102,7 @@ def content_problems(
 
 
 def _is_on_disk(part: RegisteredPart, shown: str | None) -> bool:
-    """Return whether the part can be the one on disk. ``shown``: the hash there; None if the server shows"
-    " none.
-    """
+    """Return whether the part can be the one on disk. ``shown``: the hash there, if the server shows it."""
     if shown is None:
         return True
     data, children = part.payload

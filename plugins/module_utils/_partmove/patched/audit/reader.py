@@ -4,8 +4,8 @@
 
 """Reads the evidence of one shard path: block numbers, State, both ensembles, and the disks of all replicas.
 
-Servers are asked before any znode is read: a part that is registered or merged meanwhile is then seen in its
-later form. Hot is read before cold, because a move takes parts from hot to cold.
+Servers are asked before any znode is read: a part registered or merged meanwhile is then seen in its later
+form. Hot is read before cold, because a move takes parts from hot to cold.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from .names import EnsembleNames, PartitionNames, listed_names, split_names
 from .payloads import with_content
 
 NO_PARTITION = ""
-"""The partition id that stands for znodes without a part name."""
+"""The partition id for znodes without a valid part name."""
 
 
 @dataclass(frozen=True)
 class ShardEvidence:
-    """The evidence of a shard path, with every partition that is registered or on disk, by id.
+    """The evidence of a shard path, with every partition registered or on disk, by id.
 
     lock: the holder of the shard path's lock; empty if the lock is free.
     """
@@ -49,7 +49,7 @@ class ShardEvidence:
 
 
 class _Replica(NamedTuple):
-    """A replica that hot has, with the answer of its server."""
+    """A replica in hot, with the answer of its server."""
 
     is_active: bool
     disk: DiskParts | None
@@ -58,7 +58,7 @@ class _Replica(NamedTuple):
 
 
 class _Names(NamedTuple):
-    """Everything that was read of a shard path except payloads."""
+    """All facts of a shard path except payloads."""
 
     layout: ShardLayout
     replicas: Mapping[str, _Replica]
@@ -135,10 +135,11 @@ class EvidenceReader:
         self._clock.sleep(seconds)
 
     def read_left_in_cold(self, shard_path: str) -> ShardEvidence | None:
-        """Return the leftovers in cold of a table that hot lacks; None without leftovers of this hot.
+        """Return the leftovers in cold of a table missing in hot; None without leftovers of this hot.
 
-        Leftovers with the marker of another hot do not count. A whole table in cold is no leftover: servers
-        that use the ensemble as an auxiliary ensemble created it. Raises as `read` does, except NoSuchTable.
+        Leftovers with the marker of another hot do not count. A whole table in cold is no leftover, but was
+        created by servers with this ensemble as an auxiliary ensemble. Raises as `read` does, except
+        NoSuchTable.
         """
         layout = ShardLayout(shard_path)
         self._cold.sync(layout.path)
@@ -190,7 +191,7 @@ class EvidenceReader:
     def _states(
         self, layout: ShardLayout, ensembles: Collection[EnsembleNames], replicas: Mapping[str, _Replica]
     ) -> dict[str, Znode | None]:
-        """Return every partition that is registered or on disk, sorted, with its State."""
+        """Return every partition registered or on disk, sorted, with its State."""
         ids = set(self._hot.children([layout.block_numbers])[0] or ())
         for names in ensembles:
             ids.update(*names.parts.values())
@@ -238,9 +239,7 @@ class EvidenceReader:
 
 
 def _replica_evidence(found: _Names, partition_id: str) -> list[ReplicaEvidence]:
-    """Return the partition's evidence for each replica of hot, and for replicas that only cold has;"
-    " sorted.
-    """
+    """Return the partition's evidence for each replica in hot, and for replicas in cold alone; sorted."""
     evidence = []
     for name in sorted({*found.replicas, *found.cold.parts}):
         known = found.replicas.get(name)
@@ -265,9 +264,7 @@ def _replica_evidence(found: _Names, partition_id: str) -> list[ReplicaEvidence]
 
 
 def _invalid_names(found: _Names) -> PartitionEvidence | None:
-    """Return the evidence of znodes without a part name, as a partition of its own; None without such"
-    " znodes.
-    """
+    """Return the evidence of znodes with an invalid part name, as one partition; None without such znodes."""
     replicas = [
         ReplicaEvidence(name, name in found.replicas, (), (), (), unreadable=tuple(sorted({*hot, *cold})))
         for name in sorted({*found.hot.unreadable, *found.cold.unreadable})

@@ -25,7 +25,7 @@ class UnsafeReplica(NamedTuple):
 
 
 class AuditReport(Findings[Row, FindingKind]):
-    """The audited partitions of every replica; servers that must not be restarted come first."""
+    """The audited partitions of every replica; servers with an unsafe restart come first."""
 
     prefix = "partmove_audit"
     counted = "partitions of replicas"
@@ -34,13 +34,11 @@ class AuditReport(Findings[Row, FindingKind]):
         super().__init__(FindingKind, audits, unread)
 
     def unsafe(self) -> list[UnsafeReplica]:
-        """Return the replicas whose restart would detach parts, or leave the server without the table;"
-        " sorted.
-        """
+        """Return the replicas with an unsafe restart: it would detach parts or lose the table; sorted."""
         return sorted({UnsafeReplica(row.shard_path, row.replica) for row in self._unsafe_rows()})
 
     def urgent(self) -> Iterator[str]:
-        """Yield the lines about servers that must not be restarted."""
+        """Yield the lines about servers with an unsafe restart."""
         by_path: defaultdict[str, list[Row]] = defaultdict(list)
         for row in self._unsafe_rows():
             by_path[row.shard_path].append(row)
@@ -51,7 +49,7 @@ class AuditReport(Findings[Row, FindingKind]):
             yield f"DO NOT RESTART {replicas} ({path}): {kinds} in partition {partitions}"
 
     def urgent_families(self) -> Iterator[Family]:
-        """Yield the metric about servers that must not be restarted."""
+        """Yield the metric about servers with an unsafe restart."""
         yield Family(
             "partmove_audit_restart_unsafe",
             "1 for a replica whose server must not be restarted before a repair.",

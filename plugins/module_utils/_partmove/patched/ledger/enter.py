@@ -4,12 +4,16 @@
 
 """Verifies one ClickHouse server and enters its replicas in the ledger.
 
-The order makes it safe: ``host`` and ``is_active`` of each replica are read first, then the server is
-asked, and an entry is written only if ``host`` has not been written since. So what the server said holds for
-the activation that the entry names. That it is this very server which holds the replicas, in this very
-ensemble, follows from what it sees there itself: the same transactions, and a session of its own. A replica
-is refused that cold has parts for and whose disk does not have them: it was added under the name of a former
-one, or has lost them.
+The order makes it safe:
+
+1. Read ``host`` and ``is_active`` of each replica.
+2. Ask the server.
+3. Write the entry only if ``host`` has not been written since step 1.
+
+So the answers of the server hold for the activation named in the entry. The server proves to hold the
+replicas, in this very ensemble, by the transactions and the session in its own ZooKeeper. A replica is
+refused if its disk lacks parts registered in cold: the replica was added under the name of a former one, or
+has lost the parts.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ class NotReady(PartMoveError):
 
 
 class ServedReplica(NamedTuple):
-    """A replica as its server tells of it; ``table`` is ``database.table``."""
+    """A replica as its server lists it; ``table`` is ``database.table``."""
 
     key: ReplicaKey
     table: str
@@ -43,55 +47,55 @@ class ServedReplica(NamedTuple):
 
 
 class SeenActivation(NamedTuple):
-    """The activation of a replica, by its transactions, as a server sees it in its ZooKeeper."""
+    """The activation of a replica in the server's own ZooKeeper, by its transactions."""
 
     host_mzxid: int | None
-    """The one that wrote ``host`` last; None where the server sees no such znode."""
+    """The last transaction of ``host``; None if the server sees no such znode."""
     active_czxid: int | None
-    """The one that created ``is_active``; None where the server sees no such znode."""
+    """The transaction of the creation of ``is_active``; None if the server sees no such znode."""
 
 
 class ServerProbe(Protocol):
-    """Asks one ClickHouse server whether it may be entered; raises PartMoveError when it cannot be asked."""
+    """Asks one ClickHouse server whether it may be entered. Raises PartMoveError without an answer."""
 
     @property
     def label(self) -> str:
-        """What messages call the server."""
+        """The name of the server in messages."""
 
     def replicas(self) -> Collection[ServedReplica]:
-        """All replicas that the server has."""
+        """Return all replicas of the server."""
 
     def version(self) -> str:
-        """The version that the server says it has."""
+        """Return the version of the server."""
 
     def started(self) -> int:
-        """When the process started, in seconds since 1970 by its own clock."""
+        """Return when the process started, in seconds since 1970 by its own clock."""
 
     def shows(self, sign: str) -> bool:
-        """Whether the server answers the query, which is the sign of the patch, with 1."""
+        """Return whether the server answers the query ``sign``, the sign of the patch, with 1."""
 
     def activation(self, key: ReplicaKey) -> SeenActivation:
-        """What the server sees of a replica in its own ZooKeeper."""
+        """Return the activation of a replica as the server sees it in its own ZooKeeper."""
 
     def parts(self, key: ReplicaKey) -> Collection[str]:
-        """Names of the active parts of a replica."""
+        """Return the names of the active parts of a replica."""
 
 
 class Requirements(NamedTuple):
-    """What has to be so for an entry, and who enters it."""
+    """The conditions of an entry, and who enters it."""
 
     patched_sign: str
     config_changed_at: float | None
-    """When its configuration was changed, in seconds since 1970; the process has to be younger.
+    """When the configuration of the server changed, in seconds since 1970; the process has to be younger.
 
-    None where that is known otherwise.
+    None if the caller has ensured this otherwise.
     """
     cold: ColdEnsemble
     verified_by: str
     only: Collection[ReplicaKey] | None
-    """The replicas to enter; None for all that the server has."""
+    """The replicas to enter; None for all replicas of the server."""
     renew: bool = False
-    """Whether to leave out those that have no entry: they were withdrawn, or never entered."""
+    """Whether to leave out replicas without an entry: they were withdrawn, or never entered."""
 
 
 class Admission:
@@ -107,10 +111,10 @@ class Admission:
         self._clock = clock
 
     def enter(self, requirements: Requirements, changes: dict[ReplicaKey, EntryChange]) -> None:
-        """Enter all of the replicas that are required, or raise NotReady with nothing written.
+        """Enter all required replicas, or raise NotReady with nothing written.
 
-        Fills ``changes`` also when a replica is activated anew on the way (ServerChanged). Raises
-        NoSuchReplica, EnsembleError and kin, and PartMoveError when the server cannot be asked.
+        Fills ``changes`` also if a replica is activated anew on the way (ServerChanged). Raises
+        NoSuchReplica, EnsembleError and kin, and PartMoveError if the server does not answer.
         """
         keys = self._keys(requirements)
         live = look_up_replicas(self._hot, keys)
@@ -136,23 +140,25 @@ class Admission:
 
     def _keys(self, requirements: Requirements) -> list[ReplicaKey]:
         served = {each.key for each in self._probe.replicas()}
-        wanted = served if requirements.only is None else set(requirements.only)
-        foreign = sorted(wanted - served)
+        requested = served if requirements.only is None else set(requirements.only)
+        foreign = sorted(requested - served)
         if foreign:
             raise NoSuchReplica(
                 f"{self._probe.label} does not have {first_few(map(str, foreign))}",
-                remedy="See system.replicas of the server, and that it is the one that you mean",
+                remedy="Compare with system.replicas of the server, and check that it is the right server",
             )
         if requirements.renew:
-            wanted = {key for key in wanted if self._ledger.read(key.shard_path, [key.replica])[key.replica]}
-        return sorted(wanted)
+            requested = {
+                key for key in requested if self._ledger.read(key.shard_path, [key.replica])[key.replica]
+            }
+        return sorted(requested)
 
     def _verify_server(self, requirements: Requirements) -> tuple[str, int]:
         version, started = self._probe.version(), self._probe.started()
         if requirements.config_changed_at is not None and started < requirements.config_changed_at:
             raise NotReady(
                 f"{self._probe.label} was started before its configuration was changed",
-                remedy="Restart it and run again",
+                remedy="Restart the server and run again",
             )
         if not self._probe.shows(requirements.patched_sign):
             raise NotReady(
@@ -162,7 +168,7 @@ class Admission:
         return version, started
 
     def _verify_replicas(self, live: Mapping[ReplicaKey, LiveReplica]) -> dict[ReplicaKey, Znode]:
-        """The ``host`` znode of each replica; raises NotReady where one may not be entered."""
+        """Return the ``host`` znode of each replica. Raises NotReady if a replica may not be entered."""
         served = {each.key: each for each in self._probe.replicas()}
         hosts: dict[ReplicaKey, Znode] = {}
         problems: list[str] = []
@@ -175,40 +181,43 @@ class Admission:
         if problems:
             raise NotReady(
                 f"{self._probe.label} cannot be entered: {first_few(problems)}",
-                remedy="Wait until its tables are not read-only, see that hot is what the server has as"
-                " <zookeeper>, the <root> as the chroot, and run again",
+                remedy="Wait until its tables are not read-only, check that hot is the server's"
+                " <zookeeper> with"
+                " its <root> as the chroot, and run again",
             )
         return hosts
 
     def _refuse_without_data(self, keys: Collection[ReplicaKey]) -> None:
-        """Raise NotReady where a replica would count on parts in cold that it does not have."""
-        found = parts_without_data(self._hot, self._cold, keys, self._probe.parts)
-        if found:
-            problems = [f"{key}: {first_few(names)}" for key, names in found.items()]
+        """Raise NotReady if cold registers parts for a replica whose disk lacks them."""
+        lacking = parts_without_data(self._hot, self._cold, keys, self._probe.parts)
+        if lacking:
+            problems = [f"{key}: {first_few(names)}" for key, names in lacking.items()]
             raise NotReady(
-                f"{self._probe.label} cannot be entered: the cold ensemble has parts registered for it that"
-                f" are neither in hot nor on its disk, {first_few(problems)}",
-                remedy="Do not restart it. part_audit_info tells what they are: part_repair removes what"
-                " no replica has; where another one has them (lacks_data), drop this replica, which may have"
-                " been added under the name of a former one, part_repair the kind another_replica, bring the"
-                " partitions back with part_move and the state hot, and add it again",
+                f"{self._probe.label} cannot be entered: the cold ensemble registers parts for it that are"
+                f" neither in hot nor on its disk, {first_few(problems)}",
+                remedy="Do not restart the server. Run part_audit_info. If no replica has the parts,"
+                " part_repair"
+                " with the kind of the finding removes their part znodes. If another replica has them"
+                " (lacks_data): drop this replica, which may have been added under the name of a former one,"
+                " run part_repair with the kind another_replica, bring the partitions back with part_move and"
+                " state: hot, and add the replica again",
             )
 
     def _problem(self, key: ReplicaKey, replica: LiveReplica, served: ServedReplica | None) -> str | None:
         if served is None:
             return f"{key} is gone"
         if served.read_only or served.session_expired:
-            return f"{key} is read-only, without a session with ZooKeeper"
+            return f"{key} is read-only, without a ZooKeeper session"
         if replica.host is None or replica.is_active is None:
             return f"{key} is not active in hot"
         here = SeenActivation(replica.host.stat.mzxid, replica.is_active.stat.czxid)
         if self._probe.activation(key) != here:
-            return f"{key} is another one in the ZooKeeper of the server, or was activated just now"
+            return f"{key} is another replica in the ZooKeeper of the server, or was activated just now"
         return None
 
 
 def look_up_replicas(hot: ZnodeReader, keys: Iterable[ReplicaKey]) -> dict[ReplicaKey, LiveReplica]:
-    """What hot has of the replicas; of one that it does not know, no znode."""
+    """Return the replicas as in hot; a replica unknown to hot has no znodes."""
     layouts = {key: ShardLayout(key.shard_path).replica(key.replica) for key in keys}
     hot.sync("/")
     return dict(zip_strict([*layouts], live_replicas(hot, [*layouts.values()])))

@@ -4,9 +4,9 @@
 
 """One entry of the ledger: which server was verified as a replica, when, and with which cold ensemble.
 
-An entry holds for one activation of the replica. A server writes the replica's ``host`` znode anew
-whenever it starts, attaches the table or gets a new session, patched or not, so an entry that names
-another transaction of ``host`` than the last one says nothing about the server that runs now.
+An entry holds for one activation of the replica. A server, patched or not, writes the replica's ``host``
+znode anew whenever it starts, attaches the table or gets a new session. So an entry with an older
+transaction of ``host`` proves nothing about the server now running.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from ...tree.znodes import Znode
 FORMAT = "olap.partmove/ledger"
 VERSION = 1
 
-_REMEDY = "Use the version of olap.partmove that wrote it, or withdraw it and verify the server again"
+_REMEDY = (
+    "Use the version of olap.partmove that wrote the entry, or withdraw the entry and verify the server again"
+    " (replica_ledger)"
+)
 _ENVELOPE = Envelope("entry of the ledger", FORMAT, VERSION, remedy=_REMEDY)
 _ENTRY = Record(
     {
@@ -46,14 +49,14 @@ _ZOOKEEPER_PORT = 2181
 
 
 class ColdEnsemble(NamedTuple):
-    """The cold ensemble of a server: ``host:port`` of its members, sorted, and the chroot."""
+    """The cold ensemble of a server: the sorted ``host:port`` of its members, and the chroot."""
 
     hosts: tuple[str, ...]
     chroot: str
 
     @classmethod
     def of(cls, cold: ZnodeStore) -> ColdEnsemble:
-        """The ensemble that the store was connected to."""
+        """Return the ensemble to which the store was connected."""
         return cls(tuple(sorted(set(map(_canonical, cold.addresses)))), cold.chroot)
 
     def __str__(self) -> str:
@@ -61,7 +64,7 @@ class ColdEnsemble(NamedTuple):
 
 
 def _canonical(address: str) -> str:
-    """The address as two equal ones are written alike: in lower case, and with the port."""
+    """Return the address in its canonical form: lower case, with the port."""
     parts = urlsplit(f"//{address}")
     host = parts.hostname or ""
     return f"{f'[{host}]' if ':' in host else host}:{parts.port or _ZOOKEEPER_PORT}"
@@ -69,28 +72,28 @@ def _canonical(address: str) -> str:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """What was verified of the server of a replica; times as ISO 8601 in UTC."""
+    """The verified facts about the server of a replica; times as ISO 8601 in UTC."""
 
     host: str
     interserver_port: int | None
     host_version: int
     host_mzxid: int
-    """Transaction that wrote the ``host`` znode when the server was verified."""
+    """The last transaction of the ``host`` znode at the time of the verification."""
     server_version: str
     patched_sign: str
-    """The query that a patched server answers with 1."""
+    """The query for the sign of the patch: a patched server answers 1."""
     started_at: str
     cold: ColdEnsemble
     verified_by: str
     verified_at: str
 
     def encode(self) -> bytes:
-        """The data of the znode that holds the entry."""
+        """Return the data of the entry's znode."""
         fields = asdict(self) | {"cold": self.cold._asdict()}
         return json.dumps(_ENVELOPE.around(fields)).encode()
 
     def says_as_much_as(self, other: LedgerEntry) -> bool:
-        """Whether the two differ in nothing but when, and by whom, the same was found out."""
+        """Return whether the entries are equal except for their times and the name of the verifier."""
         same = replace(
             self,
             started_at=other.started_at,
@@ -101,7 +104,7 @@ class LedgerEntry:
 
 
 def parse_entry(znode: Znode) -> LedgerEntry:
-    """The entry in a znode of the ledger; raises FormatError for anything but one of this version."""
+    """Parse a znode of the ledger. Raises FormatError for anything but an entry of this format version."""
     where = f"The ledger entry {znode.path}"
     fields = _ENTRY.read(_ENVELOPE.parsed(znode.data, where), where)
     cold = fields.pop("cold")

@@ -2,17 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The ledger: which replicas run a server that knows the cold ensemble, as was verified.
+"""The ledger: the replicas whose servers were verified to know the cold ensemble.
 
 In hot, under the coordination root::
 
     ledger/<shard path, quoted>/<replica, quoted>    persistent: a LedgerEntry
 
-States of a replica: absent → ready (entered after its server was verified) → stale (its server was
-activated again since) → ready or absent (withdrawn). Entering checks in the same multi that ``host`` is
-still as it was when the server was asked. A move looks at the entries of all replicas, and its switch
-checks the version of each besides that of ``host``: a replica that is withdrawn in the meantime, or
-restarts, makes the switch fail.
+States of a replica::
+
+    absent → ready    its server was verified, and the replica was entered
+    ready  → stale    its server was activated again since
+    stale  → ready    its server was verified again
+    any    → absent   the replica was withdrawn
+
+The multi of an entry checks ``host``: unchanged since the server was asked. A move reads the entries of all
+replicas, and its switch checks the version of each entry and of each ``host``. So a withdrawal or a restart
+in the meantime makes the switch fail.
 """
 
 from __future__ import annotations
@@ -36,7 +41,7 @@ from .entry import ColdEnsemble, LedgerEntry, parse_entry
 from .live_replica import LiveReplica
 
 VERIFY = "Verify its server and enter it with replica_ledger"
-"""The way out for a replica that is not ready."""
+"""The remedy for a replica that is not ready."""
 
 _ATTEMPTS = 10
 
@@ -46,7 +51,7 @@ class ServerChanged(PartMoveError):
 
 
 class ReplicaKey(NamedTuple):
-    """A replica by the table that it is of and its name there; as text, what messages call it."""
+    """A replica by its shard path and its name; as text, the form that messages use."""
 
     shard_path: str
     replica: str
@@ -56,7 +61,7 @@ class ReplicaKey(NamedTuple):
 
 
 class EntryChange(NamedTuple):
-    """An entry before and after; None where there is none."""
+    """An entry before and after; None if there is none."""
 
     before: Znode | None
     after: bytes | None
@@ -75,43 +80,43 @@ class Ledger:
         self.path = f"{root}/ledger"
 
     def has_any(self, shard_paths: Iterable[str]) -> bool:
-        """Whether a replica of one of the shard paths was ever entered, be it withdrawn by now."""
+        """Return whether a replica of the shard paths was ever entered, even if it is withdrawn by now."""
         self._hot.sync(self.path)
         return any(self._hot.read([self._folder(each) for each in shard_paths]))
 
     def entry_path(self, key: ReplicaKey) -> str:
-        """Where the entry of a replica is."""
+        """Return the path of a replica's entry."""
         return f"{self._folder(key.shard_path)}/{quote(key.replica, safe='')}"
 
     def replicas(self, shard_path: str) -> list[str]:
-        """The replicas of a shard path that have an entry, sorted."""
+        """Return the replicas of a shard path that have an entry, sorted."""
         return sorted(unquote(name) for name in self._hot.children([self._folder(shard_path)])[0] or ())
 
     def read(self, shard_path: str, replicas: Iterable[str]) -> dict[str, Znode | None]:
-        """The entry of each replica; None where there is none. Call ``sync`` first where it matters."""
+        """Return the entry of each replica, or None. Call ``sync`` first if the newest data matters."""
         names = list(replicas)
         paths = [self.entry_path(ReplicaKey(shard_path, name)) for name in names]
         return dict(zip_strict(names, self._hot.read(paths)))
 
     def enter(self, key: ReplicaKey, entry: LedgerEntry, *, renew: bool = False) -> EntryChange:
-        """Write the entry, unless there is one that says as much.
+        """Write the entry, unless an equivalent entry exists.
 
-        With ``renew`` only one that is there is written, so that who was withdrawn meanwhile stays out.
-        Raises ServerChanged when ``host`` is not the one that the entry names any more, FormatError for
-        an entry that is there and not understood, EnsembleError and kin.
+        With ``renew``, only an existing entry is written: a replica withdrawn meanwhile stays out. Raises
+        ServerChanged if ``host`` is newer than in the entry, FormatError for an unreadable existing entry,
+        EnsembleError and kin.
         """
         host = ShardLayout(key.shard_path).replica(key.replica).host
         path, data = self.entry_path(key), entry.encode()
         first: EntryChange | None = None
-        for found in self._attempts(key):
-            if renew and found is None:
+        for existing in self._attempts(key):
+            if renew and existing is None:
                 return EntryChange(None, None)
-            change = EntryChange(found, _data_for(entry, found))
+            change = EntryChange(existing, _data_for(entry, existing))
             if not change.changed:
                 return first or change
             first = first or change
             ensure_path(self._hot, self._folder(key.shard_path))
-            op: Op = Create(path, data) if found is None else SetData(path, data, found.stat.version)
+            op: Op = Create(path, data) if existing is None else SetData(path, data, existing.stat.version)
             outcome = self._hot.commit([(Check(host, entry.host_version), op)])[0]
             if isinstance(outcome, Committed):
                 return first
@@ -122,14 +127,14 @@ class Ledger:
         raise self._contended(key)
 
     def withdraw(self, key: ReplicaKey) -> EntryChange:
-        """Delete the entry, whatever it says. Raises EnsembleError and kin."""
+        """Delete the entry, whatever its content. Raises EnsembleError and kin."""
         path = self.entry_path(key)
         first: EntryChange | None = None
-        for found in self._attempts(key):
-            if found is None:
+        for existing in self._attempts(key):
+            if existing is None:
                 return first or EntryChange(None, None)
-            first = first or EntryChange(found, None)
-            outcome = self._hot.commit([(Delete(path, found.stat.version),)])[0]
+            first = first or EntryChange(existing, None)
+            outcome = self._hot.commit([(Delete(path, existing.stat.version),)])[0]
             if isinstance(outcome, Committed):
                 return first
             if isinstance(outcome, Rejected):
@@ -137,7 +142,7 @@ class Ledger:
         raise self._contended(key)
 
     def _attempts(self, key: ReplicaKey) -> Iterator[Znode | None]:
-        """The entry as it is now, and again after a write that was rejected or whose answer was lost."""
+        """Yield the current entry, and again after each write without success or without an answer."""
         for _attempt in range(_ATTEMPTS):
             self._hot.sync(self.path)
             yield self.read(key.shard_path, [key.replica])[key.replica]
@@ -148,32 +153,32 @@ class Ledger:
     def _contended(self, key: ReplicaKey) -> EnsembleError:
         return EnsembleError(
             f"The ledger entry of {key} changed {_ATTEMPTS} times while it was to be written",
-            remedy="See whether something else writes to the ledger, and run again",
+            remedy="Find out whether another program writes to the ledger, and run again",
         )
 
 
 class LedgerReadiness:
-    """Implements Readiness: every replica has an entry that still holds, and its server is there."""
+    """Implements Readiness: every replica has a valid entry, and its server is active."""
 
     def __init__(self, ledger: Ledger, cold: ColdEnsemble) -> None:
         self._ledger = ledger
         self._cold = cold
 
     def judge(self, shard: ShardFacts, partition_ids: Collection[str]) -> Judgement:
-        """Judge by the entries, whose versions are checked; the fence of the shard checks the host znodes."""
+        """Judge by the entries. The returned checks cover their versions, the fence of the shard ``host``."""
         replicas = [LiveReplica(each.name, each.host, each.is_active) for each in shard.replicas]
         entries = self._ledger.read(shard.layout.path, (each.name for each in replicas))
         reasons = [not_ready(entries[each.name], each, self._cold) for each in replicas]
-        found = [reason for reason in reasons if reason is not None]
-        if found:
-            refusal = Refusal(GateName.PATCHED_REPLICAS, first_few(found), VERIFY)
+        problems = [reason for reason in reasons if reason is not None]
+        if problems:
+            refusal = Refusal(GateName.PATCHED_REPLICAS, first_few(problems), VERIFY)
             return Judgement(dict.fromkeys(partition_ids, refusal))
         checks = [Check(each.path, each.stat.version) for each in entries.values() if each is not None]
         return Judgement({}, tuple(checks))
 
 
 def not_ready(entry: Znode | None, replica: LiveReplica, cold: ColdEnsemble) -> str | None:
-    """Why a partition may not become cold as far as this replica goes; None only when it is certain."""
+    """Return why the entry does not vouch for the replica; None only in case of certainty."""
     if entry is None:
         return f"replica {replica.name} is not in the ledger"
     try:
@@ -191,15 +196,15 @@ def not_ready(entry: Znode | None, replica: LiveReplica, cold: ColdEnsemble) -> 
 
 
 def server_changed(key: ReplicaKey) -> ServerChanged:
-    """The error for a server that was activated anew while it was verified."""
+    """Return the error for a server that was activated anew while it was verified."""
     return ServerChanged(
-        f"The server of {key} started, or got a new session with ZooKeeper, while it was verified",
-        remedy="Wait until it is up, verify it and run again",
+        f"The server of {key} started, or got a new ZooKeeper session, while it was verified",
+        remedy="Wait until the server is up, and run replica_ledger again",
     )
 
 
-def _data_for(entry: LedgerEntry, found: Znode | None) -> bytes:
-    """What the znode of the entry is to hold: what it does hold already, where that says as much."""
-    if found is not None and parse_entry(found).says_as_much_as(entry):
-        return found.data
+def _data_for(entry: LedgerEntry, existing: Znode | None) -> bytes:
+    """Return the data for the entry's znode: the existing data, if the existing entry is equivalent."""
+    if existing is not None and parse_entry(existing).says_as_much_as(entry):
+        return existing.data
     return entry.encode()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A replica as its own znodes show it: the server that activated it last, and whether that is alive."""
+"""A replica as described by its own znodes: the server of its last activation, and whether it is active."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ...tree.znodes import Znode
 
 
 class ReplicaAddress(NamedTuple):
-    """What a server writes to ``host`` whenever it activates the replica.
+    """The content of ``host``, written by a server whenever it activates the replica.
 
-    ``interserver_port`` and ``table`` (``database.table``, as that server calls it) are None where the
-    version of the server does not tell.
+    ``interserver_port`` and ``table`` (``database.table`` on that server) are None if the version of the
+    server does not write them.
     """
 
     host: str
@@ -29,23 +29,23 @@ class ReplicaAddress(NamedTuple):
 
 
 class ServerName(NamedTuple):
-    """The name under which a server registers its replicas, and the port if that is to be looked at too."""
+    """The host name of a server in its replicas' ``host`` znodes, and a port if the host has more servers."""
 
     host: str
     interserver_port: int | None
 
     def is_of(self, replica: LiveReplica) -> bool:
-        """Whether the replica was activated last by this server. Raises FormatError."""
+        """Return whether this server activated the replica last. Raises FormatError."""
         address = replica.address
         if address is None or address.host.lower() != self.host.lower():
             return False
         return self.interserver_port in (None, address.interserver_port)
 
     def unknown(self, where: str) -> NoSuchReplica:
-        """The error for a server that has registered no replica ``where`` it was looked for."""
+        """Return the error for a server without a replica at the place ``where``."""
         return NoSuchReplica(
             f"No replica {where} in hot is registered by {self}",
-            remedy="Give host as the znode host of a replica has it, which may be its full name",
+            remedy="Give host exactly as in the znode host of a replica; this may be the full host name",
         )
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class ServerName(NamedTuple):
 
 
 class LiveReplica(NamedTuple):
-    """A replica of a table. None stands for a znode that is not there."""
+    """A replica of a table. None stands for a missing znode."""
 
     name: str
     host: Znode | None
@@ -61,13 +61,13 @@ class LiveReplica(NamedTuple):
 
     @property
     def address(self) -> ReplicaAddress | None:
-        """Where its server is; None where it was never activated. Raises FormatError."""
-        # A server creates the znode empty, and writes to it when it activates the replica.
+        """The address of its server; None if the replica was never activated. Raises FormatError."""
+        # A server creates the znode empty, and fills it when it activates the replica.
         return None if self.host is None or not self.host.data else parse_address(self.host)
 
 
 def parse_address(host: Znode) -> ReplicaAddress:
-    """Take a ``host`` znode apart; raises FormatError."""
+    """Parse a ``host`` znode; raises FormatError."""
     text = ZnodeText(host.data, host.path)
     name = unescape(text.field("host: "))
     port = text.optional_field("port: ")
@@ -80,18 +80,18 @@ def parse_address(host: Znode) -> ReplicaAddress:
 
 
 def read_live_replicas(hot: ZnodeReader, layout: ShardLayout) -> tuple[LiveReplica, ...]:
-    """The replicas of a shard path, sorted by name; none where there is no table."""
+    """Return the replicas of a shard path, sorted by name; () without a table."""
     names = hot.children([layout.replicas])[0] or ()
     return tuple(live_replicas(hot, [layout.replica(name) for name in names]))
 
 
 def live_replicas(hot: ZnodeReader, layouts: Sequence[ReplicaLayout]) -> list[LiveReplica]:
-    """What hot has of the replicas, in order; of one that it does not know, no znode."""
-    found = iter(hot.read([path for each in layouts for path in (each.host, each.is_active)]))
-    return [LiveReplica(each.name, next(found), next(found)) for each in layouts]
+    """Return the replicas as in hot, in order; a replica unknown to hot has no znodes."""
+    znodes = iter(hot.read([path for each in layouts for path in (each.host, each.is_active)]))
+    return [LiveReplica(each.name, next(znodes), next(znodes)) for each in layouts]
 
 
 def table_of(replicas: Iterable[LiveReplica]) -> str:
-    """``database.table`` as the first replica that tells it; empty where none does. Raises FormatError."""
+    """Return ``database.table`` of the first replica with a known table, or "". Raises FormatError."""
     addresses = (each.address for each in replicas)
     return next((each.table for each in addresses if each is not None and each.table), "")

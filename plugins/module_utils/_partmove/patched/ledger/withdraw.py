@@ -2,13 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The downgrade guard: a server that does not know the cold ensemble may not get tables with cold partitions.
+"""The downgrade guard: a server without the patch may not get tables with cold partitions.
 
-Replicas are withdrawn from the ledger first, and then it is looked whether a partition is cold. A switch
-checks the entries of all replicas in its multi, so one that comes before the withdrawal is seen by that
-look, and one that comes after it fails: once the guard has passed, no partition becomes cold until the
-replicas are entered again. It is also looked before anything is withdrawn, so that a replica that has to
-stay as it is keeps its entry.
+The order makes it safe:
+
+1. Check for cold partitions, so that a replica of a cold partition keeps its entry.
+2. Withdraw the replicas from the ledger.
+3. Check for cold partitions again.
+
+A switch checks the entries of all replicas in its multi. So step 3 sees a switch before the withdrawal, and a
+switch after the withdrawal fails. Once the guard has passed, no partition becomes cold until the replicas are
+entered again.
 """
 
 from __future__ import annotations
@@ -29,20 +33,22 @@ from .ledger import EntryChange, Ledger, ReplicaKey
 from .live_replica import read_live_replicas, table_of
 
 BACK_TO_HOT = (
-    "Register them in hot again first: ansible-playbook olap.partmove.reheat with part_move_shard_paths of"
-    " these, or part_move with the state hot. Keep the patched server and its cold_zookeeper until then"
+    "First bring the partitions back to hot: ansible-playbook olap.partmove.reheat with these shard paths as"
+    " part_move_shard_paths, or part_move with state: hot. Keep the patched server and its cold_zookeeper"
+    " until"
+    " then"
 )
-"""What to do about cold partitions that are in the way of a downgrade."""
+"""The remedy for cold partitions that stop a downgrade."""
 
 _MOST_SHOWN = 5
 
 
 class ColdPartition(NamedTuple):
-    """A partition with parts that hot does not register."""
+    """A partition with parts unregistered in hot."""
 
     shard_path: str
     table: str
-    """``database.table`` as the first replica that tells calls it; empty where none does."""
+    """``database.table`` of the first replica with a known table, or empty."""
     partition: str
 
     def __str__(self) -> str:
@@ -50,24 +56,24 @@ class ColdPartition(NamedTuple):
 
 
 class NotEntered(PartMoveError):
-    """There is no ledger of the shard paths at this coordination root."""
+    """No replica of the shard paths was ever entered under this coordination root."""
 
 
 class StillCold(PartMoveError):
-    """A partition is cold, so that every replica of its shard path has to know the cold ensemble."""
+    """A partition is cold, so every replica of its shard path has to know the cold ensemble."""
 
 
 @dataclass
 class Withdrawal:
-    """What a withdrawal has done, also when it ended with an error."""
+    """The result of a withdrawal, even if the withdrawal ended with an error."""
 
     changes: dict[ReplicaKey, EntryChange] = field(default_factory=dict)
     cold_partitions: list[ColdPartition] = field(default_factory=list)
-    """The cold partitions that are in the way of a downgrade."""
+    """The cold partitions in the way of the downgrade."""
 
 
 class DowngradeGuard:
-    """Looks for cold partitions in one pair of ensembles, with one coordination root."""
+    """Finds cold partitions in one pair of ensembles, with one coordination root."""
 
     def __init__(self, hot: ZnodeStore, cold: ZnodeReader, root: str) -> None:
         self._hot = hot
@@ -75,11 +81,11 @@ class DowngradeGuard:
         self._root = root
 
     def cold_partitions(self, shard_path: str) -> list[ColdPartition]:
-        """The partitions with a part that cold registers and hot does not, sorted; none without a table.
+        """Return the partitions with parts in cold but not in hot, sorted; [] without a table.
 
-        State alone does not tell: it stays COLD when a cold partition is dropped. Raises FormatError for
-        what is not understood, BindingConflict where the moves of the table went by another coordination
-        root or to another cold ensemble, and PartMoveError where cold cannot be the one of State.
+        State alone is not enough: State stays COLD when a cold partition is dropped. Raises FormatError for
+        unreadable znodes, BindingConflict if the moves of the table used another coordination root or another
+        cold ensemble, and PartMoveError if the given cold ensemble cannot be the one of the table.
         """
         layout = ShardLayout(shard_path)
         self._hot.sync(layout.path)
@@ -91,29 +97,33 @@ class DowngradeGuard:
         if read_binding(self._hot, self._cold, self._root, layout).cold is None:
             self._refuse_unknown_cold(layout)
             return []
-        # Hot first: a part that goes over to cold meanwhile is then seen in one of the two.
+        # Hot first: a part that moves to cold meanwhile is then found in one of the two.
         hot, cold = (names.by_partition(each, _replicas(each, layout)) for each in (self._hot, self._cold))
         ids = partitions_only_in_cold(hot, cold)
         table = table_of(read_live_replicas(self._hot, layout)) if ids else ""
         return [ColdPartition(shard_path, table, each) for each in sorted(ids)]
 
     def is_proven(self, shard_path: str) -> bool:
-        """Whether cold says that moves of the table go by this root. Raises as `cold_partitions` does."""
+        """Return whether the marker in cold names this root. Raises as `cold_partitions` does."""
         layout = ShardLayout(shard_path)
         self._cold.sync(layout.path)
         return read_binding(self._hot, self._cold, self._root, layout).is_proven
 
     def replicas(self, shard_path: str) -> Collection[str]:
-        """The replicas of a shard path; none without a table."""
+        """Return the replicas of a shard path; empty without a table."""
         return _replicas(self._hot, ShardLayout(shard_path))
 
     def _refuse_unknown_cold(self, layout: ShardLayout) -> None:
-        """With the wrong ensemble for cold, every cold partition would look like a dropped one."""
+        """Raise if a partition has State COLD and cold lacks the table.
+
+        With the wrong cold ensemble, every cold partition would be taken for a dropped partition.
+        """
         marked = marked_cold(self._hot, layout)
         if marked:
             raise PartMoveError(
-                f"State of partitions {first_few(marked)} of {layout.path} is COLD, and the ensemble given as cold"
-                " knows nothing of the table",
+                f"State of partitions {first_few(marked)} of {layout.path} is COLD, and the ensemble given"
+                f" as cold"
+                " does not have the table",
                 remedy="Check the hosts and the chroot of cold",
             )
 
@@ -126,11 +136,11 @@ def withdraw_replicas(
     *,
     never_entered: bool = False,
 ) -> None:
-    """Withdraw replicas from the ledger: their servers may then be replaced by some that do not know cold.
+    """Withdraw replicas from the ledger, so that their servers may be replaced by servers without the patch.
 
-    ``never_entered``: somebody vouches that there may be nothing to withdraw. Fills ``withdrawal``. Raises
-    StillCold with nothing written, or else with the entries withdrawn: then a move was faster. Raises also
-    NotEntered, and when an ensemble cannot be used; running again goes on.
+    ``never_entered``: the operator vouches for an empty ledger. Fills ``withdrawal``. Raises StillCold:
+    either with nothing written, or with the entries withdrawn, if a move was faster. Raises NotEntered,
+    EnsembleError and kin; running again continues.
     """
     keys = sorted(set(replicas))
     shard_paths = sorted({key.shard_path for key in keys})
@@ -142,17 +152,18 @@ def withdraw_replicas(
         _refuse_other_ledger(guard, ledger, shard_paths)
     for key in keys:
         withdrawal.changes[key] = ledger.withdraw(key)
-    _refuse_cold(guard, shard_paths, withdrawal, "the entries were withdrawn by then, and stay so")
+    _refuse_cold(guard, shard_paths, withdrawal, "the entries were withdrawn by then, and stay withdrawn")
 
 
 def _refuse_other_ledger(guard: DowngradeGuard, ledger: Ledger, shard_paths: Sequence[str]) -> None:
-    """Withdrawing from a ledger that moves do not look into would keep nothing from becoming cold."""
+    """Raise NotEntered if moves may use another ledger: withdrawing from this one would not stop them."""
     if shard_paths and not (ledger.has_any(shard_paths) or any(map(guard.is_proven, shard_paths))):
         raise NotEntered(
-            f"No replica of {first_few(shard_paths)} was ever entered in {ledger.path}, so there is nothing to"
-            " withdraw, and nothing tells that it is the ledger that moves look into",
-            remedy="Give the coordination_root and the chroot of hot that the replicas were entered with;"
-            " where none ever was, say so with never_entered",
+            f"No replica of {first_few(shard_paths)} was ever entered in {ledger.path}, so there is"
+            f" nothing to"
+            " withdraw, and no proof that moves read this ledger",
+            remedy="Give the coordination_root and the chroot of hot with which the replicas were entered;"
+            " if no replica ever was, set never_entered",
         )
 
 
@@ -160,24 +171,24 @@ def _refuse_unknown(keys: Sequence[ReplicaKey]) -> None:
     if keys:
         raise NoSuchReplica(
             f"There is no {first_few(map(str, keys))} in hot",
-            remedy="Give zookeeper_path and replica_name as system.replicas has them",
+            remedy="Give zookeeper_path and replica_name as in system.replicas",
         )
 
 
 def _refuse_cold(
     guard: DowngradeGuard, shard_paths: Iterable[str], withdrawal: Withdrawal, done: str
 ) -> None:
-    found = [each for shard_path in shard_paths for each in guard.cold_partitions(shard_path)]
-    withdrawal.cold_partitions = found
-    if found:
-        count = "1 partition is" if len(found) == 1 else f"{len(found)} partitions are"
+    cold = [each for shard_path in shard_paths for each in guard.cold_partitions(shard_path)]
+    withdrawal.cold_partitions = cold
+    if cold:
+        count = "1 partition is" if len(cold) == 1 else f"{len(cold)} partitions are"
         raise StillCold(
-            f"{count} registered in cold only, where a server without the patch does not look; {done}:"
-            f" {first_few(map(str, found), _MOST_SHOWN)}",
+            f"{count} registered in cold only, which a server without the patch does not read; {done}:"
+            f" {first_few(map(str, cold), _MOST_SHOWN)}",
             remedy=BACK_TO_HOT,
         )
 
 
 def _replicas(reader: ZnodeReader, layout: ShardLayout) -> Sequence[str]:
-    """The replicas that an ensemble knows; cold may have parts of some that are gone from hot."""
+    """Return the replicas of the ensemble; cold may have parts of replicas gone from hot."""
     return reader.children([layout.replicas])[0] or ()

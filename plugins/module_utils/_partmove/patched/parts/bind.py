@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Binds hot and cold to each other at a shard path, before anything is copied, brought back or removed."""
+"""Binds hot and cold to each other at a shard path, before parts are copied, brought back or removed."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ _ATTEMPTS = 10
 
 
 def bind(leased: LeasedShard, shard: ShardFacts) -> None:
-    """Let cold say where the runs on the shard path meet, and hot which cold ensemble it is.
+    """Bind hot and cold to each other at the shard path, unless they already are.
 
-    Both are conditional on what was read, so of two runs that have other roots one comes first and the other
-    is refused. To be called after the gates: a marker of a former table is overwritten. Raises
+    Cold gets a marker with the coordination root of the runs, hot a note of the cold ensemble. Both writes
+    are conditional on the data read before. So of two runs with different roots one comes first, and the
+    other is refused. Call it after the gates: it overwrites the marker of a former table. Raises
     BindingConflict, LeaseLost, EnsembleError and kin.
     """
-    # What a look under the lease found to be as wanted stays so: no run with another root gets past it.
+    # A binding that was read under the lease and is as desired stays so: a run with another root is refused.
     binding = shard.binding
     for _attempt in range(_ATTEMPTS):
-        wanted = ColdMarker(shard.czxid, binding.own_side)
-        if binding.cold is None or binding.marker != wanted:
-            _mark(leased, binding, wanted)
+        desired = ColdMarker(shard.czxid, binding.own_side)
+        if binding.cold is None or binding.marker != desired:
+            _mark(leased, binding, desired)
         elif not binding.is_known:
             _make_known(leased, binding, binding.cold)
         else:
@@ -39,15 +40,15 @@ def bind(leased: LeasedShard, shard: ShardFacts) -> None:
         binding = leased.binding()
     raise EnsembleError(
         f"{leased.layout.path} could not be bound to the cold ensemble in {_ATTEMPTS} tries",
-        remedy="See what else writes to that znode in cold, then run again",
+        remedy="Find out which program writes to this znode in cold, stop it, and run again",
     )
 
 
-def _mark(leased: LeasedShard, binding: Binding, wanted: ColdMarker) -> None:
+def _mark(leased: LeasedShard, binding: Binding, marker: ColdMarker) -> None:
     path = leased.layout.path
     leased.cold.ensure([path])
     version = 0 if binding.cold is None else binding.cold.stat.version
-    leased.cold.write(path, [SetData(path, wanted.encode(), version)])
+    leased.cold.write(path, [SetData(path, marker.encode(), version)])
 
 
 def _make_known(leased: LeasedShard, binding: Binding, shard_in_cold: Znode) -> None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Compares copies with what they were made from, on every member of the ensemble they are in."""
+"""Compares copies with their originals, on every member of the cold ensemble."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _MOST_SAMPLES = 10
 
 
 class Comparison(NamedTuple):
-    """How copies compare with their originals, over all members that were asked."""
+    """The result of comparing copies with their originals, over all members."""
 
     matched: int
     mismatched: int
     missing: int
     extra: int
-    """Parts of the same partitions that have no original."""
+    """Parts of the same partitions without an original."""
     samples: tuple[str, ...]
-    """At most ten, one a part and member."""
+    """At most ten problems, each a path and the member."""
     failed_partitions: frozenset[str]
 
 
@@ -48,7 +48,7 @@ class _Tally:
 
 
 class CopyComparison:
-    """Compares copies with the parts that they were made from, some after the others."""
+    """Compares copies with their originals, in batches, while the next batch is written."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class CopyComparison:
         format_version: int,
         lists: PartListing,
     ) -> None:
-        """``originals`` are all that are to be compared, and ``lists`` those of their ensemble."""
+        """``originals``: all parts to compare. ``lists``: the part listing of the copies' ensemble."""
         self._members = members
         self._originals = originals
         self._layout = layout
@@ -67,12 +67,15 @@ class CopyComparison:
         self._tally = _Tally()
 
     def add(self, originals: Sequence[RegisteredPart]) -> None:
-        """Read these parts with their children from each member and compare bytes and children."""
+        """Read the copies of these parts, with their children, from each member and compare them."""
         for member in self._members:
             self._add(member, originals, [])
 
     def finish(self, originals: Sequence[RegisteredPart]) -> Comparison:
-        """As `add` does with the last of them; and compare names, when all copies have been made."""
+        """Compare the last parts as `add` does, then the names of all parts.
+
+        Call it when all copies are written.
+        """
         folders = [
             self._layout.replica(name).parts for name in sorted({part.replica for part in self._originals})
         ]
@@ -93,7 +96,7 @@ class CopyComparison:
     def _add(
         self, member: ZnodeReader, originals: Sequence[RegisteredPart], others: Sequence[Reading[Any]]
     ) -> None:
-        """Read the others in one go with the parts, none of it older than the call."""
+        """Read the parts and the other readings in the same requests; all data is newer than the call."""
         member.sync(self._layout.path)
         parts = [(part.znode.path, part.name) for part in originals]
         read = Reading(part_steps(parts, {part.znode.path for part in originals if part.children}))
@@ -116,9 +119,9 @@ def _extras(
     originals: Sequence[RegisteredPart],
     format_version: int,
 ) -> Iterator[tuple[str, str]]:
-    """Path and partition id of parts in the originals' partitions that are no copy of an original."""
+    """Yield path and partition id of parts in the originals' partitions without an original."""
     partition_ids = {part.name.partition_id for part in originals}
-    # Replicas have the same names, and a large table has many of other partitions: each is looked at once.
+    # Replicas have the same names, and a large table has many other partitions: parse each name once.
     known = {part.name.text for part in originals}
     for folder, names in listed:
         for name in names or ():

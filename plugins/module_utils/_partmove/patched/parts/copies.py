@@ -26,21 +26,21 @@ _ATTEMPTS = 5
 
 
 class Removal(NamedTuple):
-    """What became of the copies of partitions."""
+    """The result of a removal of copies."""
 
     gone: set[str]
-    """Ids of those that had any and have none left."""
+    """Ids of the partitions whose last copy is gone."""
     behind: Mapping[str, Refusal]
-    """Partition id → which member of hot keeps its copies in cold."""
+    """Partition id → refusal, if a member of hot has not caught up; the copies stay in cold."""
     removed: Mapping[str, set[str]]
-    """Partition id → paths of the copies that were removed; one without is no key."""
+    """Partition id → paths of the removed copies; a partition without removed copies is no key."""
 
 
 class ColdCopies:
     """The copies of one shard path, written under one lease.
 
-    ``own`` has the copies that nobody else relies on, by path, such as those that this run created under
-    whatever lease; what is created is added to it.
+    ``own``: path → name of copies on which no other run relies, for example copies created by this run under
+    this lease or an earlier lease. `make` adds the copies it creates.
     """
 
     def __init__(self, leased: LeasedShard, own: dict[str, PartName]) -> None:
@@ -50,33 +50,33 @@ class ColdCopies:
         self._own = own
 
     def make(self, shard: ShardFacts, partitions: Sequence[PartitionFacts]) -> None:
-        """Bring the copies of the partitions to what hot registers; hot is authoritative.
+        """Make the copies of the partitions equal to the part znodes in hot; hot is authoritative.
 
         Raises LeaseLost, EnsembleError, AccessDenied.
         """
         folders = [self._layout.replica(each.name).parts for each in shard.replicas]
         if not self._cold.had(folders):
             self._cold.ensure(folders)
-        wanted = {part.znode.path: part for each in partitions for part in each.hot_parts}
+        originals = {part.znode.path: part for each in partitions for part in each.hot_parts}
         existing = {part.znode.path: part for each in partitions for part in each.cold_parts}
-        names = {path: part.name for path, part in (*wanted.items(), *existing.items())}
-        # Before they are written: some may be there even where the answer never comes.
-        self._own.update({path: names[path] for path in wanted.keys() - existing.keys()})
+        names = {path: part.name for path, part in (*originals.items(), *existing.items())}
+        # Before the write: some copies may exist even if the answer never comes.
+        self._own.update({path: names[path] for path in originals.keys() - existing.keys()})
         for _attempt in range(_ATTEMPTS):
-            if self._cold.commit(_differences(wanted, existing)).is_whole():
+            if self._cold.commit(_differences(originals, existing)).is_whole():
                 return
             self._cold.ensure(folders)
             existing = self._read(names)
         raise EnsembleError(
             f"The copies under {self._layout.path} did not stay as written in the cold ensemble",
-            remedy="See what else writes there, then run again",
+            remedy="Find out which other program writes there, stop it, and run again",
         )
 
     def remove_unneeded(self, partition_ids: Collection[str]) -> Removal:
-        """Remove the copies of the partitions that are needed no more, until they are gone for sure.
+        """Remove the unneeded copies of the partitions, and retry until they are certainly gone.
 
-        Those of a partition that was brought back stay while a member of hot does not know that it was: a
-        server that reads from that member finds the parts in cold alone. Raises LeaseLost, EnsembleError,
+        The copies of a partition that was brought back stay while a member of hot has not applied its return:
+        a server that reads from this member finds the parts in cold alone. Raises LeaseLost, EnsembleError,
         AccessDenied.
         """
         ids = sorted(partition_ids)
@@ -86,12 +86,12 @@ class ColdCopies:
         if not ids:
             return Removal(set(), behind, removed)
         for _attempt in range(_ATTEMPTS):
-            shard, found = self._leased.look(ids)
+            shard, found = self._leased.read(ids)
             now = self._leased.taken_at
             unneeded = {each: unneeded_copies(shard, found[each], now, own=self._own) for each in ids}
             returned = [each for each in ids if unneeded[each] and was_brought_back(found[each].state)]
             if not asked.issuperset(returned):
-                # And then another look, so that the removal goes by what was so after all had answered.
+                # Read again afterwards: the removal must rest on facts newer than the members' answers.
                 behind.update(refuse_behind(self._leased.hot.store, self._layout, returned))
                 asked.update(returned)
                 continue
@@ -105,11 +105,11 @@ class ColdCopies:
                 return Removal(gone, behind, removed)
         raise EnsembleError(
             f"Copies of partitions {first_few(ids)} of {self._layout.path} could not be removed from cold",
-            remedy="They do no harm while the partitions stay in hot; run again to remove them",
+            remedy="Run again to remove them; the copies do no harm while the partitions stay in hot",
         )
 
     def remove_own(self, partition_ids: Collection[str]) -> None:
-        """Remove what this run created of partitions that never were cold, whatever else is there.
+        """Remove the copies created by this run, for partitions that never were cold, without other reads.
 
         Raises LeaseLost, EnsembleError, AccessDenied.
         """
@@ -120,7 +120,7 @@ class ColdCopies:
                 return
         raise EnsembleError(
             f"Copies under {self._layout.path} that this run made could not be removed from cold",
-            remedy="They do no harm while their partitions stay in hot; run again to remove them",
+            remedy="Run again to remove them; the copies do no harm while their partitions stay in hot",
         )
 
     def _read(self, names: Mapping[str, PartName]) -> dict[str, RegisteredPart]:
@@ -129,13 +129,13 @@ class ColdCopies:
 
 
 def _differences(
-    wanted: Mapping[str, RegisteredPart], existing: Mapping[str, RegisteredPart]
+    originals: Mapping[str, RegisteredPart], existing: Mapping[str, RegisteredPart]
 ) -> Iterator[tuple[str, list[Op]]]:
-    """Path of each part whose copy is not as wanted, and the operations that make it so."""
-    for path in sorted(existing.keys() - wanted.keys()):
+    """Yield the path of each missing, surplus or different copy, with the operations to correct it."""
+    for path in sorted(existing.keys() - originals.keys()):
         yield path, removal(existing[path])
-    for path in sorted(wanted):
-        part, copy = wanted[path], existing.get(path)
+    for path in sorted(originals):
+        part, copy = originals[path], existing.get(path)
         if copy is None:
             yield path, creation(part)
         elif not copy.registers_as(part):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether every member of hot knows that a partition is hot again; servers may read from any of them."""
+"""Checks on every member of hot whether a partition has returned; servers may read from any member."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from ...zip_strict import zip_strict
 
 
 def refuse_behind(hot: ZnodeStore, layout: ShardLayout, partition_ids: Sequence[str]) -> dict[str, Refusal]:
-    """Partition id → which member of hot has not applied its return yet, which State alone can tell.
+    """Return partition id → refusal, for partitions whose return some member of hot has not applied.
 
-    The partitions were cold and are hot again. One that every member knows of is no key.
+    The partitions were cold and are hot again, which State alone shows. A partition with State HOT on every
+    member is no key. If a member does not answer, every partition is refused.
     """
     behind: dict[str, Refusal] = {}
     if not partition_ids:
@@ -31,7 +32,7 @@ def refuse_behind(hot: ZnodeStore, layout: ShardLayout, partition_ids: Sequence[
             member.sync(layout.path)
             for each, state in zip_strict(partition_ids, member.read(paths)):
                 if state is None or is_cold(state.data):
-                    behind[each] = _behind(f"{member.name} still takes it for cold")
+                    behind[each] = _behind(f"on {member.name} the partition is still cold")
     except EnsembleError as error:
         return dict.fromkeys(partition_ids, _behind(error.message))
     return behind
@@ -40,6 +41,6 @@ def refuse_behind(hot: ZnodeStore, layout: ShardLayout, partition_ids: Sequence[
 def _behind(reason: str) -> Refusal:
     return Refusal(
         GateName.HOT_MEMBERS,
-        f"it is registered in hot again, but not every member of the ensemble can tell so: {reason}",
-        "See that every member of the hot ensemble is up and has caught up, then run again",
+        f"the partition is registered in hot again, but not on every member of the ensemble: {reason}",
+        "Check that every member of the hot ensemble is up and has caught up, then run again",
     )

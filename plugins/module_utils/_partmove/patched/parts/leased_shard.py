@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A shard path that this run alone may write to: looks that the lease holds for, and writes that carry it.
+"""A shard path under the lease of this run: reads confirmed by the lease, and writes that carry the lease.
 
-Every direction, every step of it and the State marker go through here, so that the order is the same
-everywhere: sync, read the versions, read the facts, confirm the lease; and: commit, raise where the lease is
-lost, refuse what cannot be written.
+Every direction, every step and the State marker use these two classes, so the order is the same everywhere:
+
+- read: sync, read the versions, read the facts, confirm the lease;
+- write: commit, raise if the lease is lost, raise if the ensemble refuses writes.
 """
 
 from __future__ import annotations
@@ -31,40 +32,40 @@ _ATTEMPTS = 10
 
 
 class Written(NamedTuple):
-    """What became of groups of operations, by their keys."""
+    """The outcome of a commit, by the keys of the operations."""
 
     committed: list[str]
     rejected: list[str]
     unknown: list[str]
-    """The answer was lost: they may have been applied or not."""
+    """Keys without an answer: their operations may have been applied or not."""
     problem: PartMoveError | None
-    """Why trying again cannot help: the lease is lost, or the ensemble does not let us write."""
+    """Why a retry cannot help: the lease is lost, or the ensemble refuses writes; otherwise None."""
     zxids: dict[str, int]
-    """Key → transaction, as `Committed` has it, of what was committed."""
+    """Key → transaction, as in `Committed`, for the committed keys."""
 
     def is_whole(self) -> bool:
-        """Whether all was applied for sure. Raises the problem, if there is one."""
+        """Return whether everything was certainly applied. Raises the problem, if there is one."""
         self.raise_problem()
         return not self.rejected and not self.unknown
 
     def raise_problem(self) -> None:
-        """Raise LeaseLost, AccessDenied or EnsembleError where that is what went wrong."""
+        """Raise the problem (LeaseLost, AccessDenied or EnsembleError), if there is one."""
         if self.problem is not None:
             raise self.problem
 
 
 class _Sending:
-    """The multis of groups, each made when it is to be sent."""
+    """Packs operations into multis, each at the moment when the store requests it."""
 
     def __init__(self, batches: Iterator[MultiBatch]) -> None:
         self._waiting = batches
         self.batches: list[MultiBatch] = []
-        """Those that were asked for."""
+        """The multis requested by the store so far."""
         self.problem: PartMoveError | None = None
-        """Why there are no more of them."""
+        """The error at which the stream of operations ended early."""
 
     def multis(self) -> Iterator[Multi]:
-        """What a store takes."""
+        """Yield the multis for the store."""
         try:
             for batch in self._waiting:
                 self.batches.append(batch)
@@ -79,31 +80,31 @@ class LeasedEnsemble:
     def __init__(
         self, store: ZnodeStore, lease_checks: Sequence[Op], shard_path: str, lists: PartListing
     ) -> None:
-        """``lists`` are told what is written."""
+        """``lists``: the part listing to update with every write."""
         self.store = store
         self.lists = lists
         self._lease_checks = tuple(lease_checks)
         self._shard_path = shard_path
 
     def room(self, checks: Sequence[Op] = ()) -> MultiRoom:
-        """What one multi has room for beside the checks and the lease."""
+        """Return the room of one multi beside the checks of the lease and the given checks."""
         return MultiRoom.beside((*self._lease_checks, *checks))
 
     def write(self, path: str, ops: Sequence[Op]) -> None:
-        """Apply the operations unless something else was faster; look afterwards which.
+        """Apply the operations, unless another writer was faster; the caller reads afterwards to find out.
 
-        Raises LeaseLost, AccessDenied or EnsembleError where trying again cannot help.
+        Raises LeaseLost, AccessDenied or EnsembleError if a retry cannot help.
         """
         self.commit([(path, ops)]).raise_problem()
 
     def had(self, folders: Iterable[str]) -> bool:
-        """Whether each of these folders of parts was there when its parts were listed last."""
+        """Return whether each of these parts folders existed when its parts were listed last."""
         return all(map(self.lists.had, folders))
 
     def ensure(self, paths: Collection[str]) -> None:
         """Create the persistent znodes and their parents, without data, where they are missing.
 
-        Raises as `write` does, and EnsembleError where they do not stay.
+        Raises as `write` does, and EnsembleError if they do not stay.
         """
         for _attempt in range(_ATTEMPTS):
             missing = creates_of_missing(self.store, paths)
@@ -113,11 +114,12 @@ class LeasedEnsemble:
         raise vanishing_znode(self.store, missing[0].path)
 
     def commit(self, groups: Iterable[tuple[str, Sequence[Op]]], checks: Sequence[Op] = ()) -> Written:
-        """Send groups of operations, each of which is applied whole or not at all, several in a multi.
+        """Send groups of operations in multis; each group is applied whole or not at all.
 
-        Every multi carries the lease and the checks. Groups are taken while multis are on their way; where
-        that raises PartMoveError, nothing more is sent, and what was applied is known in any case. Ask the
-        answer for its problem; raises nothing but what the store does.
+        Every multi carries the checks of the lease and the given checks, and may hold several groups.
+        ``groups`` is consumed lazily, while earlier multis are on their way. If ``groups`` raises
+        PartMoveError, no later group is sent, and the outcome of the earlier groups is still reported. The
+        result holds the problem, if there is one; only errors of the store itself are raised.
         """
         sending = _Sending(pack((*self._lease_checks, *checks), groups))
         outcomes = self._sent(sending)
@@ -136,7 +138,7 @@ class LeasedEnsemble:
         return written
 
     def _sent(self, sending: _Sending) -> list[Outcome]:
-        """Send the multis; a look may count on what is known to have been applied, and on nothing else."""
+        """Send the multis. Only applied multis update the part listing; the others leave it in doubt."""
         applied: list[Multi] = []
         self.lists.begin_write()
         try:
@@ -160,7 +162,7 @@ class LeasedEnsemble:
 
 
 class LeasedShard:
-    """A shard path in both ensembles, for as long as the lease is ours."""
+    """A shard path in both ensembles, for as long as this run holds its lease."""
 
     def __init__(
         self, hot: ZnodeStore, cold: ZnodeStore, reader: ShardReader, layout: ShardLayout, lease: Lease
@@ -169,45 +171,46 @@ class LeasedShard:
         self.hot = LeasedEnsemble(hot, lease.hot_checks, layout.path, reader.hot_lists)
         self.cold = LeasedEnsemble(cold, lease.cold_checks, layout.path, reader.cold_lists)
         self.taken_at = lease.taken_at
-        """As of `Lease`: the moment that everything of this lease is judged for."""
+        """As in `Lease`: the moment for which every judgement under this lease holds."""
         self._reader = reader
         self._lease = lease
 
-    def look(self, partition_ids: Sequence[str]) -> ShardRead:
-        """Everything about the partitions, none of it older than the call; the lease was ours until the end.
+    def read(self, partition_ids: Sequence[str]) -> ShardRead:
+        """Read all facts about the partitions, none older than the call; the lease held until the end.
 
-        Raises LeaseLost, and what `ShardReader.look` raises.
+        Raises LeaseLost, and the errors of `ShardReader.read`.
         """
-        found = self._reader.look(partition_ids)
+        found = self._reader.read(partition_ids)
         self.confirm()
         return found
 
-    def look_again(self, partition_ids: Sequence[str], *, reread: bool) -> ShardRead:
-        """As `ShardReader.look_again`; the lease was ours until the end. Raises as `look` does."""
-        found = self._reader.look_again(partition_ids, reread=reread)
+    def read_hot(self, partition_ids: Sequence[str], *, reread: bool) -> ShardRead:
+        """Read as `ShardReader.read_hot` does; the lease held until the end. Raises as `read` does."""
+        found = self._reader.read_hot(partition_ids, reread=reread)
         self.confirm()
         return found
 
     def shard(self) -> ShardFacts:
-        """What concerns all partitions, not older than the call."""
+        """Read the facts of the shard path, which concern all partitions; none is older than the call."""
         return self._reader.shard()
 
     def binding(self) -> Binding:
-        """How hot and cold are bound to each other there."""
+        """Read how hot and cold are bound to each other at the shard path."""
         return self._reader.binding()
 
-    def survey(self, partition_ids: Sequence[str]) -> NamesRead:
-        """What is registered and what is under way, by names alone, none of it older than the call.
+    def read_names(self, partition_ids: Sequence[str]) -> NamesRead:
+        """Read the names of registered parts and the work under way; no fact is older than the call.
 
-        Raises as `look` does.
+        Raises as `read` does.
         """
-        found = self._reader.survey(partition_ids)
+        found = self._reader.read_names(partition_ids)
         self.confirm()
         return found
 
     def confirm(self) -> None:
-        """Raise LeaseLost where another run may have written since the lease was taken.
+        """Raise LeaseLost if another run may have written since the lease was taken.
 
-        To be called before anything but a commit, which checks it anyway, follows from what was read.
+        Call it before a decision rests on read facts. A commit needs no call, as the multi checks the lease
+        itself.
         """
         confirm_lease(self.hot.store, self._lease, self.layout.path)

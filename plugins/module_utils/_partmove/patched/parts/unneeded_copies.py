@@ -2,29 +2,33 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which copies in cold are needed no more: decided from what was read, and nothing else."""
+"""Decides which copies in cold are unneeded, from the read facts alone."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 from ...formats.names import is_covered
-from ...shard.copy_retention import seconds_needed
+from ...shard.copy_retention import retention_left
 from ...shard.facts import PartitionFacts, RegisteredPart, ShardFacts
 
 
 def unneeded_copies(
     shard: ShardFacts, partition: PartitionFacts, now: float, *, own: Collection[str]
 ) -> list[RegisteredPart]:
-    """The copies of a partition that may be removed: those of parts that hot still has, or has replaced.
+    """Return the copies of a partition that may be removed.
 
-    Of those that hot has not only the ``own`` ones, paths of copies that nobody else relies on: such as were
-    created by this run, or such as no server has the part of. None of a partition that is cold, nor while a
-    server that is starting may need them.
+    These are:
+
+    - copies of parts in hot, or of parts merged or mutated into a part in hot;
+    - copies with a path in ``own``: no other run relies on them, because this run created them, or because no
+      server has the part.
+
+    A cold partition has none. Nor has any partition while a starting server may need the copies.
     """
     if partition.is_cold:
         return []
-    if seconds_needed(shard, partition.state, now):
+    if retention_left(shard, partition.state, now):
         return []
     return [
         part

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes copies that are equal to what they were made from, on every member of the cold ensemble."""
+"""Makes copies equal to their originals on every member of the cold ensemble."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .copies import ColdCopies
 from .leased_shard import LeasedShard
 
 PARTS_AT_ONCE = 4096
-"""That are written while those before them are compared."""
+"""Parts written while the batch before them is compared."""
 
 
 def make_verified_copies(
@@ -27,9 +27,9 @@ def make_verified_copies(
     partitions: Mapping[str, PartitionFacts],
     own: dict[str, PartName],
 ) -> Comparison:
-    """Copy the partitions and compare each copy, when its multi was applied, on each member.
+    """Copy the partitions and compare each copy, after its multi was applied, on each member.
 
-    ``own`` is as `ColdCopies` has it. Raises as `ColdCopies.make` and `CopyComparison` do.
+    ``own`` is as in `ColdCopies`. Raises as `ColdCopies.make` and `CopyComparison` do.
     """
     copies = ColdCopies(leased, own)
     comparison = CopyComparison(
@@ -43,13 +43,13 @@ def make_verified_copies(
     compared: deque[Future[None]] = deque()
     made: list[RegisteredPart] = []
     with ThreadPoolExecutor(1) as pool:
-        for portion, _parts in paced_batches(sorted(partitions), sizes, PARTS_AT_ONCE):
+        for batch, _parts in paced_batches(sorted(partitions), sizes, PARTS_AT_ONCE):
             if made:
                 compared.append(pool.submit(comparison.add, made))
             while len(compared) > 1:
                 compared.popleft().result()
-            copies.make(shard, [partitions[each] for each in portion])
-            made = _parts_of(partitions, portion)
+            copies.make(shard, [partitions[each] for each in batch])
+            made = _parts_of(partitions, batch)
         for each in compared:
             each.result()
     return comparison.finish(made)

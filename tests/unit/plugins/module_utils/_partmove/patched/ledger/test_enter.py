@@ -95,12 +95,12 @@ def test_an_entry_says_what_was_verified() -> None:
         (lambda case: setattr(case.server, "patched", False), "does not show the sign of the patch"),
         (
             lambda case: setattr(case.server, "read_only", True),
-            f"replica r1 of {PATH} is read-only, without a session with ZooKeeper",
+            f"replica r1 of {PATH} is read-only, without a ZooKeeper session",
         ),
         (lambda case: case.bench.servers.stop("r1"), f"replica r1 of {PATH} is not active in hot"),
         (
             lambda case: setattr(case, "server", SimulatedServer(Bench().hot_store, R1)),
-            f"replica r1 of {PATH} is another one in the ZooKeeper of the server",
+            f"replica r1 of {PATH} is another replica in the ZooKeeper of the server",
         ),
         (
             lambda case: setattr(case, "server", SimulatedServer(case.bench.hot_store, R1, OTHER)),
@@ -219,7 +219,7 @@ class Expired(SimulatedServer):
 def test_a_session_that_has_expired() -> None:
     case = Case()
     case.server = Expired(case.bench.hot_store, R1)
-    with pytest.raises(NotReady, match=f"replica r1 of {PATH} is read-only, without a session"):
+    with pytest.raises(NotReady, match=f"replica r1 of {PATH} is read-only, without a ZooKeeper session"):
         case.enter()
     assert case.entered == []
 
@@ -234,10 +234,10 @@ def test_a_replica_does_not_inherit_what_cold_has_of_its_namesake() -> None:
         case.enter()
 
     assert raised.value.message == (
-        "the server cannot be entered: the cold ensemble has parts registered for it that are neither in hot"
+        "the server cannot be entered: the cold ensemble registers parts for it that are neither in hot"
         f" nor on its disk, replica r2 of {PATH}: {PART}"
     )
-    assert raised.value.remedy.startswith("Do not restart it. part_audit_info tells what they are")
+    assert raised.value.remedy.startswith("Do not restart the server. Run part_audit_info.")
     assert case.entered == []
 
     case.bench.cold.delete(f"{PATH}/replicas/r2/parts", recursive=True)

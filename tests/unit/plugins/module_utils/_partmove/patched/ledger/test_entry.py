@@ -87,7 +87,7 @@ def test_anything_else_is_refused(change: dict[str, Any], problem: str) -> None:
     with pytest.raises(FormatError) as refusal:
         parse_entry(znode(json.dumps(FIELDS | change).encode()))
     assert str(refusal.value).startswith(f"The ledger entry /partmove/ledger/x/r1: {problem}")
-    assert str(refusal.value).endswith("or withdraw it and verify the server again.")
+    assert str(refusal.value).endswith("or withdraw the entry and verify the server again (replica_ledger).")
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"[]", b"1", b'{"format": 1, "format": 2}'])

@@ -125,8 +125,7 @@ def test_a_cold_ensemble_that_knows_nothing_of_a_cold_partition(bench: Bench) ->
     with pytest.raises(PartMoveError) as caught:
         guard_of(bench).cold_partitions(PATH)
     assert caught.value.message == (
-        f"State of partitions {DAY} of {PATH} is COLD,"
-        " and the ensemble given as cold knows nothing of the table"
+        f"State of partitions {DAY} of {PATH} is COLD, and the ensemble given as cold does not have the table"
     )
     assert caught.value.remedy == "Check the hosts and the chroot of cold"
 
@@ -161,8 +160,8 @@ def test_a_ledger_that_nothing_was_ever_entered_in_is_refused(bench: Bench) -> N
     with pytest.raises(NotEntered) as caught:
         withdraw_replicas(guard, ledger, [R2], withdrawal)
     assert caught.value.message == (
-        f"No replica of {PATH} was ever entered in /other/ledger, so there is nothing to withdraw,"
-        " and nothing tells that it is the ledger that moves look into"
+        f"No replica of {PATH} was ever entered in /other/ledger, so there is nothing to withdraw, and no"
+        f" proof that moves read this ledger"
     )
     assert "never_entered" in caught.value.remedy
     assert not withdrawal.changes
@@ -197,8 +196,8 @@ def test_nothing_is_withdrawn_while_something_is_cold(bench: Bench) -> None:
     with pytest.raises(StillCold) as caught:
         withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [R2], withdrawal)
     assert caught.value.message == (
-        "2 partitions are registered in cold only, where a server without the patch does not look;"
-        f" nothing was withdrawn: {DAY} of my\nshop.hits ({PATH}), {OTHER} of my\nshop.hits ({PATH})"
+        "2 partitions are registered in cold only, which a server without the patch does not read; nothing"
+        f" was withdrawn: {DAY} of my\nshop.hits ({PATH}), {OTHER} of my\nshop.hits ({PATH})"
     )
     assert caught.value.remedy == BACK_TO_HOT
     assert [each.partition for each in withdrawal.cold_partitions] == [DAY, OTHER]
@@ -218,8 +217,8 @@ def test_a_move_that_is_faster_is_seen_and_the_entries_stay_withdrawn(bench: Ben
     with pytest.raises(StillCold) as caught:
         withdraw_replicas(guard_of(bench), Ledger(bench.hot_store), [R1, R2], withdrawal)
     assert caught.value.message.startswith(
-        "1 partition is registered in cold only, where a server without the patch does not look;"
-        f" the entries were withdrawn by then, and stay so: {DAY} of"
+        "1 partition is registered in cold only, which a server without the patch does not read; the"
+        f" entries were withdrawn by then, and stay withdrawn: {DAY} of"
     )
     assert [change.changed for change in withdrawal.changes.values()] == [True, True]
     assert entered(bench) == []

@@ -74,7 +74,7 @@ def test_entries_are_gone_before_the_last_look(bench: Bench) -> None:
     guard = DowngradeGuard(hot, bench.cold_store, DEFAULT_ROOT)
     withdrawal = Withdrawal()
 
-    with pytest.raises(StillCold, match="the entries were withdrawn by then, and stay so"):
+    with pytest.raises(StillCold, match="the entries were withdrawn by then, and stay withdrawn"):
         withdraw_replicas(guard, Ledger(hot), [R1, R2], withdrawal)
     assert [each.partition for each in withdrawal.cold_partitions] == [DAY]
     assert Ledger(bench.hot_store).replicas(PATH) == []

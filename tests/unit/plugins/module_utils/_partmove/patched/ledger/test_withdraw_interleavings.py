@@ -25,7 +25,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.le
     Withdrawal,
     withdraw_replicas,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import ShardReport
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.report import PatchedReport
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.paths import DEFAULT_ROOT
 from support.memory.interleaving import Died, Lost, Script
 from support.memory.ledger import enter
@@ -69,7 +69,7 @@ class Downgrade:
         self.withdraw()
         self.look()
 
-    def judge(self, report: ShardReport | None) -> None:
+    def judge(self, report: PatchedReport | None) -> None:
         """Nothing is cold where the guard has passed, and where it has not, something is."""
         cold = {each for each in (TARGET, OTHER) if self.scene.where(each).is_cold}
         assert bool(cold) != self.passed
@@ -105,7 +105,7 @@ def test_a_move_between_any_two_steps_of_a_downgrade(kind: Kind) -> None:
     outcomes = set()
     for number, _operation in enumerate(trace(kind, lambda each, script: each.run(script))):
         downgrade, script = copy_of(Downgrade, kind), Script()
-        reports: list[ShardReport] = []
+        reports: list[PatchedReport] = []
 
         script.actions[number] = partial(_report_move, downgrade.scene, reports)
         downgrade.run(script)
@@ -167,7 +167,7 @@ def test_a_restart_between_any_two_steps_of_a_move(kind: Kind) -> None:
         assert sorted(report.moved) == cold_before
 
 
-def _report_move(scene: Scene, reports: list[ShardReport]) -> None:
+def _report_move(scene: Scene, reports: list[PatchedReport]) -> None:
     reports.append(scene.run())
 
 

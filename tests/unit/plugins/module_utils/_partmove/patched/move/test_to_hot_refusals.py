@@ -208,7 +208,8 @@ CASES = [
         "readable",
         create("log/log-0000000000", entry(b"explode\nnow\n")),
         f"{LOG}, line 5: expected a known type of entry, found 'explode'",
-        "Read the znode in system.zookeeper: if a ClickHouse newer than this collection knows wrote the znode,"
+        "Read the znode in system.zookeeper: if a ClickHouse newer than this collection knows wrote the"
+        " znode,"
         " use a newer olap.partmove; if the znode is damaged, repair it first",
     ),
     Case(
@@ -341,9 +342,9 @@ def stop_meanwhile(bench: Bench) -> None:
     members_of(answer)(bench)
 
 
-MEMBERS = "See that every member of the hot ensemble is up and has caught up, then run again"
-NOT_TOLD = "it is registered in hot again, but not every member of the ensemble can tell so"
-STILL_COLD = f"{NOT_TOLD}: hot-2 still takes it for cold"
+MEMBERS = "Check that every member of the hot ensemble is up and has caught up, then run again"
+NOT_TOLD = "the partition is registered in hot again, but not on every member of the ensemble"
+STILL_COLD = f"{NOT_TOLD}: on hot-2 the partition is still cold"
 INACTIVE = Refusal(
     GateName.COPIES_NEEDED,
     "it is hot again, and a replica that is not active may still look for its copies",

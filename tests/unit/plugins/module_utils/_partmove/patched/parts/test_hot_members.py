@@ -47,7 +47,7 @@ def test_a_member_that_does_not_know_yet_keeps_them() -> None:
     refused = refuse_behind(store, LAYOUT, [DAY])
 
     assert refused[DAY].gate is GateName.HOT_MEMBERS
-    assert "hot still takes it for cold" in refused[DAY].reason
+    assert "on hot the partition is still cold" in refused[DAY].reason
 
 
 def test_a_member_that_has_no_state_keeps_them() -> None:

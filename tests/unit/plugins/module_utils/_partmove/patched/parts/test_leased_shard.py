@@ -58,16 +58,16 @@ def leased(bench: Bench) -> LeasedShard:
 
 
 def test_a_look_has_what_was_asked_for(leased: LeasedShard) -> None:
-    look = leased.look([DAY])
+    look = leased.read([DAY])
     assert look.shard.layout == LAYOUT
     assert look.partitions.keys() == {DAY}
-    assert leased.look_again([DAY], reread=False).partitions[DAY].cold == {}
+    assert leased.read_hot([DAY], reread=False).partitions[DAY].cold == {}
 
 
 def test_nothing_is_told_after_another_run_took_over(bench: Bench, leased: LeasedShard) -> None:
     bench.context.leases.acquire(PATH)
     with pytest.raises(LeaseLost, match=PATH):
-        leased.look([DAY])
+        leased.read([DAY])
     with pytest.raises(LeaseLost, match=PATH):
         leased.confirm()
 
@@ -75,11 +75,11 @@ def test_nothing_is_told_after_another_run_took_over(bench: Bench, leased: Lease
 def test_a_write_whose_answer_is_lost_is_not_counted_on(bench: Bench, leased: LeasedShard) -> None:
     """It was not applied; the part that somebody else registers must not pass for it."""
     copy, late = (f"{PATH}/replicas/r1/parts/{DAY}_{number}_{number}_0" for number in (7, 8))
-    leased.look([DAY])
+    leased.read([DAY])
     bench.hot_store.loses = lambda multi: any(op.path == copy for op in multi)
     assert leased.hot.commit([("copy", [Create(copy, b"")])]).unknown == ["copy"]
     bench.hot.create(late)
-    assert [part.name.text for part in leased.look([DAY]).partitions[DAY].hot["r1"]] == [
+    assert [part.name.text for part in leased.read([DAY]).partitions[DAY].hot["r1"]] == [
         PART,
         f"{DAY}_8_8_0",
     ]
@@ -103,7 +103,7 @@ def test_cold_is_waited_for_after_the_versions_were_read(bench: Bench, leased: L
     bench.hot_store.read = read_hot  # type: ignore[method-assign]
     bench.cold_store.sync = sync_cold  # type: ignore[method-assign]
 
-    shard = leased.look([DAY]).shard
+    shard = leased.read([DAY]).shard
 
     assert order == ["versions", "cold"]
     assert versions[0] is not None
