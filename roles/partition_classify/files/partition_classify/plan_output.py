@@ -24,7 +24,7 @@ from olap_partmove._partmove.errors import PartMoveError
 from olap_partmove._partmove.formats.state import State
 from olap_partmove._partmove.gates.names import GateName
 from olap_partmove._partmove.plan.file import PlanHeader, PlanRow
-from olap_partmove._partmove.plan.origin import OriginOf
+from olap_partmove._partmove.plan.origin import OriginReader
 from olap_partmove._partmove.plan.staging import check_writable
 from olap_partmove._partmove.plan.writing import Chunk, encode_rows, staged_plan
 
@@ -42,7 +42,7 @@ _CHUNKS = StructType([StructField("lines", BinaryType()), StructField("tops", Ar
 
 @contextmanager
 def staged_plan_file(
-    rows: DataFrame, path: Path, count: int, *, policy_digest: str, source: str, origin: OriginOf, as_of: int
+    rows: DataFrame, path: Path, count: int, *, policy_digest: str, source: str, origin: OriginReader, as_of: int
 ) -> Iterator[PlanHeader]:
     """Stage the plan file, with the lines of one Spark partition in memory at a time; see `staged_plan`.
 

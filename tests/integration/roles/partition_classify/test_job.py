@@ -258,7 +258,7 @@ def test_another_policy_is_told_of_and_writes_no_plan(
     assert both.summary | {"comparison": None} == alone.summary | {"changed": False, "report": place}
     assert json.loads((report / "report.json").read_text())["comparison"] == comparison
     page = (report / "report.html").read_text()
-    assert "With the other policy" in page
+    assert "Comparison with the other policy" in page
     assert f"The other policy does not fit the tables: {comparison['misfits'][0]}." in page
     assert (comparison["to_move"]["more"]["partitions"], comparison["to_move"]["less"]["partitions"]) == (
         0,

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from olap_partmove._partmove.errors import PlanError
-from olap_partmove._partmove.plan.staging import check_writable, failures_told
+from olap_partmove._partmove.plan.staging import check_writable, file_errors_as
 
 from .figures import MergeFigures, ReportFigures, json_text
 from .merges import sql_lines
@@ -35,7 +35,7 @@ def prepare_report(folder: Path) -> None:
             "The Python of the job lacks the package jinja2, needed for the report",
             remedy="Install Jinja2 for this Python, or run without a report",
         )
-    with failures_told(partial(_unwritable, folder)):
+    with file_errors_as(partial(_unwritable, folder)):
         folder.mkdir(parents=True, exist_ok=True)
         check_writable(folder)
 
@@ -48,7 +48,7 @@ def write_report(figures: ReportFigures, merges: Iterable[MergeFigures], folder:
     from .page import html_text  # noqa: PLC0415 - Jinja2 is optional, needed for the report only
 
     contents: tuple[Iterable[str], ...] = ([html_text(figures)], [json_text(figures)], sql_lines(merges))
-    with failures_told(partial(_unwritable, folder)):
+    with file_errors_as(partial(_unwritable, folder)):
         for name, content in zip(REPORT_FILES, contents, strict=True):
             written = folder / f".{name}.new"
             with written.open("w", encoding="utf-8") as file:

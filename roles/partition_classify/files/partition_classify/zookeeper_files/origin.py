@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from olap_partmove._partmove.plan.origin import OriginZnode, gone
+from olap_partmove._partmove.plan.origin import OriginZnode, missing_origin
 
 from .folders import DataFolder
 from .member import choose_member
@@ -39,7 +39,7 @@ def origin_of_files(
         )
         found += in_folder
     for path in sorted({*paths} - {each.path for each in found}):
-        raise gone(path)
+        raise missing_origin(path)
     return found
 
 

@@ -22,7 +22,7 @@ from support.classify.reports import empty, large
 
 def test_python_without_jinja2_fails_before_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(PlanError, match="has no package jinja2"):
+    with pytest.raises(PlanError, match="lacks the package jinja2"):
         prepare_report(tmp_path / "report")
     assert not (tmp_path / "report").exists()
 

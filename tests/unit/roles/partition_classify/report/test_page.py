@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from partition_classify.report import page as page_module
-from partition_classify.report.figures import ReportFigures
+from partition_classify.report.figures import Amount, ReportFigures
 from partition_classify.report.page import (
     SCRIPT,
     count_text,
@@ -55,33 +55,38 @@ def test_names_are_text_whatever_is_in_them() -> None:
 def test_differences_of_another_policy_by_table() -> None:
     figures = large()
     words = " ".join(" ".join(Page(html_text(figures)).words).split())
-    section = words[words.index("With the other policy") : words.index("Parts, and the merges")]
-    assert "It would move 1,500,000 znodes more, of 50,000 partitions, and 123,000 less, of 4,100" in section
+    section = words[words.index("Comparison with the other policy") : words.index("Parts and merges")]
+    assert (
+        "The other policy would move 1,500,000 znodes more, of 50,000 partitions, and 123,000 less, of 4,100"
+        in section
+    )
     # More and less to move with their partitions, both together, and partitions to reheat.
     assert "_ 0 90,000 3,000 partitions 0 0 partitions +90,000 2 0" in section
     assert "_ less 0 0 partitions 1,800 60 partitions \N{MINUS SIGN}1,800 2 0" in section
-    assert "All tables, 12 more of which differ 1,500,000 50,000 partitions 123,000 4,100" in section
+    assert (
+        "All tables, including 12 more with differences 1,500,000 50,000 partitions 123,000 4,100" in section
+    )
     assert "The other policy does not fit the tables: rules[3], " in section
-    assert section.count("Move more") == 1
+    assert section.count("More to move") == 1
 
     assert figures.comparison is not None
     same = {**figures.comparison, "tables": [], "misfits": []}
     words = " ".join(Page(html_text(replace(figures, comparison=same))).words)
-    assert "The same is moved and reheated." in words
+    assert "Both policies move and reheat the same partitions." in words
     assert "does not fit" not in words
-    assert "With the other policy" not in " ".join(Page(html_text(empty())).words)
+    assert "Comparison with the other policy" not in " ".join(Page(html_text(empty())).words)
 
 
 def test_decisions_by_rule() -> None:
     figures = large()
     words = " ".join(" ".join(Page(html_text(figures)).words).split())
-    section = words[words.index("What each rule decided") : words.index("With the other policy")]
+    section = words[words.index("Decisions by rule") : words.index("Comparison with the other policy")]
     moved, today = figures.hot.moved.partitions, figures.hot.today.partitions
     assert "_ [0-9] rules[0] 0 \N{EN DASH}" in section
-    told = "rules[1] pins what no partition is: 201901"
-    assert f"{told} {count_text(moved)} {count_text(moved // 2)}" in section
+    pins = "rules[1] pins unknown partitions: 201901"
+    assert f"{pins} {count_text(moved)} {count_text(moved // 2)}" in section
     assert f"defaults {count_text(today // 2)} \N{EN DASH}" in section
-    assert "What each rule decided" not in " ".join(Page(html_text(empty())).words)
+    assert "Decisions by rule" not in " ".join(Page(html_text(empty())).words)
 
 
 def test_unreadable_items_are_named_at_the_top() -> None:
@@ -96,7 +101,7 @@ def test_unreadable_items_are_named_at_the_top() -> None:
     assert "Not complete" not in header(html_text(large()))
     assert "Not complete" not in header(page(count=0))
     text = page(f"/hits{HOSTILE}", "/s", count=1_002)
-    assert "Not complete: something may not be read of 1,002 tables, partitions and folders" in header(text)
+    assert "Not complete: 1,002 tables, partitions and folders are unreadable" in header(text)
     assert f"/hits{HOSTILE} {HOSTILE[-1]}, /s s, and more." in header(text)
     check_same_elements(text, page("/hits", "/s", count=1_002))
     assert "/s s." in header(page("/s", count=1))
@@ -129,20 +134,37 @@ def test_headline_and_tiles_have_the_numbers_of_the_figures(kind: str) -> None:
     assert f"after {count_text(figures.merges.partitions)} merges" in header
 
 
-def test_page_says_what_could_go_by_either_way() -> None:
+def test_page_shows_the_gain_of_both_ways() -> None:
     figures = large()
     hot = figures.hot
     ways = [share_text(each.znodes, hot.today.znodes) for each in (hot.one_part, hot.moved)]
-    told = (
-        "By either way: with the patch {} can go now, and the rest after merges;"
-        " to cold twins in an auxiliary ensemble {} can, where several parts of a partition are no obstacle."
+    gains = (
+        "Can go now, by way: patched: {}, the rest after merges;"
+        " twin: {}, because a cold twin accepts partitions with several parts."
     )
     # As in a plan that is for cold twins.
     for each in (hot, replace(hot, now=hot.moved, gated=hot.gated - hot.gated)):
         words = " ".join("".join(Page(html_text(replace(figures, hot=each))).words).split())
-        assert told.format(*(" ".join(way.split()) for way in ways)) in words
+        assert gains.format(*(" ".join(way.split()) for way in ways)) in words
     same = html_text(replace(figures, hot=replace(hot, one_part=hot.moved)))
-    assert "it is as much: none of these partitions has several parts." in "".join(Page(same).words)
+    assert "because none of these partitions has several parts." in "".join(Page(same).words)
+
+
+def test_rest_in_hot_is_what_stays_and_what_comes_back() -> None:
+    hot = replace(large().hot, reheated=Amount(partitions=1, znodes=1_200))
+    hot = replace(hot, after=hot.today - hot.moved + hot.reheated)
+    words = " ".join(" ".join(Page(html_text(replace(large(), hot=hot))).words).split())
+    stay = count_text(hot.today.znodes - hot.moved.znodes)
+    assert f"{count_text(hot.after.znodes)} {stay} stay, 1,200 come back; " in words
+    assert "1,200 come back from cold, of 1 partition: in hot afterwards, but not in hot today" in words
+    none = replace(hot, reheated=Amount())
+    assert f"{stay} stay; " in " ".join(" ".join(Page(html_text(replace(large(), hot=none))).words).split())
+
+
+def test_table_heads_begin_with_a_capital() -> None:
+    heads = re.findall(r'<th scope="col"[^>]*>(.*?)</th>', html_text(large()))
+    assert len(heads) > 30
+    assert [head for head in heads if not re.match(r"[A-Z][a-z]+( [a-z]+)*$", head)] == []
 
 
 def test_long_names_may_be_broken_after_a_slash_and_an_underscore() -> None:
@@ -153,8 +175,8 @@ def test_bytes_that_are_not_known_are_not_guessed() -> None:
     figures = large()
     merges = replace(figures.merges, unknown=figures.merges.partitions, bytes_on_disk=0)
     words = "".join(Page(html_text(replace(figures, merges=merges))).words)
-    assert "is not known: no server was asked" in words
-    assert "not known" in "".join(Page(html_text(figures)).words)
+    assert "is unknown: no server was asked" in words
+    assert "unknown" in "".join(Page(html_text(figures)).words)
 
 
 def test_same_figures_give_the_same_bytes() -> None:
