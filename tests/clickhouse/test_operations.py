@@ -111,7 +111,7 @@ def test_nothing_is_done_while_a_partition_is_not_hot(
     endpoints["r2"] = endpoints["r1"]
     run = operator.play("while_hot", "part_move", mutation(table, "id = 1"))
     assert run.status != 0
-    assert f"Nothing was done, as not everything is hot: {table.path} {DAY}." in run.output
+    assert f"are not hot or cannot be read: {table.path} {DAY}." in run.output
     assert registry.of(table, DAY) == ({}, {"r1": [PART], "r2": [PART]})
     assert len(table.rows()) == 6
 
@@ -121,7 +121,7 @@ def test_what_is_needed_has_to_be_said_before_anything_is_done(operator: Operato
         run = operator.play("while_hot", "part_move", variables)
         assert run.status != 0
         assert "and while_hot_statements with while_hot_servers or while_hot_tasks." in run.output
-        assert "See what is cold" not in run.output
+        assert "List the cold partitions" not in run.output
 
 
 def dropping(table: ReplicatedTable, *partitions: str) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def test_a_partition_whose_copies_are_still_needed_is_not_dropped(
     variables = {**dropping(table, DAY), "part_move_wait_for_copies": False}
     run = operator.play("drop", "part_move", variables)
     assert run.status != 0
-    assert f"{table.path} {DAY} was not dropped: it is hot, and cold has 2 parts of it." in run.output
+    assert f"{table.path} {DAY} was not dropped: its location is hot, and cold has 2 parts of it." in run.output
     assert registry.of(table, DAY).hot == {"r1": [PART], "r2": [PART]}
     assert len(table.rows()) == 6
 
@@ -176,7 +176,7 @@ def test_a_partition_of_both_ensembles_is_brought_back_before_it_is_dropped(
     assert run.status != 0
     assert f"{table.path} {DAY}: drifted" in run.output
     assert "Registered in hot again: 1 partition" in run.output
-    assert f"{table.path} {DAY} was not dropped: it is hot, and cold has 2 parts of it." in run.output
+    assert f"{table.path} {DAY} was not dropped: its location is hot, and cold has 2 parts of it." in run.output
 
     mover.seconds_ahead = 700.0
     assert mover.reheat(table, [DAY]).copies_removed == {DAY}
@@ -211,7 +211,7 @@ def test_a_state_that_is_lost_is_repaired_and_put_back(
     assert f"{table.path} {DAY} of r1: {PART}" in done.output
     assert "partitions of replicas: 4 consistent, 0 inconsistent, 0 not judged" in done.output
     (file,) = backup.iterdir()
-    assert f"What was deleted or changed is in {file}" in done.output
+    assert f"Backup of deleted and changed znodes: {file}" in done.output
     assert registry.hot.get(state)[0] == b"COLD"
 
     again = operator.play("repair", "partmove_repair", variables)
