@@ -91,8 +91,11 @@ class LookupModule(LookupBase):  # type: ignore[misc] # ansible-core has no type
 
         Tasks of users may have any tags, also in files that are included later.
         """
+        playbooks: Sequence[str] = context.CLIARGS.get("args") or ()
+        if not playbooks:
+            return None
         found: set[str] = set()
-        for given in context.CLIARGS.get("args") or ():
+        for given in playbooks:
             name = _playbook_of(given)
             tags = _tags_of(name) if name else self._tags_of_imports(given)
             if tags is None:
@@ -102,7 +105,11 @@ class LookupModule(LookupBase):  # type: ignore[misc] # ansible-core has no type
 
     def _tags_of_imports(self, path: str) -> set[str] | None:
         """Return the tags of a playbook that only imports playbooks of this collection; None for others."""
-        plays = self._loader.load_from_file(path)
+        # The loader would look for a relative path in the folder of the collection.
+        absolute = Path(path).resolve()
+        if not absolute.is_file():
+            return None
+        plays = self._loader.load_from_file(str(absolute))
         found: set[str] = set()
         for play in plays if isinstance(plays, list) else [{}]:
             name = _playbook_of(next((play[key] for key in _IMPORTS if key in play), ""))

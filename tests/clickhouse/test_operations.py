@@ -243,7 +243,7 @@ def test_what_cannot_be_repaired_is_told_with_the_way_out(
     assert changed(run) == 0
     assert "Run the program" in run.output
     assert "Left: 1 partition." in run.output
-    assert "If the server of that replica is gone for good, say so with replica_is_gone." in run.output
+    assert "If the server of that replica is gone for good, run part_repair with replica_is_gone." in run.output
     assert "another_replica 1: " in run.output
 
 
@@ -254,7 +254,7 @@ def test_what_cannot_be_repaired_is_told_with_the_way_out(
         ({"backup": "/tmp", "kind": "cold"}, "value of partmove_repair_kind must be one of"),
         (
             {"backup": "/none", "kind": "ghost", "root": "/"},
-            "partmove_repair_backup is /none, which is no folder",
+            "partmove_repair_backup is /none, which is not a folder",
         ),
         ({"backup": "/tmp", "kind": "ghost"}, "Give exactly one of partmove_repair_root and"),
         (

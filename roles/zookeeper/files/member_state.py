@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prints the state of the member that runs here: leader, follower, observer or standalone.
+"""Prints the state of the local ensemble member: leader, follower, observer or standalone.
 
-Arguments: the port of its admin server, its client port, 0 for none, and for how many seconds to wait until
-it serves, which it does only as part of a quorum. Fails with one sentence when it does not.
+Arguments: admin server port and client port, 0 for none; seconds to wait for a serving member. A member
+serves only as part of a quorum. Otherwise fails with one sentence on stderr.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from pathlib import Path
 
 _SECONDS = 5.0
 _PAUSE_SECONDS = 0.5
-# A member that was started with another configuration than there is now has left its port here.
+# The admin port at the start of the member; the configuration may have changed since then.
 _STARTED_WITH_PORT = Path("/run/zookeeper/admin-port")
 
 
 class DoesNotServeError(Exception):
-    """Says what each port answered."""
+    """The member does not serve; the message has the answer of each port."""
 
 
 def main(admin_port: str, client_port: str, seconds: str) -> int:
-    """Return the exit status."""
+    """Print the state, or the failure after the time limit; return the exit status."""
     end = time.monotonic() + float(seconds)
     while True:
         try:
@@ -66,7 +66,7 @@ def _ask_admin_server(port: int) -> str:
 
 
 def _ask_client_port(port: int) -> str:
-    """Ask a member without an admin server, such as one that the package zookeeperd has started."""
+    """Query a member without an admin server, such as the package zookeeperd's."""
     with socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as connection:
         connection.sendall(b"srvr")
         text = connection.makefile(encoding="utf-8", errors="replace").read()

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -273,7 +274,8 @@ def test_tags_of_an_import_are_known(tmp_path: Path) -> None:
     playbook.write_text(json.dumps([imported]))
     done = run_playbook(playbook, "--tags", "nightly")
     assert "partition_classify_root, part_move_hot and part_move_cold are not given; " in done.output
-    unknown = run_playbook(playbook, "--tags", "nihgtly")
+    relative = Path(os.path.relpath(playbook))
+    unknown = run_playbook(relative, "--tags", "nihgtly")
     assert (
         "--tags nihgtly matches no task. The tags of this run are: classify, move, nightly." in unknown.output
     )
