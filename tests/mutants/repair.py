@@ -36,23 +36,23 @@ MUTANTS = (
     Mutant(
         "what is deleted is kept afterwards",
         _SAVING,
-        "        if kept:\n            self._save(self._ensemble, kept)\n"
-        "        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in made]\n"
-        "        self._announce([words for words in told if words])\n"
+        "        if saved:\n            self._save(self._ensemble, saved)\n"
+        "        writes = [[_in_words(self._ensemble, op) for op in multi if _changes(op)] for multi in made]\n"
+        "        self._announce([words for words in writes if words])\n"
         "        outcomes = self.inner.commit(made)\n",
-        "        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in made]\n"
-        "        self._announce([words for words in told if words])\n"
+        "        writes = [[_in_words(self._ensemble, op) for op in multi if _changes(op)] for multi in made]\n"
+        "        self._announce([words for words in writes if words])\n"
         "        outcomes = self.inner.commit(made)\n"
-        "        if kept:\n            self._save(self._ensemble, kept)\n",
+        "        if saved:\n            self._save(self._ensemble, saved)\n",
         ("patched/repair/test_saving.py::test_what_cannot_be_kept_is_not_done",),
     ),
     Mutant(
         "what a repair writes is told after it was written",
         _SAVING,
-        "        self._announce([words for words in told if words])\n"
+        "        self._announce([words for words in writes if words])\n"
         "        outcomes = self.inner.commit(made)\n",
         "        outcomes = self.inner.commit(made)\n"
-        "        self._announce([words for words in told if words])\n",
+        "        self._announce([words for words in writes if words])\n",
         ("patched/repair/test_saving.py::test_what_cannot_be_told_is_not_done",),
     ),
     Mutant(
@@ -109,7 +109,7 @@ MUTANTS = (
     Mutant(
         "State of a partition with live cold parts becomes HOT with its ghosts",
         _REMOVAL,
-        "and not any(one.active for one in found[each].replicas)",
+        "        and not any(replica.active for replica in evidence[each].replicas)\n",
         "",
         ("patched/repair/test_by_removal.py::test_a_ghost_beside_what_is_alive",),
     ),
@@ -203,8 +203,8 @@ MUTANTS = (
     Mutant(
         "copies that hot does not have are removed as different",
         _COPIES,
-        "        passed = [each for each in wanted if each.partition_id not in left]\n",
-        "        passed = wanted\n",
+        "        passed = [each for each in partitions if each.partition_id not in left]\n",
+        "        passed = partitions\n",
         ("patched/repair/test_by_copies.py::test_what_differs_beside_what_only_cold_has",),
     ),
     Mutant(

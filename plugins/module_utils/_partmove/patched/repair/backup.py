@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The file that a repair writes before it deletes or changes a znode, and that puts it back.
+"""The backup file of a repair: every znode as it was before the repair deletes or changes it.
 
-Lines of JSON. The first says what was repaired where; each other one has a znode as it was::
+Lines of JSON. The first line names the repair; each other line has one znode::
 
     {"format": "olap.partmove/backup", "version": 1, "time": …, "shard_path": …, "czxid": …, "kind": …}
     {"ensemble": "hot" or "cold", "path": …, "data": <base64>, "version": …}
 
-A file of which the last line is cut off was written by a run that was killed before it used that line.
+If the last line is cut off, the run was killed before it changed the znode of that line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...tree.znodes import Znode
 FORMAT = "olap.partmove/backup"
 VERSION = 1
 
-_REMEDY = "Give a file that part_repair has written, as it was written"
+_REMEDY = "Give an unchanged file of part_repair"
 _ENVELOPE = Envelope("backup of a repair", FORMAT, VERSION, remedy=_REMEDY)
 
 
@@ -44,24 +44,24 @@ _SAVED = Record(
 
 
 class BackupHeader(NamedTuple):
-    """What was repaired where."""
+    """The repair: when, where, and for which kind."""
 
     time: str
     shard_path: str
     czxid: int
-    """Transaction that created the shard path in hot: another one after the table was made again.
+    """The transaction that created the shard path in hot; it differs if the table was created anew.
 
-    0 where hot does not have the table.
+    0 if hot does not have the table.
     """
     kind: str
 
     def encode(self) -> bytes:
-        """The first line."""
+        """Return the first line."""
         return _line(_ENVELOPE.around(self._asdict()))
 
 
 class SavedZnode(NamedTuple):
-    """A znode as it was before it was deleted or changed."""
+    """A znode before its deletion or change."""
 
     ensemble: str
     path: str
@@ -70,12 +70,12 @@ class SavedZnode(NamedTuple):
 
     @classmethod
     def of(cls, ensemble: str, znode: Znode) -> SavedZnode:
-        """The znode as it was read."""
+        """Return the znode as it was read."""
         return cls(ensemble, znode.path, znode.data, znode.stat.version)
 
     @classmethod
     def parse(cls, line: bytes, where: str) -> SavedZnode:
-        """What `encode` wrote; raises FormatError for anything else."""
+        """Parse a line of `encode`. Raises FormatError for any other line."""
         try:
             fields = json_object(line)
         except ValueError as error:
@@ -83,15 +83,15 @@ class SavedZnode(NamedTuple):
         return cls(**_SAVED.read(fields, where))
 
     def encode(self) -> bytes:
-        """A line."""
+        """Return the line."""
         return _line({**self._asdict(), "data": b64encode(self.data).decode()})
 
 
 def parse_backup(data: bytes, where: str) -> tuple[BackupHeader, list[SavedZnode]]:
-    """What `BackupHeader.encode` and `SavedZnode.encode` wrote; raises FormatError for anything else."""
+    """Parse a backup file. Raises FormatError for any other file."""
     first, *others = data.split(b"\n")
     if others and others[-1]:
-        # Written up to there when the run was killed: nothing had been done with it yet.
+        # The run was killed while it wrote this line, so it had not changed the znode yet.
         others.pop()
     header = BackupHeader(**_HEADER.read(_ENVELOPE.parsed(first, f"{where}, line 1"), f"{where}, line 1"))
     check_shard_path(header.shard_path)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Repairs of copies: adopting those of another tool, and writing them anew from hot."""
+"""Repairs of copies: adopting the copies of another tool, and writing copies anew from hot."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .case import LeasedCase, NotRepaired, RepairCase
 
 
 def adopt(case: RepairCase) -> dict[str, NotRepaired]:
-    """Let cold say that its parts are those of this table, for the whole shard path or not at all.
+    """Mark the parts in cold as those of this table, for the whole shard path or not at all.
 
-    Each part that cold has for a replica equals what hot registers, or is on disk as it is registered.
-    Nobody else may be writing there still.
+    Every part in cold has to equal the part in hot, or has to be on the replica's disk as registered. Other
+    tools must have stopped writing there.
     """
     with case.leased() as leased:
         shard = leased.shard.shard()
@@ -54,44 +54,44 @@ def adopt(case: RepairCase) -> dict[str, NotRepaired]:
 
 
 def rewrite(case: RepairCase) -> dict[str, NotRepaired]:
-    """Write copies that differ anew from hot, which has what is on disk."""
+    """Write differing copies anew from hot, which is equal to the disk."""
     left: dict[str, NotRepaired] = {}
     with case.leased() as leased:
-        look = leased.shard.look(case.partition_ids)
-        still = [partition.partition_id for partition, _found in leased.look().still(left)]
-        wanted = [look.partitions[each] for each in still]
-        for partition in wanted:
+        read = leased.shard.read(case.partition_ids)
+        ids = [partition.partition_id for partition, _verdicts in leased.read().remaining(left)]
+        partitions = [read.partitions[each] for each in ids]
+        for partition in partitions:
             strays = partition.only_in_cold
             if strays:
                 left[partition.partition_id] = NotRepaired(
                     f"cold has parts that hot does not have: {first_few(part.znode.path for part in strays)}",
-                    "Bring the partition back first, then run again",
+                    "First bring the partition back (part_move with state: hot), then run part_repair again",
                 )
-        passed = [each for each in wanted if each.partition_id not in left]
+        passed = [each for each in partitions if each.partition_id not in left]
         if passed:
-            ColdCopies(leased.shard, {}).make(look.shard, passed)
+            ColdCopies(leased.shard, {}).make(read.shard, passed)
     return left
 
 
 def _not_adoptable(partition: PartitionEvidence) -> str:
-    """Why what cold has of the partition is not that of this table; empty where it is."""
+    """Return why the parts in cold do not belong to this table, or ""."""
     verdicts = judge(partition)
     for replica in partition.replicas:
         if not replica.cold:
             continue
         verdict = verdicts[replica.name]
         if verdict.kind is not FindingKind.FOREIGN:
-            return f"for replica {replica.name} it is {verdict.kind.value}"
+            return f"for replica {replica.name} its kind is {verdict.kind.value}"
         if replica.differing:
             return f"copies of replica {replica.name} differ from hot: {first_few(sorted(replica.differing))}"
-        odd = [part.text for part in only_cold(replica) if not is_covered(part, replica.active or ())]
-        if odd:
-            return f"replica {replica.name} does not have {first_few(odd)} on disk"
+        lacking = [part.text for part in only_cold(replica) if not is_covered(part, replica.active or ())]
+        if lacking:
+            return f"replica {replica.name} does not have {first_few(lacking)} on disk"
     return ""
 
 
 def _too_fresh(leased: LeasedCase, partitions: list[PartitionEvidence]) -> NotRepaired | None:
-    """What another tool has written too lately to be sure that it has ended."""
+    """Return a refusal if another tool wrote so recently that it may still be at work."""
     case = leased.case
     marked = [each.state for each in partitions if each.state is not None and is_cold(each.state.data)]
     times = [(znode.stat.mtime, znode.path) for znode in (*marked, *_copies(case, partitions))]
@@ -102,7 +102,7 @@ def _too_fresh(leased: LeasedCase, partitions: list[PartitionEvidence]) -> NotRe
     return NotRepaired(
         f"{where} was written {max(0, round(age))} s ago, less than {case.options.quiet:g} s, so another tool"
         " may still be at work",
-        "Stop the other tool for good, wait, and run again; or give a shorter quiet",
+        "Stop the other tool for good, wait, and run part_repair again; or give a shorter quiet",
     )
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Repairs that register parts which are on disk, from the bytes that registered them once, or elsewhere."""
+"""Repairs by registration: registers parts on disk, from bytes of other replicas or of former part znodes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from .case import LeasedCase, NotRepaired, RepairCase
 from .sources import Source, Sources, read_sources
 
 _DETACH = (
-    "Give registrations, a backup that has it. Or, on the server of this replica, ALTER TABLE … DETACH"
-    " PARTITION ID and then ATTACH PARTITION ID: the rows stay. Do not restart the server before"
+    "Run part_repair again with registrations, a backup that has the part znode. Or, on the server of this"
+    " replica, ALTER TABLE … DETACH PARTITION ID and then ATTACH PARTITION ID: the rows stay. Do not restart"
+    " the server before"
 )
 
 
 class _Refused(Exception):
-    """Why a partition is left as it is."""
+    """The reason and the remedy of a partition that cannot be repaired."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         super().__init__(reason)
@@ -36,24 +37,26 @@ class _Refused(Exception):
 
 
 def register(case: RepairCase) -> dict[str, NotRepaired]:
-    """Register the parts that are on disk, each from a source of which the hash equals that of the disk.
+    """Register the parts on disk, each from a source with the same hash as the disk.
 
-    Sources are the registrations of other replicas, and those that were given.
+    Sources are the part znodes of other replicas, and the given registrations.
     """
     left: dict[str, NotRepaired] = {}
     with case.leased() as leased:
-        look = leased.shard.look(case.partition_ids)
+        read = leased.shard.read(case.partition_ids)
         now = leased.shard.taken_at
-        facts = [look.partitions[each] for each in case.partition_ids]
-        refused = refuse_partitions(look.shard, facts, now, gates=REHEAT_GATES)
+        facts = [read.partitions[each] for each in case.partition_ids]
+        refused = refuse_partitions(read.shard, facts, now, gates=REHEAT_GATES)
         left.update({each: NotRepaired(why.reason, why.remedy) for each, why in refused.items()})
-        still = leased.look().still(left)
-        todo = [each for each in still if each[0].partition_id not in left]
-        parts = {part for _partition, found in todo for verdict in found.values() for part in verdict.parts}
-        sources = read_sources(case, [partition for partition, _found in todo], parts)
-        for partition, found in todo:
+        remaining = leased.read().remaining(left)
+        todo = [each for each in remaining if each[0].partition_id not in left]
+        parts = {
+            part for _partition, verdicts in todo for verdict in verdicts.values() for part in verdict.parts
+        }
+        sources = read_sources(case, [partition for partition, _verdicts in todo], parts)
+        for partition, verdicts in todo:
             try:
-                _register(leased, look, sources, partition, found)
+                _register(leased, read, sources, partition, verdicts)
             except _Refused as refusal:
                 left[partition.partition_id] = refusal.left
     return left
@@ -61,38 +64,38 @@ def register(case: RepairCase) -> dict[str, NotRepaired]:
 
 def _register(
     leased: LeasedCase,
-    look: ShardRead,
+    read: ShardRead,
     sources: Sources,
     partition: PartitionEvidence,
-    found: Mapping[str, Verdict],
+    verdicts: Mapping[str, Verdict],
 ) -> None:
     case = leased.case
     in_hot: list[Op] = []
     in_cold: list[Op] = []
-    for replica in (each for each in partition.replicas if each.name in found):
-        names = set(found[replica.name].parts)
+    for replica in (each for each in partition.replicas if each.name in verdicts):
+        names = set(verdicts[replica.name].parts)
         for part in (each for each in replica.active or () if each.text in names):
             source = _source(sources, replica, part)
             path = case.layout.replica(replica.name).part(part.text)
             ops = in_cold if source.is_cold else in_hot
             ops.append(Create(path, source.data))
             ops += [Create(f"{path}/{name}", data) for name, data in sorted(source.children.items())]
-    facts = look.partitions[partition.partition_id]
+    facts = read.partitions[partition.partition_id]
     is_all_in_hot = not in_cold and (case.kind is FindingKind.COLD_UNKNOWN or not facts.only_in_cold)
     if in_hot and facts.state is not None and partition.is_cold and is_all_in_hot:
         in_hot.append(SetData(facts.state.path, State.HOT.data, facts.state.stat.version))
     if in_cold:
-        leased.shard.cold.ensure([case.layout.replica(each).parts for each in sorted(found)])
+        leased.shard.cold.ensure([case.layout.replica(each).parts for each in sorted(verdicts)])
         leased.shard.cold.commit([(partition.partition_id, in_cold)]).raise_problem()
     if in_hot:
-        leased.shard.hot.commit([(partition.partition_id, in_hot)], look.shard.fence).raise_problem()
+        leased.shard.hot.commit([(partition.partition_id, in_hot)], read.shard.fence).raise_problem()
 
 
 def _source(sources: Sources, replica: ReplicaEvidence, part: PartName) -> Source:
-    """The first source whose hash is that of the part on disk; raises _Refused where there is none."""
+    """Return the first source with the same hash as the part on disk; raises _Refused if there is none."""
     shown = replica.hashes.get(part.text)
     if shown is None:
-        raise _Refused(f"the server of replica {replica.name} does not tell the hash of {part.text}", _DETACH)
+        raise _Refused(f"the server of replica {replica.name} does not show the hash of {part.text}", _DETACH)
     for source in sources.of(replica.name, part.text):
         try:
             checksums = parse_payload(source.data, source.children, part.text).checksums
@@ -101,6 +104,6 @@ def _source(sources: Sources, replica: ReplicaEvidence, part: PartName) -> Sourc
         if checksums is not None and hash_matches(checksums.hash_of_all_files, shown):
             return source
     raise _Refused(
-        f"{part.text} of replica {replica.name} is on disk, and no registration of that data is known",
+        f"{part.text} of replica {replica.name} is on disk, and no known part znode has the hash of its data",
         _DETACH,
     )

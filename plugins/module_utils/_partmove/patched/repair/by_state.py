@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Repairs that the moves and the State marker have the means for."""
+"""Repairs with the means of moves and of the State marker."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from ...errors import PartMoveError
 from ...formats.state import State, is_cold
 from ...gates.judge import REHEAT_GATES, refuse_partitions
 from ...tree.znodes import Create, Op, SetData
-from ..move.report import ShardReport
+from ..move.report import PatchedReport
 from ..move.set_state import StateSetter
 from ..move.to_hot import reheat_shard
 from .case import NotRepaired, RepairCase
 
 
 def set_hot(case: RepairCase) -> dict[str, NotRepaired]:
-    """Let State say HOT, where hot registers all that is on disk, or nothing is."""
+    """Set State to HOT, where hot registers all parts on disk, or no part is on disk."""
     return set_states(case, case.partition_ids, State.HOT)
 
 
 def set_cold(case: RepairCase) -> dict[str, NotRepaired]:
-    """Let State say COLD, where cold alone registers all that is on disk."""
+    """Set State to COLD, where cold alone registers all parts on disk."""
     return set_states(case, case.partition_ids, State.COLD)
 
 
 def clean(case: RepairCase) -> dict[str, NotRepaired]:
-    """Remove copies of partitions that are hot, once no server can need them."""
+    """Remove copies of hot partitions, once no server can need them."""
     return _back_in_hot(case, case.partition_ids)
 
 
 def bring_back(case: RepairCase) -> dict[str, NotRepaired]:
-    """Register in hot what cold alone has, of partitions that both ensembles have parts of.
+    """Register cold parts in hot again, for partitions with parts in both ensembles.
 
-    A run goes by State: a partition is marked COLD first, where it is not, as parts of it are.
+    A run goes by State, so a partition is marked COLD first, as some of its parts are cold.
     """
     left: dict[str, NotRepaired] = {}
     with case.leased() as leased:
-        shard, facts = leased.shard.look(case.partition_ids)
-        # What waits looks at State once it is carried out.
+        shard, facts = leased.shard.read(case.partition_ids)
+        # A queue entry that waits now reads State when the server executes it.
         refused = refuse_partitions(shard, list(facts.values()), leased.shard.taken_at, gates=REHEAT_GATES)
-        for partition, _found in leased.look().still(left):
+        for partition, _verdicts in leased.read().remaining(left):
             state = partition.state
             if state is not None and is_cold(state.data):
                 continue
@@ -62,7 +62,7 @@ def bring_back(case: RepairCase) -> dict[str, NotRepaired]:
 
 
 def set_states(case: RepairCase, partition_ids: Iterable[str], state: State) -> dict[str, NotRepaired]:
-    """Set the State of partitions where the servers say that it is true."""
+    """Set the State of partitions, if the servers confirm it."""
     context = case.context
     setter = StateSetter(context.hot, context.cold, context.leases, context.servers, case.layout)
     left = {}
@@ -75,9 +75,9 @@ def set_states(case: RepairCase, partition_ids: Iterable[str], state: State) -> 
 
 
 def _back_in_hot(case: RepairCase, partition_ids: Iterable[str]) -> dict[str, NotRepaired]:
-    report = ShardReport(case.layout.path)
-    wanted = list(partition_ids)
-    if wanted:
-        reheat_shard(case.context.for_moves(), case.layout.path, wanted, report)
+    report = PatchedReport(case.layout.path)
+    ids = list(partition_ids)
+    if ids:
+        reheat_shard(case.context.for_moves(), case.layout.path, ids, report)
     refused = {**report.deferred, **report.failed}
     return {each: NotRepaired(refusal.reason, refusal.remedy) for each, refusal in refused.items()}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a repair works with and on."""
+"""The input of a repair: its context, its options, and the partitions to repair."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from .backup import SavedZnode
 
 
 class NotRepaired(NamedTuple):
-    """Why a partition was not repaired, and the way out."""
+    """Why a partition was not repaired, and the remedy."""
 
     reason: str
     remedy: str
 
     @classmethod
     def by(cls, error: PartMoveError) -> NotRepaired:
-        """As an error says it."""
+        """Return the message and the remedy of an error."""
         return cls(error.message, error.remedy)
 
 
-def _nobody(_expected: int, _done: int) -> None:
-    """Tell it to nobody."""
+def _no_progress(_expected: int, _done: int) -> None:
+    """Ignore the progress."""
 
 
 class RepairContext(NamedTuple):
-    """The ensembles, which keep what is deleted or changed, the servers, and all else."""
+    """The ensembles (wrapped to save znodes before a change), the servers, and other tools of a repair."""
 
     hot: ZnodeStore
     cold: ZnodeStore
@@ -56,21 +56,21 @@ class RepairContext(NamedTuple):
     servers: ServerCheck
     disks: Disks
     backup: str = ""
-    """The file that keeps what is deleted or changed; empty where nothing is."""
+    """The name of the backup file; empty without a backup."""
     pace: Pace = UnlimitedPace()
     at_once: int = 1
-    """How many servers are asked what they have on disk at the same time."""
-    told: Callable[[int, int], object] = _nobody
-    """Is told how many partitions there are to repair, and, of those, how many more were gone through."""
+    """Maximum number of servers to ask for their disks at the same time."""
+    on_progress: Callable[[int, int], object] = _no_progress
+    """Called with the number of additional partitions to repair, and the number of newly processed ones."""
 
     def for_moves(self) -> MoveContext:
-        """What the way back and the like work with; no partition becomes cold by a repair."""
+        """Return the context for bringing partitions back; a repair never makes a partition cold."""
         return MoveContext(
             self.hot, self.cold, self.clock, self.journal, self.leases, AssumePatched(), self.servers
         )
 
     def evidence(self) -> EvidenceReader:
-        """What reads the evidence of shard paths."""
+        """Return the reader of the audit evidence."""
         return EvidenceReader(
             self.hot, self.cold, self.disks, self.clock, self.leases.root, at_once=self.at_once
         )
@@ -78,12 +78,12 @@ class RepairContext(NamedTuple):
 
 @dataclass(frozen=True)
 class RepairOptions:
-    """What an operator may say.
+    """The options of the operator.
 
-    registrations: znodes that registered parts once, from a backup.
-    quiet: seconds for which another tool must not have written, until its copies are adopted.
-    cold_is_lost: the cold ensemble that the parts went to is gone for good.
-    replica_is_gone: the servers of replicas that hot does not have are gone for good.
+    registrations: former part znodes, from a backup.
+    quiet: seconds without a write of another tool before its copies are adopted.
+    cold_is_lost: the cold ensemble of the parts is gone for good.
+    replica_is_gone: the servers of replicas missing in hot are gone for good.
     """
 
     registrations: Sequence[SavedZnode] = ()
@@ -94,23 +94,23 @@ class RepairOptions:
 
 @dataclass(frozen=True)
 class RepairCase:
-    """The partitions of one shard path that are of the kind that is to be repaired."""
+    """The partitions of one shard path with the kind to repair."""
 
     context: RepairContext
     layout: ShardLayout
     kind: FindingKind
     found: Mapping[str, Mapping[str, Verdict]]
-    """Partition id → replica → verdict, of those replicas for which it is of the kind."""
+    """Partition id → replica → verdict, for the replicas with this kind."""
     options: RepairOptions
 
     @property
     def partition_ids(self) -> list[str]:
-        """The partitions, sorted."""
+        """The partition ids, sorted."""
         return sorted(self.found)
 
     @contextmanager
     def leased(self) -> Iterator[LeasedCase]:
-        """Take the shard path; raises LeaseHeld, LeaseLost, EnsembleError and kin."""
+        """Hold the lease of the shard path. Raises LeaseHeld, LeaseLost, EnsembleError and kin."""
         lease = self.context.leases.acquire(self.layout.path)
         reader = ShardReader(
             self.context.hot, self.context.cold, self.layout, self.context.leases.root, any_cold=True
@@ -123,13 +123,13 @@ class RepairCase:
 
 
 class LeasedCase(NamedTuple):
-    """A case on a shard path that nobody else writes to."""
+    """A case on a shard path under the lease of this run."""
 
     case: RepairCase
     shard: LeasedShard
 
-    def look(self) -> CaseRead:
-        """Read the evidence anew; the lease was ours until the end. Raises LeaseLost and kin."""
+    def read(self) -> CaseRead:
+        """Read the evidence anew; the lease held until the end. Raises LeaseLost and kin."""
         case = self.case
         evidence = case.context.evidence().read_anywhere(case.layout.path, content_of=case.partition_ids)
         self.shard.confirm()
@@ -137,15 +137,17 @@ class LeasedCase(NamedTuple):
 
 
 class CaseRead(NamedTuple):
-    """What was so under the lease."""
+    """The evidence read under the lease."""
 
     case: RepairCase
     evidence: ShardEvidence
 
-    def still(self, left: dict[str, NotRepaired]) -> Iterator[tuple[PartitionEvidence, dict[str, Verdict]]]:
-        """The partitions that are still of the kind, with the replicas for which they are.
+    def remaining(
+        self, left: dict[str, NotRepaired]
+    ) -> Iterator[tuple[PartitionEvidence, dict[str, Verdict]]]:
+        """Yield the partitions still of the kind, with the verdicts of the replicas concerned.
 
-        What cannot be judged now, as a server is silent, is added to ``left``.
+        A partition whose server is silent now cannot be judged, and is added to ``left``.
         """
         for each in self.case.partition_ids:
             partition = self.evidence.partitions.get(each)
@@ -156,15 +158,16 @@ class CaseRead(NamedTuple):
             if silent is not None:
                 left[each] = silent
                 continue
-            found = {name: one for name, one in verdicts.items() if one.kind is self.case.kind}
-            if found:
-                yield partition, found
+            of_kind = {name: one for name, one in verdicts.items() if one.kind is self.case.kind}
+            if of_kind:
+                yield partition, of_kind
 
 
 def _unjudged(verdicts: Collection[Verdict]) -> NotRepaired | None:
     for verdict in verdicts:
         if verdict.kind is FindingKind.NOT_JUDGED:
             return NotRepaired(
-                verdict.reason, "Start the server, or see why it does not answer, and run again"
+                verdict.reason,
+                "Start the server, or find out why it does not answer, and run part_repair again",
             )
     return None

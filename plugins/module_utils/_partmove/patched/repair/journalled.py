@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a journal knows to register parts: the bytes that moves carried from one ensemble to the other."""
+"""Reads part znodes from a journal: the bytes carried by moves from one ensemble to the other."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .backup import SavedZnode
 
 
 def journalled_znodes(lines: Iterable[bytes], layout: ShardLayout, where: str) -> list[SavedZnode]:
-    """The part znodes of the table that runs were about to switch, the earlier ones first.
+    """Return the part znodes of the table from all announced switches, earlier switches first.
 
-    Replicas with the same bytes count as one. Parts in the legacy form are not among them: a journal has no
-    more than their digests. Raises FormatError for what is no journal.
+    Replicas with the same bytes count as one. Parts in the legacy form are left out: a journal has only their
+    digests. Raises FormatError for other files.
     """
-    found: dict[tuple[str, bytes], SavedZnode] = {}
+    znodes: dict[tuple[str, bytes], SavedZnode] = {}
     for _number, line in read_lines(lines, where):
         if line is None or line.event is not Event.SWITCHING or line.fields["shard_path"] != layout.path:
             continue
@@ -29,5 +29,5 @@ def journalled_znodes(lines: Iterable[bytes], layout: ShardLayout, where: str) -
             if "data" in each and each["replicas"]:
                 name, data = each["part"], b64decode(each["data"])
                 path = layout.replica(each["replicas"][0]).part(name)
-                found.setdefault((name, data), SavedZnode("hot", path, data, 0))
-    return list(found.values())
+                znodes.setdefault((name, data), SavedZnode("hot", path, data, 0))
+    return list(znodes.values())

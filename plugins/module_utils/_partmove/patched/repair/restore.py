@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Puts back what a repair deleted or changed, as its backup has it."""
+"""Restores the znodes deleted or changed by a repair, from its backup."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .backup import BackupHeader, SavedZnode
 
 @dataclass
 class Restored:
-    """What was done, also where it ended with an error: paths with their ensemble, sorted."""
+    """The result, even if the restore ended with an error: paths with their ensemble, sorted."""
 
     created: list[str] = field(default_factory=list)
     set_back: list[str] = field(default_factory=list)
@@ -41,34 +41,37 @@ def restore(
     saved: Sequence[SavedZnode],
     done: Restored,
 ) -> None:
-    """Create what is missing and set back what has other data, under the lease, conditional on what is read.
+    """Create missing znodes and set back changed ones, under the lease, conditional on the versions read.
 
-    Raises PartMoveError where the table is another one by now, LeaseHeld, LeaseLost, EnsembleError and kin.
-    Running again goes on.
+    Raises PartMoveError if the table was created anew since, LeaseHeld, LeaseLost, EnsembleError and kin.
+    Running again continues.
     """
     layout = ShardLayout(header.shard_path)
-    wanted = _first_of_each(layout, leases.root, saved)
+    originals = _first_of_each(layout, leases.root, saved)
     lease = leases.acquire(layout.path)
     try:
         _refuse_other_table(hot, layout, header)
         reader = ShardReader(hot, cold, layout, leases.root, any_cold=True)
         leased = LeasedShard(hot, cold, reader, layout, lease)
-        # Cold first: what hot is given up for is there again before State is set back.
+        # Cold first: the cold parts must exist again before State is set back to COLD.
         for name, ensemble in (("cold", leased.cold), ("hot", leased.hot)):
-            _restore(ensemble, name, [each for each in wanted if each.ensemble == name], done)
+            _restore(ensemble, name, [each for each in originals if each.ensemble == name], done)
     finally:
         leases.release(lease)
 
 
 def _first_of_each(layout: ShardLayout, root: str, saved: Sequence[SavedZnode]) -> list[SavedZnode]:
-    """Each znode as it was before the first change, parents first; raises PartMoveError for others' paths."""
+    """Return each znode as of before its first change, parents first.
+
+    Raises PartMoveError for a path outside the shard path.
+    """
     known = known_cold_path(root, layout.path)
     first: dict[tuple[str, str], SavedZnode] = {}
     for each in saved:
         if not (each.path in (layout.path, known) or each.path.startswith(f"{layout.path}/")):
             raise PartMoveError(
                 f"The backup has {each.path}, which is not below {layout.path}",
-                remedy="Give a file that part_repair has written, as it was written",
+                remedy="Give an unchanged file of part_repair",
             )
         first.setdefault((each.ensemble, each.path), each)
     return [first[key] for key in sorted(first)]
@@ -81,25 +84,25 @@ def _refuse_other_table(hot: ZnodeStore, layout: ShardLayout, header: BackupHead
         raise no_table(layout)
     if shard is not None and shard.stat.czxid != header.czxid:
         raise PartMoveError(
-            f"The table at {layout.path} was made again since the backup was written",
-            remedy="What the backup has belongs to the former table; there is nothing to put it back to",
+            f"The table at {layout.path} was created anew since the backup was written",
+            remedy="Do not restore this backup: its znodes belong to the former table",
         )
 
 
-def _restore(ensemble: LeasedEnsemble, name: str, wanted: Sequence[SavedZnode], done: Restored) -> None:
-    if not wanted:
+def _restore(ensemble: LeasedEnsemble, name: str, originals: Sequence[SavedZnode], done: Restored) -> None:
+    if not originals:
         return
-    ensemble.store.sync(wanted[0].path)
-    found = ensemble.store.read([each.path for each in wanted])
+    ensemble.store.sync(originals[0].path)
+    current = ensemble.store.read([each.path for each in originals])
     groups: list[tuple[str, list[Op]]] = []
-    for each, znode in zip_strict(wanted, found):
+    for each, znode in zip_strict(originals, current):
         if znode is None:
             groups.append((each.path, [Create(each.path, each.data)]))
         elif znode.data != each.data:
             groups.append((each.path, [SetData(each.path, each.data, znode.stat.version)]))
         else:
             done.unchanged += 1
-    created = {each.path for each, znode in zip_strict(wanted, found) if znode is None}
+    created = {each.path for each, znode in zip_strict(originals, current) if znode is None}
     parents = sorted({parent_of(path) for path in created} - created)
     if name == "cold":
         ensemble.ensure(parents)
@@ -110,5 +113,6 @@ def _restore(ensemble: LeasedEnsemble, name: str, wanted: Sequence[SavedZnode], 
     if not written.is_whole():
         raise PartMoveError(
             f"The {name} ensemble did not take {first_few([*written.rejected, *written.unknown])}",
-            remedy="Something else writes there, or a parent is gone; see what, then run again",
+            remedy="Find out whether another program writes there, or a parent is gone, then run"
+            " part_restore again",
         )

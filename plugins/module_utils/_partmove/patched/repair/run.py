@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Repairs the partitions of one shard path that are of one kind, and sees whether they are sound then.
+"""Repairs the partitions of one kind on one shard path, then audits whether they are consistent.
 
-States of a partition: found → repaired, or left with a reason. It is found by two looks without the lease;
-each repair looks again under it, so what changed meanwhile is left alone. What a run that was killed did not
-come to is found again by the next one.
+States of a partition: found → repaired, or left with a reason. Two reads without the lease find the
+partitions. Each repair reads them again under the lease, and leaves partitions alone that changed meanwhile.
+The next run finds partitions not reached by a killed run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .by_state import bring_back, clean, set_cold, set_hot
 from .case import NotRepaired, RepairCase, RepairContext, RepairOptions
 
 Remedy = Callable[[RepairCase], "dict[str, NotRepaired]"]
-"""Repairs what it can, and returns partition id → why not."""
+"""Repairs the partitions of the case, and returns partition id → reason for each unrepaired one."""
 
 REMEDIES: Mapping[FindingKind, Remedy] = {
     FindingKind.UNREGISTERED: register,
@@ -49,9 +49,9 @@ REMEDIES: Mapping[FindingKind, Remedy] = {
     FindingKind.COPIES_LEFT: clean,
     FindingKind.EMPTY_MARKED_COLD: set_hot,
 }
-"""The kinds that can be repaired; the others need a person, or time."""
+"""The repair of each repairable kind; all other kinds need manual action, or time."""
 
-_STILL = "it is so still"
+_STILL = "the kind is still the same after the repair"
 
 
 @dataclass
@@ -60,7 +60,7 @@ class RepairReport:
 
     shard_path: str
     repaired: list[Row] = field(default_factory=list)
-    """What was found before, by partition and replica."""
+    """The findings before the repair, by partition and replica."""
     left: dict[str, NotRepaired] = field(default_factory=dict)
 
 
@@ -72,10 +72,10 @@ def repair_shard(
     *,
     only: Collection[str] | None = None,
 ) -> RepairReport:
-    """Repair the partitions of a kind, or just those in ``only``; one that is of another kind is left out.
+    """Repair the partitions of a kind, or only those in ``only``; partitions of other kinds are left out.
 
-    Raises PartMoveError where nothing can be judged, LeaseHeld, LeaseLost, EnsembleError and kin: nothing is
-    half done then, and running again goes on.
+    Raises PartMoveError if the shard path cannot be judged, LeaseHeld, LeaseLost, EnsembleError and kin. No
+    partition is half repaired then, and running again continues.
     """
     report = RepairReport(shard_path)
     before = _of_kind(_audited(context, shard_path), kind, only)
@@ -83,39 +83,39 @@ def repair_shard(
         return report
     if kind is FindingKind.COLD_UNKNOWN and not options.cold_is_lost:
         left = NotRepaired(
-            "the cold ensemble that was given is not the one that the parts went to",
-            "Give the ensemble that the servers have as <cold_zookeeper>; if that is lost for good, say so"
-            " with cold_is_lost",
+            "the given cold ensemble is not the one that the parts went to",
+            "Run part_repair with the ensemble that the servers have as <cold_zookeeper>; if this ensemble is"
+            " lost for good, with cold_is_lost",
         )
         report.left.update(dict.fromkeys(before, left))
         return report
     case = RepairCase(context, ShardLayout(shard_path), kind, _verdicts(before), options)
-    rows = [row for found in before.values() for row in found]
+    rows = [row for rows_of_one in before.values() for row in rows_of_one]
     context.journal.record(Event.REPAIRING, (_repairing(row, context.backup) for row in rows))
     report.left.update(_remedied(case))
     after = _of_kind(_audited(context, shard_path), kind, before.keys())
-    for partition, found in sorted(before.items()):
+    for partition, findings in sorted(before.items()):
         if partition in report.left:
             continue
         if partition in after:
             report.left[partition] = NotRepaired(_STILL, kind.remedy)
         else:
-            report.repaired += found
+            report.repaired += findings
     _record(context.journal, report, kind)
     return report
 
 
 def _remedied(case: RepairCase) -> dict[str, NotRepaired]:
-    """Repair in portions, and wait between the leases that are taken for them."""
+    """Repair in paced batches, and wait between their leases."""
     left: dict[str, NotRepaired] = {}
     parts = {each: sum(len(one.parts) for one in found.values()) for each, found in case.found.items()}
     pace = case.context.pace
-    case.context.told(len(case.found), 0)
-    for portion, count in paced_batches(case.partition_ids, parts, pace.parts_at_once):
+    case.context.on_progress(len(case.found), 0)
+    for batch, count in paced_batches(case.partition_ids, parts, pace.parts_at_once):
         pace.wait(count, case.context.clock)
-        found = {each: case.found[each] for each in portion}
+        found = {each: case.found[each] for each in batch}
         left.update(REMEDIES[case.kind](replace(case, found=found)))
-        case.context.told(0, len(portion))
+        case.context.on_progress(0, len(batch))
     return left
 
 
@@ -124,7 +124,7 @@ def _repairing(row: Row, backup: str) -> dict[str, object]:
 
 
 def _event(row: Row) -> dict[str, object]:
-    """What a journal keeps of a finding."""
+    """Return the journal fields of a finding."""
     return {
         "shard_path": row.shard_path,
         "partition": row.partition,
@@ -134,7 +134,7 @@ def _event(row: Row) -> dict[str, object]:
 
 
 def _record(journal: Journal, report: RepairReport, kind: FindingKind) -> None:
-    """Let the journal know what became of it."""
+    """Write the outcome of the repair to the journal."""
     journal.record(Event.REPAIRED, map(_event, report.repaired))
     left = (
         {"shard_path": report.shard_path, "partition": each, "kind": kind.value, "reason": why.reason}
@@ -144,7 +144,7 @@ def _record(journal: Journal, report: RepairReport, kind: FindingKind) -> None:
 
 
 def _audited(context: RepairContext, shard_path: str) -> ShardAudit:
-    """The audit; of a table that hot does not have, and that cold has no part of any more, without rows."""
+    """Return the audit; without rows if neither hot nor cold has anything of the table any more."""
     try:
         audit = audit_shard(context.evidence(), shard_path)
     except NoSuchTable:
@@ -155,12 +155,12 @@ def _audited(context: RepairContext, shard_path: str) -> ShardAudit:
 
 
 def _of_kind(audit: ShardAudit, kind: FindingKind, only: Collection[str] | None) -> dict[str, list[Row]]:
-    found: defaultdict[str, list[Row]] = defaultdict(list)
+    rows: defaultdict[str, list[Row]] = defaultdict(list)
     for row in audit.rows:
         if row.verdict.kind is kind and (only is None or row.partition in only):
-            found[row.partition].append(row)
-    return dict(found)
+            rows[row.partition].append(row)
+    return dict(rows)
 
 
 def _verdicts(rows: Mapping[str, list[Row]]) -> dict[str, dict[str, Verdict]]:
-    return {each: {row.replica: row.verdict for row in found} for each, found in rows.items()}
+    return {each: {row.replica: row.verdict for row in of_one} for each, of_one in rows.items()}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A store that keeps every znode it is about to delete or change, and tells what it did."""
+"""A store that saves every znode before its deletion or change, and reports its writes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ...tree.znodes import Committed, Create, Delete, Multi, Op, Outcome, SetDat
 from ...zip_strict import zip_strict
 
 Save = Callable[[str, Sequence[Znode]], None]
-"""Keeps the znodes of an ensemble, ``hot`` or ``cold``; what it does not raise for is on disk."""
+"""Saves the znodes of an ensemble (``hot`` or ``cold``). When it returns, they are on disk."""
 
 Announce = Callable[[Sequence[Sequence[str]]], None]
-"""Is told what multis are about to write, in words; what it does not raise for is on disk."""
+"""Takes the planned writes in words, one list per multi. When it returns, they are on disk."""
 
 
 class SavingStore(DelegatingStore):
-    """Implements ZnodeStore over another one. ``done`` has what was applied, in words, in order.
+    """Implements ZnodeStore over another store. ``done`` collects the applied writes in words, in order.
 
-    ``announce`` is told, for each multi that is about to be sent, what it writes.
+    ``announce`` gets the planned writes of each multi before it is sent.
     """
 
     def __init__(
@@ -36,28 +36,28 @@ class SavingStore(DelegatingStore):
         self._done = done
 
     def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
-        """Keep what the multis delete or change, then send them.
+        """Save the znodes to be deleted or changed, announce the writes, then send the multis.
 
-        Each operation names the version that it is for, and what is kept has that version, so what is kept
-        is what goes. Raises what ``save`` and ``announce`` raise, with nothing sent.
+        Each operation names a version, and a znode is saved only with this version. So the saved data is
+        exactly the overwritten data. Raises the errors of ``save`` and ``announce`` with nothing sent.
         """
         made = [*multis]
         versions = {
             op.path: op.version for multi in made for op in multi if isinstance(op, (Delete, SetData))
         }
         paths = sorted(versions)
-        found = self.inner.read(paths) if paths else []
-        kept = [
+        current = self.inner.read(paths) if paths else []
+        saved = [
             znode
-            for path, znode in zip_strict(paths, found)
+            for path, znode in zip_strict(paths, current)
             if znode is not None and znode.stat.version == versions[path]
         ]
-        if kept:
-            self._save(self._ensemble, kept)
-        told = [[_told(self._ensemble, op) for op in multi if _changes(op)] for multi in made]
-        self._announce([words for words in told if words])
+        if saved:
+            self._save(self._ensemble, saved)
+        writes = [[_in_words(self._ensemble, op) for op in multi if _changes(op)] for multi in made]
+        self._announce([words for words in writes if words])
         outcomes = self.inner.commit(made)
-        for words, outcome in zip_strict(told, outcomes):
+        for words, outcome in zip_strict(writes, outcomes):
             if isinstance(outcome, Committed):
                 self._done.extend(words)
         return outcomes
@@ -67,7 +67,7 @@ def _changes(op: Op) -> bool:
     return isinstance(op, (Create, Delete, SetData))
 
 
-def _told(ensemble: str, op: Op) -> str:
+def _in_words(ensemble: str, op: Op) -> str:
     if isinstance(op, Delete):
         return f"{ensemble}: delete {op.path}"
     if isinstance(op, SetData):

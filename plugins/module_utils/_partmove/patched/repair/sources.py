@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What bytes are known that register a part: those of other replicas, and those that were given."""
+"""Collects the bytes to register a part: from other replicas, and from the given registrations."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from .case import RepairCase
 
 
 class Source(NamedTuple):
-    """What registers a part of another replica, or once registered it."""
+    """The znodes of a part of another replica, or former znodes of the part."""
 
     data: bytes
     children: Mapping[str, bytes]
     is_cold: bool
-    """Whether cold registers it; hot otherwise, and what comes from a file."""
+    """Whether cold registers the part; False for hot, and for a znode from a file."""
 
 
 class Sources(NamedTuple):
-    """All that is known to register some parts of a table."""
+    """All known znodes of some parts of a table."""
 
     registered: Mapping[str, list[tuple[str, Source]]]
-    """Part → the replicas that have it, each with what registers it; those in hot first."""
+    """Part → the replicas that have it, each with its source; replicas in hot first."""
     given: Mapping[str, list[Source]]
 
     def of(self, replica: str, part: str) -> Iterator[Source]:
-        """What may register the part for the replica: as for another one, then as was given."""
+        """Yield the sources for the part of the replica: other replicas first, then given registrations."""
         for other, source in self.registered.get(part, ()):
             if other != replica:
                 yield source
@@ -45,15 +45,16 @@ class Sources(NamedTuple):
 def read_sources(
     case: RepairCase, partitions: Iterable[PartitionEvidence], parts: Collection[str]
 ) -> Sources:
-    """Read what replicas in hot have of these parts of the partitions, at once from each ensemble."""
+    """Read the sources of these parts from the replicas in hot, with one batch of reads per ensemble."""
     replicas = [each for partition in partitions for each in partition.replicas if each.is_in_hot]
-    found = _registered(case.context.hot, case, [(each, each.hot) for each in replicas], parts, is_cold=False)
-    # What an ensemble has that is not the right one registers nothing for a server.
+    in_hot = [(each, each.hot) for each in replicas]
+    sources = _registered(case.context.hot, case, in_hot, parts, is_cold=False)
+    # Znodes in the wrong cold ensemble register nothing for a server.
     if case.kind is not FindingKind.COLD_UNKNOWN:
-        listed = [(each, each.cold) for each in replicas]
-        found += _registered(case.context.cold, case, listed, parts, is_cold=True)
+        in_cold = [(each, each.cold) for each in replicas]
+        sources += _registered(case.context.cold, case, in_cold, parts, is_cold=True)
     registered: dict[str, list[tuple[str, Source]]] = {}
-    for replica, part, source in found:
+    for replica, part, source in sources:
         registered.setdefault(part, []).append((replica, source))
     return Sources(registered, _by_part(case))
 
@@ -66,22 +67,22 @@ def _registered(
     *,
     is_cold: bool,
 ) -> list[tuple[str, str, Source]]:
-    """Replica, part and what registers it in one ensemble, of those parts that it lists for replicas."""
-    wanted = [
+    """Return replica, part and source of the listed parts in one ensemble."""
+    paths = [
         (case.layout.replica(replica.name).part(part.text), part)
         for replica, names in listed
         for part in names
         if part.text in parts
     ]
-    found = []
-    for each in read_parts(reader, wanted) if wanted else ():
+    sources = []
+    for each in read_parts(reader, paths) if paths else ():
         data, children = each.payload
-        found.append((each.replica, each.name.text, Source(data, dict(children), is_cold)))
-    return found
+        sources.append((each.replica, each.name.text, Source(data, dict(children), is_cold)))
+    return sources
 
 
 def _by_part(case: RepairCase) -> dict[str, list[Source]]:
-    """Part → what the backup has of it, of whatever replica of the table."""
+    """Return part → its given znodes, of whatever replica of the table."""
     prefix = f"{case.layout.replicas}/"
     parents: list[tuple[str, SavedZnode]] = []
     children: dict[tuple[str, str], dict[str, bytes]] = {}

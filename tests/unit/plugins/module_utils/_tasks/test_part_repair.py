@@ -27,7 +27,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
 from ansible_collections.olap.partmove.plugins.module_utils._tasks import argspec, part_repair as task_file
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_repair import RepairParts
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_repair import PartRepair
 from ansible_collections.olap.partmove.plugins.modules import part_repair
 from support.memory.arrange import create, write
 from support.memory.bench import DAY, OTHER, PART, PATH, Bench
@@ -95,12 +95,12 @@ class Repairs:
             resources.close()
         return task.result()
 
-    def task(self, *, check_mode: bool = False, **options: Any) -> tuple[RepairParts, MemoryResources]:
+    def task(self, *, check_mode: bool = False, **options: Any) -> tuple[PartRepair, MemoryResources]:
         """The task, and what it is run with."""
         params = self.params(**options)
         resources = MemoryResources(self.bench, params, check_mode=check_mode)
         resources.clock = self.bench.clock  # type: ignore[assignment]
-        return RepairParts(params), resources
+        return PartRepair(params), resources
 
     def trees(self) -> list[object]:
         """All that is in both ensembles."""
@@ -223,8 +223,8 @@ def test_what_is_left_is_told_with_the_way_out(repairs: Repairs) -> None:
     assert result["left"] == [
         {
             "partition": "",
-            "reason": f"hot has what is not understood: {PATH}/replicas/r2/parts/x",
-            "remedy": "Find out what wrote it, and remove it by hand",
+            "reason": f"hot has unreadable znodes: {PATH}/replicas/r2/parts/x",
+            "remedy": "Find out which program wrote them, and remove them by hand",
         }
     ]
 
@@ -258,7 +258,7 @@ def test_a_server_that_is_silent_keeps_a_partition_as_it_is(unmarked: Repairs) -
 )
 def test_options_that_cannot_be_are_refused(repairs: Repairs, options: dict[str, Any], message: str) -> None:
     with pytest.raises(PartMoveError) as refused:
-        RepairParts(repairs.params(**options))
+        PartRepair(repairs.params(**options))
     assert message in refused.value.message
     assert refused.value.remedy
 
@@ -267,7 +267,7 @@ def test_a_file_that_is_no_backup_has_no_registrations(repairs: Repairs, tmp_pat
     path = tmp_path / "file"
     path.write_text("{}\n")
     with pytest.raises(FormatError):
-        RepairParts(repairs.params(registrations=str(path)))
+        PartRepair(repairs.params(registrations=str(path)))
 
 
 def test_a_table_that_is_not_there(repairs: Repairs) -> None:
@@ -287,11 +287,11 @@ def test_the_module_has_the_kinds_that_are_repaired_and_no_other() -> None:
 
 
 def test_nothing_is_said_of_what_was_not_looked_at(repairs: Repairs) -> None:
-    result = RepairParts(repairs.params()).result()
+    result = PartRepair(repairs.params()).result()
     assert (result["changed"], result["msg"]) == (False, "0 repaired, 0 left")
 
 
 def test_every_kind_that_is_repaired_has_a_name_that_options_take(repairs: Repairs) -> None:
     for name in part_repair.KINDS:
-        RepairParts(repairs.params(kind=name))
+        PartRepair(repairs.params(kind=name))
         assert FindingKind(name) in REMEDIES

@@ -21,7 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.re
     BackupHeader,
     SavedZnode,
 )
-from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_restore import RestoreParts
+from ansible_collections.olap.partmove.plugins.module_utils._tasks.part_restore import PartRestore
 from support.memory.bench import DAY, PART, PATH, Bench
 from support.memory.resources import MemoryResources
 from support.memory.synthetic import MINIMALISTIC
@@ -46,9 +46,9 @@ class Backup:
         saved = [SavedZnode("cold", COPY, MINIMALISTIC, 0), SavedZnode("hot", STATE, b"COLD", 1)]
         self.path.write_bytes(b"".join([header.encode(), *(each.encode() for each in saved)]))
 
-    def task(self, **options: Any) -> RestoreParts:
+    def task(self, **options: Any) -> PartRestore:
         """The task."""
-        return RestoreParts(self.params(**options))
+        return PartRestore(self.params(**options))
 
     def params(self, **options: Any) -> dict[str, Any]:
         """The options of the module."""
@@ -117,7 +117,7 @@ def test_check_restore_and_restore_again(backup: Backup) -> None:
 def test_a_table_that_was_made_again_is_refused(backup: Backup) -> None:
     backup.czxid += 1
     backup.write()
-    with pytest.raises(PartMoveError, match="was made again since the backup was written"):
+    with pytest.raises(PartMoveError, match="was created anew since the backup was written"):
         backup.run()
     assert backup.bench.hot.get(STATE)[0] == b"HOT"
     assert not backup.bench.cold.exists(COPY)

@@ -76,11 +76,11 @@ def differ_beside_what_is_cold(drifted: Drifted) -> None:
         ),
         (
             lambda drifted: create_cold(f"replicas/r1/parts/{OTHER}_8_8_0", MINIMALISTIC)(drifted.bench),
-            "for replica r1 it is dropped",
+            "for replica r1 its kind is dropped",
         ),
         (
             lambda drifted: create_cold(f"replicas/r9/parts/{PART}", MINIMALISTIC)(drifted.bench),
-            "for replica r9 it is another_replica",
+            "for replica r9 its kind is another_replica",
         ),
     ],
     ids=["differ", "dropped", "of another replica"],

@@ -64,8 +64,8 @@ def test_as_cold_registers_it_for_another_replica(drifted: Drifted) -> None:
 @pytest.mark.parametrize(
     ("shown", "reason"),
     [
-        ("33" * 16, f"{PART} of replica r1 is on disk, and no registration of that data is known"),
-        (None, f"the server of replica r1 does not tell the hash of {PART}"),
+        ("33" * 16, f"{PART} of replica r1 is on disk, and no known part znode has the hash of its data"),
+        (None, f"the server of replica r1 does not show the hash of {PART}"),
     ],
     ids=["other", "unknown"],
 )
@@ -99,7 +99,7 @@ def test_from_a_backup_with_children(drifted: Drifted) -> None:
 def test_without_any_bytes(drifted: Drifted) -> None:
     lose_from_both(drifted)
     left = drifted.repair(FindingKind.UNREGISTERED).left[DAY]
-    assert "no registration of that data is known" in left.reason
+    assert "no known part znode has the hash of its data" in left.reason
     assert "ATTACH PARTITION ID" in left.remedy
     assert drifted.done == []
 

@@ -117,7 +117,7 @@ def test_what_is_no_part(drifted: Drifted) -> None:
 
 def test_what_is_no_part_in_hot(drifted: Drifted) -> None:
     drifted.bench.hot.create(f"{PATH}/{ODD}", b"")
-    assert "hot has what is not understood" in drifted.repair(FindingKind.UNREADABLE).left[""].reason
+    assert "hot has unreadable znodes" in drifted.repair(FindingKind.UNREADABLE).left[""].reason
     assert drifted.done == []
 
 
@@ -139,7 +139,7 @@ def test_a_sound_copy_of_what_is_damaged_in_hot_is_all_that_there_is(drifted: Dr
     drifted.bench.clock.sleep(600)
     drifted.bench.hot.set(f"{PATH}/{path}", b"junk")
     assert drifted.kinds()["r1"] is FindingKind.UNREADABLE
-    assert "what cold has" in drifted.repair(FindingKind.UNREADABLE).left[DAY].reason
+    assert "in cold is intact" in drifted.repair(FindingKind.UNREADABLE).left[DAY].reason
     assert drifted.done == []
 
 

@@ -69,7 +69,7 @@ def test_the_first_of_several_changes_counts(drifted: Drifted) -> None:
 
 
 def test_another_table_at_the_path(drifted: Drifted) -> None:
-    with pytest.raises(PartMoveError, match="was made again since"):
+    with pytest.raises(PartMoveError, match="was created anew since"):
         put_back(drifted, header(drifted)._replace(czxid=1))
 
 
@@ -88,7 +88,7 @@ def test_of_a_table_that_hot_did_not_have() -> None:
     first = drifted.header(FindingKind.ANOTHER_REPLICA)._replace(czxid=0)
     assert put_back(drifted, first) == Restored([f"cold: {path}" for path in COPIES], [], 0)
     drifted.bench.hot.create(PATH, b"")
-    with pytest.raises(PartMoveError, match="was made again since"):
+    with pytest.raises(PartMoveError, match="was created anew since"):
         put_back(drifted, first)
 
 

@@ -16,7 +16,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.journal.ev
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.audit.kind import FindingKind
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.case import RepairOptions
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.repair.run import REMEDIES
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import Unhurried
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.run.pace import UnlimitedPace
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.ports import Clock
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import Delete
 from support.memory.arrange import create
@@ -95,7 +95,7 @@ def test_what_cannot_be_judged_is_not_repaired(drifted: Drifted) -> None:
         drifted.repair(FindingKind.FOREIGN)
 
 
-class Refusing(Unhurried):
+class Refusing(UnlimitedPace):
     """Lets one partition be repaired and no other."""
 
     parts_at_once = 1
@@ -122,5 +122,5 @@ def test_a_repair_waits_between_partitions_while_it_has_no_lock(drifted: Drifted
     ]
     assert drifted.bench.hot.exists(LOCK) is None
 
-    drifted.pace = Unhurried()
+    drifted.pace = UnlimitedPace()
     assert {row.partition for row in drifted.repair(FindingKind.HOT_MARKED_COLD).repaired} == {OTHER}

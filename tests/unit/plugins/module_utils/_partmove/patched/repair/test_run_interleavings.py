@@ -49,7 +49,7 @@ ACTS: dict[str, Act] = {
 STRIDE = 7
 """Acts of servers are tried at every so manieth operation."""
 
-ROUNDS = 5
+RETRIES = 5
 
 every_drift = pytest.mark.parametrize("name", DRIFTS)
 
@@ -127,7 +127,7 @@ def expire(drifted: Drifted) -> None:
 
 def settle(drifted: Drifted, drift: Drift) -> frozenset[FindingKind]:
     """Repair what there is to repair, kind by kind; returns what it is then."""
-    for _round in range(ROUNDS):
+    for _round in range(RETRIES):
         wanted = [each for each in drifted.kinds().values() if each in REMEDIES and each is not drift.after]
         if not wanted:
             break
