@@ -69,7 +69,7 @@ def misspelled(variables: Iterable[str], running: Collection[str]) -> Iterator[M
     owners = sorted({*DISTINCTIVE, *running}, key=len, reverse=True)
     prefixes = tuple(f"{owner}_" for owner in owners)
     for name in sorted(each for each in variables if each.startswith(prefixes) and "__" not in each):
-        owner = next(each for each in owners if name.startswith(f"{each}_"))
+        owner, *_shorter = (each for each in owners if name.startswith(f"{each}_"))
         known = known_of(owner)
         if name in known:
             continue
