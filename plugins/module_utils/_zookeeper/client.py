@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The kazoo client that the options describe."""
+"""Kazoo client for the options of an ensemble."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _UNCLEAR = (_NO_ANSWER, "socket connection broken", "socket time-out during read
 
 
 class ConnectionLog(logging.Logger):
-    """Keeps kazoo's log to itself, and of it why each host could not be used."""
+    """Captures kazoo's log, and keeps the latest connection failure of each host."""
 
     def __init__(self) -> None:
         super().__init__("zookeeper", logging.INFO)
@@ -53,7 +53,7 @@ class ConnectionLog(logging.Logger):
         self._reasons: dict[str, str] = {}
 
     def handle(self, record: logging.LogRecord) -> None:
-        """Note the host being tried, or what went wrong with it."""
+        """Record the host of a connection attempt, or the cause of its failure."""
         arguments = record.args if isinstance(record.args, tuple) else ()
         if record.msg.startswith("Connecting to"):
             self._host = f"{arguments[0]}:{arguments[2]}"
@@ -68,20 +68,20 @@ class ConnectionLog(logging.Logger):
         elif record.exc_info and record.exc_info[1]:
             self._reasons[self._host] = repr(record.exc_info[1])
 
-    def note_strangers(self, options: EnsembleOptions) -> None:
-        """Look at what the hosts that failed without a clear reason say to a client."""
+    def probe_unclear_hosts(self, options: EnsembleOptions) -> None:
+        """Connect to hosts with an unclear failure; record the greeting of servers other than ZooKeeper."""
         for host, port in [] if options.tls else collect_hosts(",".join(options.hosts))[0]:
             address = f"{host}:{port}"
             if self._reasons.get(address) in _UNCLEAR and (greeting := _greeting(host, port)):
-                self._reasons[address] = f"does not speak ZooKeeper's protocol, it says {greeting!r}"
+                self._reasons[address] = f"does not speak ZooKeeper's protocol, but answers {greeting!r}"
 
     def reasons(self) -> str:
-        """One clause for each host that failed since the last connection, or ``""``."""
+        """Return a clause for each host that failed since the last connection; ``""`` for none."""
         return "; ".join(f"{host}: {reason}" for host, reason in sorted(self._reasons.items()))
 
 
 def make_client(options: EnsembleOptions, log: ConnectionLog) -> Any:
-    """Return a kazoo client that is not started yet; it knows nothing of the chroot.
+    """Return a kazoo client, not started and without chroot.
 
     Raises:
         PartMoveError: a Python package is missing.
@@ -91,7 +91,7 @@ def make_client(options: EnsembleOptions, log: ConnectionLog) -> Any:
         hosts=",".join(options.hosts),
         timeout=options.session_timeout,
         handler=_handler(options.session_timeout / len(options.hosts)),
-        # A server that has lost its quorum would give stale reads, which prove nothing.
+        # A read-only server without quorum would return stale data, useless as proof.
         read_only=False,
         auth_data=[("digest", options.auth_credential)] if options.auth_scheme == "digest" else None,
         sasl_options=_sasl_options(options),
@@ -102,9 +102,9 @@ def make_client(options: EnsembleOptions, log: ConnectionLog) -> Any:
 
 
 def connect_to(options: EnsembleOptions, host: str, seconds: float) -> Any:
-    """Open a connection to one of the hosts, TLS included, on which nothing was said yet.
+    """Open a raw connection to a host, TLS included.
 
-    Raises OSError: not within so many seconds.
+    Raises OSError: no connection within ``seconds``.
     """
     ((name, port),) = collect_hosts(host)[0]
     return create_tcp_connection(
@@ -113,7 +113,7 @@ def connect_to(options: EnsembleOptions, host: str, seconds: float) -> Any:
 
 
 def stop_client(client: Any) -> None:
-    """Close the session; a client whose server does not answer ends by itself later."""
+    """Close the session; a client without an answering server ends by itself later."""
     try:
         client.stop()
         client.close()
@@ -122,10 +122,10 @@ def stop_client(client: Any) -> None:
 
 
 def queue_request(client: Any, request: object) -> PendingReply:
-    """Let the client send a request; return what the answer comes to.
+    """Queue a request in the client; return its pending reply.
 
-    Kazoo's own `_call` takes whatever is raised while it wakes its thread for a closed connection, also what
-    the handler of a signal raises: a run that was told to stop would go on.
+    Kazoo's own `_call` swallows all exceptions while waking its thread for a closed connection, including
+    exceptions of signal handlers: an interrupted run would continue.
     """
     result = PendingReply()
     refusals = {
@@ -137,7 +137,7 @@ def queue_request(client: Any, request: object) -> PendingReply:
         result.set_exception(refusals[client._state]())
         return result
     client._queue.append((request, result))
-    # kazoo has no such socket while its thread does not run.
+    # The socket exists only while kazoo's thread runs.
     waker = client._connection._write_sock
     if waker is not None:
         with suppress(OSError):
@@ -148,7 +148,7 @@ def queue_request(client: Any, request: object) -> PendingReply:
 
 
 def _tls_settings(options: EnsembleOptions) -> dict[str, Any]:
-    """What kazoo has to know of TLS."""
+    """Return kazoo's TLS arguments."""
     tls = options.tls
     if tls is None:
         return {}
@@ -164,7 +164,10 @@ def _tls_settings(options: EnsembleOptions) -> dict[str, Any]:
 
 
 def _handler(connect_timeout: float) -> Any:
-    """Return kazoo's usual handler; one host that does not answer leaves time to try the others."""
+    """Return kazoo's default handler, with a connect timeout.
+
+    The timeout leaves time for the other hosts if one host does not answer.
+    """
     handler = SequentialThreadingHandler()
     create_connection = handler.create_connection
 
@@ -182,16 +185,16 @@ def _handler(connect_timeout: float) -> Any:
 
 
 def _greeting(host: str, port: int) -> bytes:
-    """Return the first bytes of a server that is not ZooKeeper, b"" for one that may be or is silent."""
+    """Return the first bytes of a server other than ZooKeeper; ``b""`` for ZooKeeper or no answer."""
     try:
         with socket.create_connection((host, port), _GREETING_SECONDS) as connection:
             connection.sendall(NEW_SESSION)
-            # Servers of text protocols answer at the end of the input, if not before.
+            # Servers of text protocols answer at the latest at the end of the input.
             connection.shutdown(socket.SHUT_WR)
             answer = connection.recv(16)
     except OSError:
         return b""
-    # ZooKeeper's answer begins with its length, a small number of 4 bytes.
+    # ZooKeeper's answer begins with a small 4-byte length.
     return b"" if answer.startswith(b"\0") else answer
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Multis sent over one connection."""
+"""Pipelined multis over one connection."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ BYTES_IN_FLIGHT = 2 * 1024 * 1024
 
 
 class MultiSender:
-    """Sends a series of multis, in order, all over one connection.
+    """Sends a series of multis in order, all over one connection.
 
-    A later multi may rely on an earlier one. Once the connection is lost, or an answer stays out,
-    nobody knows what was applied; so nothing more is sent, not even what kazoo has queued already.
+    A later multi may depend on an earlier one. After a lost connection, or a missing answer, the result of
+    earlier multis is unknown: nothing more is sent, not even requests already queued in kazoo.
     """
 
     def __init__(self, session: Session, timeout: float) -> None:
-        """``timeout`` is how long to wait for a connection, and for each answer, in seconds."""
+        """``timeout``: seconds to wait for a connection, and for each answer."""
         self._session = session
         self._timeout = timeout
         self._breaks = 0
@@ -37,7 +37,7 @@ class MultiSender:
         self._bytes = 0
 
     def run(self, payloads: Iterable[bytes]) -> list[Outcome]:
-        """One outcome for each payload, in order; each is asked for when there is room for it."""
+        """Send the payloads; return one outcome for each, in order. Consumes the iterable lazily."""
         outcomes: list[Outcome] = []
         unsent: list[Outcome] = []
         self._deadline = time.monotonic() + self._timeout

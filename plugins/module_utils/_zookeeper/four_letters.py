@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a member says of itself by the four-letter word ``srvr``, which servers answer unless told not to."""
+"""State of a member by the four-letter command ``srvr``, allowed on servers by default."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_BYTES = 64 * 1024
 
 
 def ask_member(options: EnsembleOptions, host: str, seconds: float) -> MemberState | None:
-    """The state of one of the hosts; None where it does not answer in time, or not to this word."""
+    """Return the state of a host; None without a timely answer, or if the command is not allowed."""
     try:
         connection = connect_to(options, host, seconds)
     except (OSError, ValueError):
@@ -34,7 +34,7 @@ def ask_member(options: EnsembleOptions, host: str, seconds: float) -> MemberSta
 
 
 def parse_srvr(text: str) -> MemberState | None:
-    """The state in an answer; None where it is another one, such as that the word is not allowed."""
+    """Parse an answer to ``srvr``; None for other answers, such as a refused command."""
     found = _ANSWER.search(text)
     return None if found is None else MemberState(int(found[1]), int(found[2], 16))
 

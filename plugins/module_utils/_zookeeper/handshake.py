@@ -1,9 +1,9 @@
 # Copyright: olap.partmove contributors
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether members of an ensemble serve a host, asked with nothing but the standard library.
+"""Checks that ensemble members serve this host, with the standard library only.
 
-A ClickHouse host need not have a ZooKeeper client. A member that grants a session belongs to a quorum.
+A ClickHouse host may lack a ZooKeeper client. A member that grants a session belongs to a quorum.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from typing import NamedTuple
 
 from .._partmove.errors import EnsembleUnreachable, PartMoveError
 
-# The request of a new session: protocol version, last transaction, timeout, session, password, read-only.
+# ConnectRequest: protocol version, last zxid, timeout, session id, password, read-only.
 NEW_SESSION = Struct("!iiqiqi16s?").pack(45, 0, 0, 10_000, 0, 16, b"", False)
 _LENGTH = Struct("!i")
 _SESSION = Struct("!iiq")
 _REPLY = Struct("!iqi")
 _EXISTS, _CLOSE = 3, -11
 _OK, _NO_NODE = 0, -101
-# An answer that is longer does not come from ZooKeeper.
+# Longer answers are not from ZooKeeper.
 _MAX_ANSWER = 1024
 
 
 class MemberAddress(NamedTuple):
-    """Where one member of an ensemble is, and whether it speaks TLS there."""
+    """Address of an ensemble member; ``secure``: TLS."""
 
     host: str
     port: int
@@ -43,14 +43,16 @@ class MemberAddress(NamedTuple):
 
 
 class _NotServing(Exception):
-    """Why a member is of no use; its text is a clause."""
+    """A member does not serve; the text is a clause."""
 
 
 def check_members(members: Sequence[MemberAddress], root: str, timeout: float) -> None:
-    """Connect to each member from this host, and look for the znode ``root`` unless that is empty.
+    """Open a session with each member, and check for the znode ``root`` unless empty.
 
-    timeout: seconds for each member. A member that wants a certificate from its clients is taken at its
-    word. Raises EnsembleUnreachable, which names every member that does not serve.
+    timeout: seconds for each member.
+
+    A member that requires client certificates counts as serving, without further checks. Raises
+    EnsembleUnreachable with the failure of every member.
     """
     if not timeout > 0:
         raise PartMoveError(f"member_timeout is {timeout}", remedy="Give a number of seconds greater than 0")
@@ -62,9 +64,9 @@ def check_members(members: Sequence[MemberAddress], root: str, timeout: float) -
             reasons.append(f"{member.label} {reason}")
     if reasons:
         raise EnsembleUnreachable(
-            f"{len(reasons)} of {len(members)} nodes do not serve this host: {'; '.join(reasons)}",
-            remedy="See that each is up, can be reached from here and belongs to an ensemble with a majority,"
-            " and that root exists there",
+            f"{len(reasons)} of {len(members)} members do not serve this host: {'; '.join(reasons)}",
+            remedy="Check that each member runs, is reachable from this host and belongs to an ensemble with"
+            " a majority, and that root exists there",
         )
 
 
@@ -88,7 +90,7 @@ def _connect(member: MemberAddress, timeout: float) -> socket.socket:
     connection = socket.create_connection((member.host.strip("[]"), member.port), timeout)
     if not member.secure:
         return connection
-    # Whom ClickHouse trusts is its own setting; here it is only asked who is there.
+    # No certificate verification: ClickHouse has its own trust settings; this is a connection test only.
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -122,7 +124,7 @@ def _find(connection: socket.socket, root: str) -> None:
     if status == _NO_NODE:
         raise _NotServing(f"has no znode {root}, without which ClickHouse does not start")
     if status != _OK:
-        raise _NotServing(f"refuses to tell whether {root} exists (error {status})")
+        raise _NotServing(f"does not answer whether {root} exists (error {status})")
 
 
 def _frame(content: bytes) -> bytes:
@@ -141,7 +143,7 @@ def _receive_exactly(connection: socket.socket, count: int) -> bytes:
     while len(data) < count:
         chunk = connection.recv(count - len(data))
         if not chunk:
-            raise _NotServing("ends the connection, as a member does that is in no majority")
+            raise _NotServing("closes the connection, as members without a majority do")
         data += chunk
     return data
 

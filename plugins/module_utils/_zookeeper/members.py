@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A direct connection to each member of an ensemble, proved to be all of them."""
+"""Direct connections to all members of an ensemble, with proof of completeness."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _SERVER_LINE = re.compile(rb"^server\.(\d+)=(\S*)", re.MULTILINE)
 
 
 def connect_members(store: Reader, options: EnsembleOptions) -> tuple[Reader, ...]:
-    """Connect to each of the hosts alone, and compare them with the ensemble's own list of members.
+    """Connect to each host directly, and compare the hosts with the ensemble's own list of members.
 
     Raises:
         EnsembleUnreachable: a host does not answer.
-        AccessDenied: the list of members may not be read, so nothing proves that the hosts are all.
-        EnsembleError: two hosts are one server, a member is not among the hosts, a host is no member, or the
-            ensemble has no list of its members and nobody vouches for the hosts.
+        AccessDenied: the list of members is unreadable, so completeness cannot be proved.
+        EnsembleError: two hosts are one server, a member is missing in hosts, a host is not a member, or the
+        ensemble has no member list and members_complete is not set.
     """
     with ThreadPoolExecutor(max_workers=len(options.hosts)) as pool:
         futures = [pool.submit(_connect, host, options) for host in options.hosts]
@@ -45,7 +45,7 @@ def connect_members(store: Reader, options: EnsembleOptions) -> tuple[Reader, ..
 
 
 def close_all(members: Sequence[Reader]) -> None:
-    """End the sessions with the members; those that do not answer are waited for together."""
+    """End the sessions with the members, in parallel."""
     if members:
         with ThreadPoolExecutor(max_workers=len(members)) as pool:
             list(pool.map(Reader.close, members))
@@ -56,7 +56,10 @@ def _connect(host: str, options: EnsembleOptions) -> Reader:
 
 
 def _listed_servers(store: Reader) -> Mapping[int, str] | None:
-    """The servers of /zookeeper/config by id, none for a standalone server; None where there is no list."""
+    """Return the servers of /zookeeper/config by id; None if the znode is missing.
+
+    The list of a standalone server is empty.
+    """
     (config,) = store.read([CONFIG_PATH], absolute=True)
     if config is None:
         return None
@@ -64,12 +67,12 @@ def _listed_servers(store: Reader) -> Mapping[int, str] | None:
 
 
 def _no_list(options: EnsembleOptions) -> EnsembleError:
-    """A copy is proved by reading it from every member, which takes that all of them are known."""
+    """Return the error for a missing member list. Proving a copy requires reading it from every member."""
     return EnsembleError(
-        f"Ensemble {options.name} has no {CONFIG_PATH}, so nothing proves that its hosts are all of its"
-        " members: it is ZooKeeper before 3.5, or another server with its protocol",
-        remedy="Update it to 3.5 or later, or see that hosts names every member, observers included, and"
-        " set members_complete",
+        f"Ensemble {options.name} has no {CONFIG_PATH}, so nothing proves that hosts names all members: it is"
+        " ZooKeeper before 3.5, or another server with the same protocol",
+        remedy="Update the ensemble to 3.5 or later, or make sure that hosts names every member, observers"
+        " included, and set members_complete",
     )
 
 
@@ -79,18 +82,18 @@ def _check(members: list[Reader], listed: Mapping[int, str], options: EnsembleOp
         if (_listed_servers(member) or {}) != listed:
             raise EnsembleError(
                 f"{member.name} has other members in {CONFIG_PATH} than ensemble {options.name}",
-                remedy="Name hosts of one ensemble only, and not while its configuration changes",
+                remedy="Name hosts of one ensemble only; retry after a change of its configuration",
             )
         number = member.server_id
         if number in named:
             raise EnsembleError(
                 f"{named[number]} and {member.name} of ensemble {options.name} are both server {number}",
-                remedy="Name each member once in hosts, and members of one ensemble only",
+                remedy="Name each member once in hosts; name members of one ensemble only",
             )
         if listed and number not in listed:
             raise EnsembleError(
                 f"{member.name} is server {number}, not listed in {CONFIG_PATH} of ensemble {options.name}",
-                remedy="Remove it from hosts, or add it to the ensemble's configuration",
+                remedy="Remove the host from hosts, or add it to the ensemble's configuration",
             )
         named[number] = member.name
     for number, address in listed.items():

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where an ensemble is and how to speak with it."""
+"""Address of an ensemble and connection options."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ AUTH_SCHEMES = ("digest", "sasl_digest_md5", "sasl_gssapi")
 
 @dataclass(frozen=True)
 class TlsOptions:
-    """TLS of the connection; every file is PEM.
+    """TLS options of a connection; all files are PEM.
 
-    ca: certificate authorities of the servers, added to those of the system.
-    cert, key: certificate of this client and its key, both or none.
-    key_password: opens the key.
-    verify: refuse a server whose certificate no known authority has signed.
-    check_hostname: refuse a server whose certificate is for another host.
+    ca: certificate authorities of the servers, in addition to the system's.
+    cert, key: client certificate and key, both or none.
+    key_password: password of the key.
+    verify: reject server certificates without a known authority.
+    check_hostname: reject server certificates of other hosts.
     """
 
     ca: str = ""
@@ -36,7 +36,7 @@ class TlsOptions:
     check_hostname: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse files that cannot be read and settings that contradict each other."""
+        """Reject unreadable files and contradictory settings."""
         for setting, path in (("ca", self.ca), ("cert", self.cert), ("key", self.key)):
             if path and not os.access(path, os.R_OK):
                 raise EnsembleError(
@@ -57,19 +57,20 @@ class TlsOptions:
 
 @dataclass(frozen=True)
 class EnsembleOptions:
-    """How to connect to one ensemble; times in seconds.
+    """Connection options of one ensemble. Times in seconds.
 
-    name: what messages call it, ``hot`` or ``cold``.
-    hosts: ``host:port`` of each member; the port may be left out (2181).
-    chroot: the root of every path, ``""`` for none.
-    session_timeout: asked of the ensemble, which may grant another.
-    connect_timeout: how long to try to connect.
-    operation_timeout: how long one request may stay without an answer, reconnecting included.
-    reads_per_second: how many znodes a session may read in a second, 0 for any number.
+    name: the ensemble in messages, ``hot`` or ``cold``.
+    hosts: ``host:port`` of each member; default port 2181.
+    chroot: prefix of every path, ``""`` for none.
+    session_timeout: requested session timeout; the ensemble may grant another.
+    connect_timeout: time limit for connecting.
+    operation_timeout: time limit for a request, reconnections included.
+    reads_per_second: maximum number of znodes a session reads per second, 0 for no limit.
     auth_scheme: ``""``, ``digest``, ``sasl_digest_md5`` or ``sasl_gssapi``.
-    auth_credential: ``user:password``; for sasl_gssapi the principal, or ``""`` for that of the ticket cache.
-    sasl_service: the Kerberos service of the servers.
-    members_complete: whether somebody vouches that ``hosts`` has every member; for ensembles without a list.
+    auth_credential: ``user:password``; for sasl_gssapi the principal, or ``""`` for the ticket cache's.
+    sasl_service: Kerberos service name of the servers.
+    members_complete: the user guarantees that ``hosts`` has every member; for ensembles without a member
+        list.
     """
 
     name: str
@@ -86,7 +87,7 @@ class EnsembleOptions:
     members_complete: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse options that no ensemble could be reached with."""
+        """Reject invalid options."""
         if not self.hosts:
             raise EnsembleError(
                 f"Ensemble {self.name} has no hosts", remedy="Name each of its members as host:port"
@@ -105,11 +106,11 @@ class EnsembleOptions:
 
     @property
     def label(self) -> str:
-        """The ensemble and its hosts, for messages."""
+        """Ensemble, hosts and chroot, for messages."""
         return f"ensemble {self.name} ({','.join(self.hosts)}{self.chroot})"
 
     def of_member(self, host: str) -> EnsembleOptions:
-        """The same options for one member alone."""
+        """Return the options for a single member."""
         return replace(self, name=host, hosts=(host,))
 
     def _check_host(self, host: str) -> None:
@@ -121,7 +122,7 @@ class EnsembleOptions:
         if not valid or host.endswith(":") or any(character in host for character in ", \t\n"):
             raise EnsembleError(
                 f"{host!r} among the hosts of ensemble {self.name} is not host:port",
-                remedy="Write one host:port for each member, [address]:port for IPv6, and the chroot apart",
+                remedy="Write host:port for each member, [address]:port for IPv6; chroot is another option",
             )
 
     def _check_chroot(self) -> None:
@@ -132,7 +133,7 @@ class EnsembleOptions:
         except FormatError as error:
             raise EnsembleError(
                 f"The chroot {self.chroot!r} of ensemble {self.name} is not a path of a znode",
-                remedy='Write it as /a/b, without a slash at its end, or "" for none',
+                remedy='Write the chroot as /a/b, without a slash at the end, or "" for none',
             ) from error
 
     def _check_auth(self) -> None:
@@ -150,5 +151,5 @@ class EnsembleOptions:
         if self.auth_scheme in ("digest", "sasl_digest_md5") and not (user and password):
             raise EnsembleError(
                 f"The credential of ensemble {self.name} is not user:password",
-                remedy=f"Write it as user:password for the scheme {self.auth_scheme}",
+                remedy=f"Write the credential as user:password for the scheme {self.auth_scheme}",
             )

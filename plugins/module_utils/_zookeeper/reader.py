@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads through one session: batched with multiRead, or pipelined where the server has none."""
+"""Reads through one session: batched with multiRead, or pipelined for servers without multiRead."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SINGLES_IN_FLIGHT = 256
 ANSWER_BYTES = 1024 * 1024
 
 LONG_LIST = 100_000
-"""Names of children of which it is worth looking for those that another list has, too."""
+"""Minimum length of child lists whose names are interned."""
 
 _NO_MULTI_READ = (UNIMPLEMENTED, BAD_ARGUMENTS)
 
@@ -52,55 +52,55 @@ _Sections = tuple[list[Optional[Znode]], list[Optional[tuple[str, ...]]]]
 class _PendingSync(NamedTuple):
     path: str
     result: Any
-    """What `Session.outcome` takes."""
+    """Argument of `Session.outcome`."""
 
 
 class BatchSizer:
-    """Chooses how many znodes to read at once, so that an answer stays near ANSWER_BYTES."""
+    """Chooses the number of znodes per request, for answers of about ANSWER_BYTES."""
 
     def __init__(self, expected: float) -> None:
-        """``expected`` is what one znode is taken to need, in bytes, before anything was read."""
+        """``expected``: initial estimate of the bytes per znode."""
         self._expected = expected
 
     def batch(self) -> int:
-        """How many znodes to read in the next request."""
+        """Return the number of znodes for the next request."""
         return max(1, min(MAX_READS, int(ANSWER_BYTES / self._expected)))
 
     def learn(self, znodes: int, size: int) -> None:
-        """Follow larger znodes at once and smaller ones slowly."""
-        seen = max(1.0, size / znodes)
-        self._expected = max(seen, (self._expected + seen) / 2)
+        """Adapt to larger znodes at once, to smaller znodes gradually."""
+        average = max(1.0, size / znodes)
+        self._expected = max(average, (self._expected + average) / 2)
 
 
 class NameInterner:
-    """Keeps once what several long lists have in common: the replicas of a table have the same parts."""
+    """Stores equal names of long lists once: the replicas of a table have the same parts."""
 
     def __init__(self) -> None:
         self._known: dict[str, str] = {}
 
-    def shared(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """The list, made of names that were there before as far as they were."""
+    def interned(self, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """Return the list with known names replaced by their stored objects."""
         if names is None or len(names) < LONG_LIST:
             return names
         return tuple(map(self._known.setdefault, names, names))
 
     def take(self, path: str, packet: bytes, offset: int) -> tuple[tuple[str, ...] | None, int]:
-        """Take a list out of an answer; at once, as an answer may hold several that are long."""
+        """Decode a list of children, interned at once: an answer may contain several long lists."""
         names, end = CHILDREN.take(path, packet, offset)
-        return self.shared(names), end
+        return self.interned(names), end
 
 
 class Reader:
-    """Implements ZnodeReader."""
+    """Implements ZnodeReader with one session."""
 
     def __init__(self, options: EnsembleOptions, label: str) -> None:
-        """Connect; see `Session` for the errors."""
+        """Connect; errors as in `Session`."""
         self._options = options
         self._session = Session(options, label)
         self._rate = Rate(options.reads_per_second)
         self._sizes = {DATA.type: BatchSizer(8 * 1024), CHILDREN.type: BatchSizer(64 * 1024)}
         self._syncs: deque[_PendingSync] = deque()
-        """Those whose answer nobody has looked at; threads that read at the same time all look at them."""
+        """Syncs with unchecked answers; concurrent reads all check them."""
         try:
             self._multi_read = self._has_multi_read()
         except BaseException:
@@ -108,7 +108,7 @@ class Reader:
             raise
 
     def __enter__(self: _Entered) -> _Entered:
-        """Nothing to do: the session is open."""
+        """Return self; the session is already open."""
         return self
 
     def __exit__(
@@ -119,32 +119,32 @@ class Reader:
 
     @property
     def name(self) -> str:
-        """What messages call this side: the name of the ensemble, or the address of the member."""
+        """Name of the ensemble or address of the member, for messages."""
         return self._options.name
 
     @property
     def server_id(self) -> int:
-        """The id (``myid``) of the server that opened the session."""
+        """Id (``myid``) of the server that opened the session."""
         return self._session.session_id >> 56 & 0xFF
 
     def read(self, paths: Sequence[str], *, absolute: bool = False) -> list[Znode | None]:
-        """Data and stat of each path, in order; None where there is no znode.
+        """Return data and stat of each path, in order; None for a missing znode.
 
         Raises:
-            EnsembleUnreachable: no answer within the operation timeout, reconnecting included.
-            AccessDenied: the identity may not read a znode.
+            EnsembleUnreachable: no answer within the operation timeout, reconnections included.
+            AccessDenied: a znode is not readable for the identity.
         """
         return self._read([ReadSection(DATA, paths)], "" if absolute else self._options.chroot)[0]
 
     def children(self, paths: Sequence[str]) -> list[tuple[str, ...] | None]:
-        """Names of the children of each path, sorted; None where there is no znode. Raises as `read` does."""
+        """Return the sorted child names of each path; None for a missing znode. Errors as in `read`."""
         return self._read([ReadSection(CHILDREN, paths)], self._options.chroot)[1]
 
     def ask(self, queries: Sequence[Query]) -> list[QueryAnswer]:
-        """The answers to each query, in order. Raises as `read` does."""
+        """Return the answer to each query, in order. Errors as in `read`."""
         sections: list[ReadSection] = []
         for query in queries:
-            # Most are for one of the two.
+            # Most queries have znodes or children only.
             if query.znodes:
                 sections.append(ReadSection(DATA, query.znodes))
             if query.children:
@@ -157,29 +157,29 @@ class Reader:
         ]
 
     def sync(self, path: str) -> None:
-        """Let the next reads see all that the leader has committed by now; they raise what this cannot do.
+        """Make the next reads see all writes committed so far. Errors are raised by these reads.
 
-        They are not kept waiting for it: a server answers the requests of a connection in their order.
+        Reads need not wait for the answer: a server processes the requests of a connection in order.
         """
         self._syncs.append(_PendingSync(path, self._session.send(self._sync(path))))
 
     def close(self) -> None:
-        """End the session; its ephemeral znodes go."""
+        """End the session and delete its ephemeral znodes."""
         self._session.close()
 
     def _read(self, sections: Sequence[ReadSection], chroot: str) -> _Sections:
-        """All znodes of the sections, and all lists of children, each in their order."""
-        # Before anything is sent. What others send meanwhile may come after it.
+        """Return the znodes and the child lists of all sections, each in order."""
+        # Copied before sending: later syncs of other threads may follow these reads.
         syncs = tuple(self._syncs)
         found = self._read_now(sections, chroot)
         answered = [self._was_answered(each) for each in syncs]
         if all(answered):
             return found
-        # These answers may be of a server that the connection went over to before it had seen all.
+        # After a reconnection, the answers may come from a server behind the sync: read again.
         return self._read_now(sections, chroot)
 
     def _was_answered(self, sync: _PendingSync) -> bool:
-        """Whether it was answered at first; otherwise there was an answer to another one."""
+        """Return whether the sync was answered; a lost sync is repeated first."""
         answer = self._session.outcome(sync.result)
         was_lost = answer.error in LOST
         if was_lost:
@@ -204,7 +204,7 @@ class Reader:
             requests, window = _single_reads(chroot, sections), SINGLES_IN_FLIGHT
         for request, answer in self._session.stream(map(self._paced, requests), window):
             if self._multi_read and answer.error in _NO_MULTI_READ:
-                # The session went over to a member of an older version.
+                # The session moved to a member of an older version.
                 self._multi_read = False
                 return self._read_now(sections, chroot)
             for kind, results, size in request.decode(answer, self._refuse):
@@ -213,19 +213,22 @@ class Reader:
         return found[DATA.type], found[CHILDREN.type]
 
     def _paced(self, request: ReadRequest) -> ReadRequest:
-        """The request, when it may be sent."""
+        """Wait for the rate limit; return the request."""
         self._rate.wait(request.paths)
         return request
 
     def _has_multi_read(self) -> bool:
-        """Try it: a server that has none says so, drops the connection, or both."""
+        """Return whether the server has multiRead.
+
+        Servers without multiRead answer with an error, disconnect, or both.
+        """
         for _each in range(2):
             answer = self._session.try_once(MultiRead("", [ReadSection(DATA, ("/",))]))
             if answer.error in _NO_MULTI_READ:
                 return False
             if answer.error not in LOST:
                 return True
-            # Raises when it is not for the multiRead that the connection is lost.
+            # Raises if the connection was lost for another reason than multiRead.
             self._session.ask(Exists(b"/"))
         return False
 
@@ -247,7 +250,7 @@ def _single_reads(chroot: str, sections: Sequence[ReadSection]) -> Iterator[Read
 def _multi_reads(
     chroot: str, sections: Sequence[ReadSection], sizes: Mapping[int, BatchSizer]
 ) -> Iterator[ReadRequest]:
-    """Requests for all sections in order, each for as much as its answer is expected to hold."""
+    """Yield requests for all sections in order, sized by the expected answers."""
     filled: list[ReadSection] = []
     room = 1.0
     for kind, paths in sections:
@@ -268,7 +271,7 @@ def _multi_reads(
 
 
 def _within_bytes(chroot: str, sections: Sequence[ReadSection]) -> Iterator[ReadRequest]:
-    """One request for the sections, or more where a server would not take it for its size."""
+    """Yield one request for the sections, or several if the server's size limit requires it."""
     request = MultiRead(chroot, sections)
     if request.size <= MAX_BYTES or request.paths == 1:
         yield request

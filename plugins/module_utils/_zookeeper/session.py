@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A session with an ensemble, or with one member: kazoo's client with a deadline on every wait."""
+"""A session with an ensemble or a member: kazoo's client with a deadline for every wait."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .wire import (
 )
 
 LOST = frozenset({CONNECTION_LOSS, OPERATION_TIMEOUT, REQUEST_TIMEOUT, SESSION_EXPIRED, SESSION_MOVED})
-"""Errors after which a read is sent again."""
+"""Errors after which reads are repeated."""
 
 _POLL_SECONDS = 0.05
 _CLOSE_SECONDS = 3.0
@@ -39,19 +39,22 @@ _Request = TypeVar("_Request", bound=Request)
 
 
 class Session:
-    """A session that one kazoo client keeps.
+    """A session of one kazoo client.
 
-    States: connected; reconnecting, by itself, to any of its hosts, in the same session or, after an
-    expiry, in a new one; ended, by `close` or because the servers refused the identity.
+    States:
+
+    - connected;
+    - reconnecting: automatically, to any host, in the same session or, after an expiry, a new one;
+    - ended: by `close`, or because the servers rejected the identity.
     """
 
     def __init__(self, options: EnsembleOptions, label: str) -> None:
-        """Connect; ``label`` is what messages call the other side.
+        """Connect. ``label``: name of the other side in messages.
 
         Raises:
-            PartMoveError: kazoo, or what the authentication scheme needs, is not installed.
+            PartMoveError: kazoo, or a package of the authentication scheme, is not installed.
             EnsembleUnreachable: no host answered within the connect timeout.
-            AccessDenied: the identity was refused.
+            AccessDenied: the identity was rejected.
         """
         self.label = label
         self._options = options
@@ -60,7 +63,7 @@ class Session:
         self._breaks = 0
         self._client.add_listener(self._notice)
         self._connected: threading.Event = self._client.start_async()
-        # kazoo's own states cannot tell "not yet connected" from "given up"; its thread can.
+        # kazoo's states do not distinguish "not yet connected" from "given up"; its thread does.
         self._loop: threading.Thread = self._client._connection._connection_routine
         try:
             self._await_connection()
@@ -70,12 +73,12 @@ class Session:
 
     @property
     def breaks(self) -> int:
-        """How often a connection was lost: two equal values mean one connection in between."""
+        """Number of lost connections: equal values mean the same connection in between."""
         return self._breaks
 
     @property
     def session_id(self) -> int:
-        """The id of the session in use; waits for a new one after an expiry.
+        """Id of the current session; waits for a new session after an expiry.
 
         Raises:
             EnsembleUnreachable: no connection within the operation timeout.
@@ -89,47 +92,47 @@ class Session:
         raise self._no_answer(seconds)
 
     def wait_connected(self, deadline: float) -> bool:
-        """Wait until there is a connection; False when there is none by the deadline or ever again."""
+        """Wait for a connection. Returns False at the deadline, or if the session has ended."""
         while not self._connected.wait(min(_POLL_SECONDS, max(0.0, deadline - time.monotonic()))):
             if time.monotonic() >= deadline or self._ended():
                 return False
         return True
 
     def send(self, request: Request) -> Any:
-        """Queue a request; `wait` gives its answer."""
+        """Queue a request; return its pending reply for `wait`."""
         return queue_request(self._client, request)
 
     def wait(self, result: Any, deadline: float) -> Answer:
-        """Return the answer, or an error code in its place: OPERATION_TIMEOUT when the deadline passes."""
+        """Return the answer, or an answer with an error code; OPERATION_TIMEOUT at the deadline."""
         if not result.wait(max(0.0, deadline - time.monotonic())):
             return Answer(b"", 0, OPERATION_TIMEOUT)
         error = result.exception
         if error is None:
-            # kazoo gives None for an Exists of no znode, and makes a list of the answer to a multi.
+            # kazoo returns None for Exists of a missing znode, and a list for an answer to a multi.
             return Answer(b"", 0, NO_NODE) if result.value is None else Answer(*result.value)
-        # An answer that kazoo does not understand raises something without a code.
+        # Answers that kazoo cannot parse raise exceptions without a code.
         return Answer(b"", 0, getattr(error, "code", MARSHALLING_ERROR))
 
     def try_once(self, request: Request) -> Answer:
-        """Return the answer to a request that is not sent again when it is lost."""
+        """Send a request once; return its answer or error code."""
         return self.outcome(self.send(request))
 
     def outcome(self, result: Any) -> Answer:
-        """Return the answer to what was sent, or an error code in its place, as `wait` does."""
+        """Return the answer to a sent request, or its error code, as `wait` does."""
         return self.wait(result, time.monotonic() + self._options.operation_timeout)
 
     def ask(self, request: Request) -> Answer:
-        """Return the answer to a request that may be sent again; raises as `stream` does."""
+        """Send a repeatable request; return its answer. Errors as in `stream`."""
         return self._persist(request, self.send(request), self._options.operation_timeout)
 
     def stream(self, requests: Iterable[_Request], window: int) -> Iterator[tuple[_Request, Answer]]:
-        """Send requests, at most ``window`` without an answer, and give their answers in order.
+        """Send repeatable requests, at most ``window`` unanswered; yield the answers in order.
 
-        Only for requests that may be sent again: those lost with a connection are.
+        Repeats requests lost with a connection.
 
         Raises:
-            EnsembleUnreachable: no answer for as long as the operation timeout.
-            AccessDenied: the identity was refused after a reconnection.
+            EnsembleUnreachable: no answer within the operation timeout.
+            AccessDenied: the identity was rejected after a reconnection.
         """
         waiting: deque[tuple[_Request, Any]] = deque()
         for request in requests:
@@ -141,7 +144,7 @@ class Session:
             yield first, self._persist(first, result, self._options.operation_timeout)
 
     def close(self) -> None:
-        """End the session. A server that does not answer is not waited for long."""
+        """End the session. Waits only a short time for a server without answer."""
         closing = threading.Thread(target=stop_client, args=(self._client,), daemon=True)
         closing.start()
         closing.join(_CLOSE_SECONDS)
@@ -156,9 +159,9 @@ class Session:
     def _await_connection(self) -> None:
         seconds = self._options.connect_timeout
         if not self.wait_connected(time.monotonic() + seconds):
-            self._log.note_strangers(self._options)
+            self._log.probe_unclear_hosts(self._options)
             raise self._no_answer(seconds)
-        # kazoo authenticates after it calls itself connected: only an answer tells that all is well.
+        # kazoo authenticates after reporting the connection: only an answer proves success.
         probe = Exists(b"/")
         error = self._persist(probe, self.send(probe), seconds).error
         if error:

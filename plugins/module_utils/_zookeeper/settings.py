@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Connection settings as people write them, in a playbook or in JSON.
+"""Connection settings in playbooks and JSON files.
 
-All there are::
+All settings::
 
     {"hosts": ["zk1:2181"], "chroot": "",
      "session_timeout": 30, "connect_timeout": 15, "operation_timeout": 60,
@@ -12,7 +12,7 @@ All there are::
      "auth": {"scheme": "digest", "credential": "user:password", "service": "zookeeper"},
      "tls": {"ca": "", "cert": "", "key": "", "key_password": "", "verify": true, "check_hostname": true}}
 
-Only ``hosts`` has to be there. A setting that is None counts as not given; ``tls``, even empty, asks for TLS.
+Only ``hosts`` is required. None means default. ``tls``, even empty, switches TLS on.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ENSEMBLE = Settings(
 
 
 def options_of(name: str, settings: object) -> EnsembleOptions:
-    """The options of the ensemble ``name``, hot or cold; raises EnsembleError for settings not understood."""
+    """Parse the settings of the ensemble ``name``, hot or cold. Raises EnsembleError for invalid settings."""
     given = _ENSEMBLE.read(settings, f"Ensemble {name}")
     hosts, tls, auth = given.pop("hosts", ()), given.pop("tls", None), given.pop("auth", {})
     return EnsembleOptions(

@@ -2,12 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What kazoo's connection reads, writes and waits by, in as few system calls as it takes.
+"""Sockets for kazoo's connection with few system calls.
 
-For an answer kazoo waits three times and reads twice, for a request it waits twice and is woken by a byte
-that one thread writes and another one reads. Around each of these calls its thread gives the interpreter
-away, and then waits while others compute. Here what has come is read at once, and nobody waits for what is
-there.
+For an answer, kazoo waits three times and reads twice; for a request, it waits twice and is woken through a
+byte from another thread. Each of these calls releases the interpreter lock, and the thread then waits for
+other threads. These classes read available data at once, and skip waits for available data.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class BufferedSocket:
-    """A connected socket, with TLS or without, that reads ahead; for one thread."""
+    """A connected socket with read-ahead, with or without TLS; for one thread."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
@@ -36,14 +35,14 @@ class BufferedSocket:
         self._buffer = bytearray(_READ_AHEAD_BYTES)
         self._begin = self._end = 0
         self._is_full = False
-        """Whether the last `send` could not take all."""
+        """Whether the last `send` was incomplete."""
 
     def is_ready(self) -> bool:
-        """Whether there is something to read of which the system does not know any more."""
+        """Return whether unread data is buffered, invisible to the operating system."""
         return self._begin < self._end or (self._below is not None and self._below() > 0)
 
     def pending(self) -> int:
-        """How many bytes `recv` gives without waiting; kazoo waits only where it is none.
+        """Return the number of bytes available without waiting; kazoo waits only for 0.
 
         Raises OSError.
         """
@@ -54,12 +53,12 @@ class BufferedSocket:
                 self._end = self._begin = 0
                 return 0
             self._begin = 0
-            # At the end of the stream `recv` tells so at once.
+            # At the end of the stream, `recv` returns at once.
             return self._end or 1
         return self._end - self._begin
 
     def recv(self, size: int) -> bytes:
-        """At most so many bytes, none at the end of the stream. Raises as the socket does."""
+        """Return at most ``size`` bytes, none at the end of the stream. Raises as the socket does."""
         begin = self._begin
         if begin == self._end:
             return self._socket.recv(size)
@@ -67,34 +66,37 @@ class BufferedSocket:
         return bytes(self._buffer[begin : self._begin])
 
     def wait_to_recv(self, seconds: float) -> bool:
-        """Whether there is something to read within so many seconds."""
+        """Wait for data; return whether there is any within ``seconds``."""
         return self.is_ready() or self._wait(select.POLLIN, seconds)
 
     def send(self, data: bytes) -> int:
-        """How many of the bytes were taken. Raises SSLWantWriteError, also without TLS, where none is."""
+        """Send; return the number of accepted bytes. Raises SSLWantWriteError for none, also without TLS."""
         self._is_full = True
         try:
             sent = self._socket.send(data)
         except BlockingIOError as error:
-            # With TLS it is what a socket raises, and kazoo tries again once there is room.
+            # TLS sockets raise this error, and kazoo retries after it.
             raise ssl.SSLWantWriteError(ssl.SSL_ERROR_WANT_WRITE, str(error)) from error
         self._is_full = sent < len(data)
         return sent
 
     def wait_to_send(self, seconds: float) -> bool:
-        """Whether there may be room within so many seconds; at once, unless it was seen to be full."""
+        """Wait for space; return whether sending may succeed within ``seconds``.
+
+        Returns at once unless the last `send` was incomplete.
+        """
         return not self._is_full or self._wait(select.POLLOUT, seconds)
 
     def fileno(self) -> int:
-        """As the socket has it."""
+        """Return the file descriptor of the socket."""
         return self._socket.fileno()
 
     def setblocking(self, flag: bool) -> None:
-        """As the socket does."""
+        """Set the blocking mode of the socket."""
         self._socket.setblocking(flag)
 
     def close(self) -> None:
-        """As the socket does."""
+        """Close the socket."""
         self._socket.close()
 
     def _wait(self, event: int, seconds: float) -> bool:
@@ -104,9 +106,9 @@ class BufferedSocket:
 
 
 class WakeUpPipe:
-    """Both ends of what wakes kazoo's thread: any thread sends a byte, and that one receives it.
+    """Both ends of the pipe that wakes kazoo's thread: other threads send bytes, kazoo's thread receives.
 
-    A byte goes through the system only while that thread waits.
+    Bytes pass through the operating system only while kazoo's thread waits.
     """
 
     def __init__(self) -> None:
@@ -117,32 +119,32 @@ class WakeUpPipe:
         self._is_awaited = self._is_closed = False
 
     def is_ready(self) -> bool:
-        """Whether a byte was sent that was not received."""
+        """Return whether there are unreceived bytes."""
         return bool(self._sent)
 
     def send(self, data: bytes) -> int:
-        """Send one byte. Raises OSError where nobody will ever receive it."""
+        """Send one byte. Raises OSError after `close`."""
         if self._is_closed:
             raise OSError(errno.EBADF, "the connection was closed")
-        # In this order: whoever begins to wait looks for bytes after it says so.
+        # Append first: `wait` sets _is_awaited before it checks for bytes.
         self._sent.append(data)
         if self._is_awaited:
-            # Where it is full it wakes the thread as it is.
+            # A full pipe wakes the thread anyway.
             with suppress(BlockingIOError):
                 self._far.send(data)
         return len(data)
 
     def recv(self, _size: int) -> bytes:
-        """Receive one byte. Raises BlockingIOError where there is none."""
+        """Receive one byte. Raises BlockingIOError for none."""
         try:
             return self._sent.popleft()
         except IndexError as error:
             raise BlockingIOError("nothing was sent") from error
 
     def wait(self, other: BufferedSocket, seconds: float) -> bool:
-        """Wait until a byte is sent, or the other one can be read from, which this tells.
+        """Wait for a byte or for data in ``other``; return whether ``other`` has data.
 
-        It may return too early: the byte that came through the system may have been received before.
+        May return early: a byte received before may still be in the operating system.
         """
         near, poll = self._near.fileno(), select.poll()
         poll.register(near, select.POLLIN)
@@ -157,14 +159,14 @@ class WakeUpPipe:
         return other.fileno() in found
 
     def close(self) -> None:
-        """Close both ends; may be called for each."""
+        """Close both ends; may be called repeatedly."""
         self._is_closed = True
         self._near.close()
         self._far.close()
 
 
 class PendingReply:
-    """Implements what kazoo and `Session` need of an AsyncResult, by a lock alone."""
+    """Implements the parts of AsyncResult used by kazoo and `Session`, with one lock."""
 
     def __init__(self) -> None:
         self.value: object = None
@@ -173,17 +175,17 @@ class PendingReply:
         self._came.acquire()
 
     def set(self, value: object = None) -> None:
-        """Keep the answer. To be called once, or `set_exception`."""
+        """Store the answer. Exactly one call of `set` or `set_exception`."""
         self.value = value
         self._came.release()
 
     def set_exception(self, exception: BaseException) -> None:
-        """Keep the error."""
+        """Store the error."""
         self.exception = exception
         self._came.release()
 
     def wait(self, timeout: float) -> bool:
-        """Whether one of both came within so many seconds; for any number of threads."""
+        """Wait for answer or error; return whether one came within ``timeout``. Thread-safe."""
         if not self._came.acquire(timeout=timeout):
             return False
         self._came.release()
@@ -193,20 +195,20 @@ class PendingReply:
 def select_ready(
     readers: Sequence[Any], writers: Sequence[BufferedSocket], _others: object, timeout: float
 ) -> tuple[Sequence[Any], Sequence[BufferedSocket], Sequence[BufferedSocket]]:
-    """Do what ``select.select`` does for kazoo, for at most so many seconds.
+    """Replace ``select.select`` for kazoo, for at most ``timeout`` seconds.
 
-    It waits to write, or to read, or, while it has nothing to do, for a socket and a bell.
+    Kazoo waits to write, to read, or, while idle, for a socket and a WakeUpPipe.
     """
     if writers:
         return (), writers if writers[0].wait_to_send(timeout) else (), ()
     if len(readers) == 1:
         return readers if readers[0].wait_to_recv(timeout) else (), (), ()
-    connection, bell = readers
+    connection, wake_up = readers
     deadline = time.monotonic() + timeout
     ready = [each for each in readers if each.is_ready()]
-    # To kazoo nothing ready is a timeout, so it is told that only when it is one.
+    # An empty result means a timeout to kazoo: return it only at the deadline.
     while not ready and timeout > 0:
-        is_readable = bell.wait(connection, timeout)
+        is_readable = wake_up.wait(connection, timeout)
         ready = [each for each in readers if each.is_ready() or (is_readable and each is connection)]
         timeout = deadline - time.monotonic()
     return ready, (), ()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The store of an ensemble: reads, multis, and a direct connection to each member."""
+"""Store of an ensemble: reads, multis, and direct connections to all members."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def connect(options: EnsembleOptions) -> ZooKeeperStore:
     Raises:
         PartMoveError: a Python package is missing.
         EnsembleUnreachable: no host answered within the connect timeout.
-        AccessDenied: the identity was refused.
+        AccessDenied: the identity was rejected.
         EnsembleError: the chroot does not exist.
     """
     store = ZooKeeperStore(options)
@@ -37,7 +37,7 @@ def connect(options: EnsembleOptions) -> ZooKeeperStore:
 
 
 class ZooKeeperStore(Reader):
-    """Implements ZnodeStore; made by `connect`."""
+    """Implements ZnodeStore; created by `connect`."""
 
     def __init__(self, options: EnsembleOptions) -> None:
         super().__init__(options, options.label)
@@ -47,21 +47,21 @@ class ZooKeeperStore(Reader):
 
     @property
     def chroot(self) -> str:
-        """The chroot of the connection, ``""`` for none."""
+        """Chroot of the connection, ``""`` for none."""
         return self._options.chroot
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The ``host:port`` of each member, as given."""
+        """Configured ``host:port`` of each member."""
         return self._options.hosts
 
     @property
     def session_id(self) -> int:
-        """The session in use now; a new one after an expiry."""
+        """Id of the current session; changes after an expiry."""
         return self._session.session_id
 
     def check_chroot(self) -> None:
-        """Refuse a chroot that does not exist: everything below it would look empty."""
+        """Reject a missing chroot: everything below it would seem empty."""
         error = self._session.ask(Exists(wire_path(self.chroot, "/"))).error
         if error and error != NO_NODE:
             self._refuse("/", error)
@@ -72,24 +72,24 @@ class ZooKeeperStore(Reader):
             )
 
     def commit(self, multis: Iterable[Multi]) -> list[Outcome]:
-        """Send the multis, several in flight, in order; one outcome each, in order.
+        """Send the multis in order, several in flight; return one outcome for each, in order.
 
-        All go over one connection: once it is lost, or an answer stays out, nothing more is sent.
+        Uses one connection: after its loss, or a missing answer, nothing more is sent.
 
         Raises:
-            PartMoveError: a multi is above the limits of wire.py; those before it may have been applied.
+            PartMoveError: a multi exceeds the limits of wire.py; earlier multis may have been applied.
         """
         commit = MultiSender(self._session, self._options.operation_timeout)
         return commit.run(map(self._encoder.encode, multis))
 
     def members(self) -> tuple[Reader, ...]:
-        """A direct connection to each member of the ensemble, made at the first call.
+        """Return direct connections to all members; connects at the first call.
 
         Raises:
             EnsembleUnreachable: a member does not answer.
-            EnsembleError: the hosts given are not exactly the members.
+            EnsembleError: hosts and members differ.
         """
-        # Of threads that ask at once, one would leave connections behind that nobody closes.
+        # Without the lock, concurrent calls would leak the connections of one thread.
         with self._connecting:
             if self._members is None:
                 self._members = connect_members(self, self._options)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether an ensemble is in trouble: decided from what was measured of it, and nothing else."""
+"""Judges from measurements whether an ensemble is overloaded."""
 
 from __future__ import annotations
 
@@ -12,57 +12,60 @@ from statistics import median
 from typing import NamedTuple
 
 MOST_OUTSTANDING = 500
-"""Requests that may wait at a member; by default ZooKeeper holds clients back from 1000 on."""
+"""Limit of waiting requests at a member; ZooKeeper throttles clients at 1000 by default."""
 
 PULSE_SECONDS = 0.5
-"""Between two small requests whose answers are timed."""
+"""Interval of the small timed requests."""
 
 _SLOWDOWN_FACTOR = 5
-"""How many times as long as at the start an answer may take, where that is more than may be anyway."""
+"""Allowed latency, as a multiple of the initial latency, if that exceeds the configured limit."""
 _LATENCIES = 5
 _SAMPLES = 3
 
 
 class MemberState(NamedTuple):
-    """What a member says of itself."""
+    """State reported by a member."""
 
     outstanding: int
-    """Requests that it has received and not answered."""
+    """Received requests without an answer."""
     zxid: int
-    """The last transaction that it has applied."""
+    """Last applied transaction."""
 
 
 class Strain:
-    """What one ensemble had to say lately.
+    """Recent measurements of one ensemble.
 
-    The latency is the median of the last answers, so that a single late one is no trouble. It is trouble from
-    a mark on, and until it is half of that: pausing makes it sink, and a run that went on at once would
-    go on and off.
+    The latency is the median of the last answers, so a single late answer has no effect. The ensemble counts
+    as slow above a limit, until the latency falls below half of the limit: pausing reduces the latency, and a
+    run resumed at once would alternate between running and pausing.
     """
 
     def __init__(self, name: str, first: Sequence[float], allowed: float) -> None:
-        """Take the name for messages, seconds that the first answers took, and seconds that any may take."""
+        """Start with the first latencies.
+
+        name: the ensemble in messages. first: initial latencies, allowed: latency limit; both in seconds.
+        """
         self._name = name
         self._usual = median(first)
         self._mark = max(allowed, _SLOWDOWN_FACTOR * self._usual)
         self._recent: deque[float] = deque(first, _LATENCIES)
         self._is_slow = False
-        self._looks: deque[Mapping[str, MemberState]] = deque(maxlen=_SAMPLES)
+        self._samples: deque[Mapping[str, MemberState]] = deque(maxlen=_SAMPLES)
 
-    def answered(self, seconds: float) -> None:
-        """Take in how long an answer took. A late one stands for those that were not asked for meanwhile."""
+    def add_latency(self, seconds: float) -> None:
+        """Add the latency of an answer. A late answer counts for the requests skipped meanwhile, too."""
         self._recent.extend([seconds] * (1 + _skipped_pulses(seconds)))
 
-    def told(self, members: Mapping[str, MemberState]) -> None:
-        """Take in what the members say now, by address; of one that is silent what it said last."""
-        self._looks.append(members)
+    def add_members(self, members: Mapping[str, MemberState]) -> None:
+        """Add a sample of the members' states, by address; silent members with their last state."""
+        self._samples.append(members)
 
     def problem(self, late: float = 0.0) -> str:
-        """What the trouble is, as a clause, ``""`` for none.
+        """Return the problem as a clause, ``""`` for none.
 
-        late: seconds for which an answer is waited for already.
+        late: seconds since a still unanswered request.
         """
-        return self._slowness(late) or self._crowd() or self._laggard()
+        return self._slowness(late) or self._crowded_member() or self._lagging_member()
 
     def _slowness(self, late: float) -> str:
         seconds = median([*self._recent, *[late] * _skipped_pulses(late)][-_LATENCIES:])
@@ -70,33 +73,33 @@ class Strain:
         if not self._is_slow:
             return ""
         return (
-            f"ensemble {self._name} takes {_seconds_text(seconds)} to answer, and took {_seconds_text(self._usual)} at the"
-            " start"
+            f"ensemble {self._name} takes {_seconds_text(seconds)} to answer, and took"
+            f" {_seconds_text(self._usual)} at the start"
         )
 
-    def _crowd(self) -> str:
-        """A member where too many requests wait, in each of the last looks."""
-        if len(self._looks) < _SAMPLES:
+    def _crowded_member(self) -> str:
+        """Return the problem of a member with too many waiting requests in all recent samples."""
+        if len(self._samples) < _SAMPLES:
             return ""
-        for address in sorted(self._looks[-1]):
-            least = min(look[address].outstanding for look in self._looks if address in look)
+        for address in sorted(self._samples[-1]):
+            least = min(sample[address].outstanding for sample in self._samples if address in sample)
             if least > MOST_OUTSTANDING:
                 return f"{least} requests wait at member {address} of ensemble {self._name}"
         return ""
 
-    def _laggard(self) -> str:
-        """A member that has not applied yet what another one had two looks before."""
-        if len(self._looks) < _SAMPLES:
+    def _lagging_member(self) -> str:
+        """Return the problem of a member behind the newest zxid of two samples before."""
+        if len(self._samples) < _SAMPLES:
             return ""
-        then = max((state.zxid for state in self._looks[0].values()), default=0)
-        for address, state in sorted(self._looks[-1].items()):
+        then = max((state.zxid for state in self._samples[0].values()), default=0)
+        for address, state in sorted(self._samples[-1].items()):
             if state.zxid < then:
                 return f"member {address} of ensemble {self._name} has fallen behind the others"
         return ""
 
 
 def _skipped_pulses(seconds: float) -> int:
-    """How many requests were not sent because one was waited for so long, as far as they count."""
+    """Return the number of requests not sent during a wait of ``seconds``, up to the relevant maximum."""
     return min(_LATENCIES - 1, int(seconds / PULSE_SECONDS))
 
 

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Watches an ensemble while a run works with it, through a session of its own.
+"""Measures an ensemble during a run, through a separate session.
 
-Requests of the run itself wait for each other, as an ensemble answers a session in the order of its requests.
-So what is timed is a request that does nothing but wait for all that the ensemble has under way: a sync. That
-is what any other client feels.
+An ensemble answers the requests of a session in order, so requests of the run itself wait for each other. The
+timed request is therefore a sync, which only waits for the ensemble's pending work: the latency that other
+clients experience.
 """
 
 from __future__ import annotations
@@ -24,24 +24,26 @@ from .wire import Sync, wire_path
 _FIRST_LATENCIES = 5
 _SECONDS_BETWEEN_POLLS = 3.0
 _MEMBER_SECONDS = 1.0
-"""How long a member may take to say how it is."""
+"""Time limit for a member's answer."""
 _CLOSE_SECONDS = 3.0
 
 
 class EnsembleWatch:
-    """Measures what `Strain` judges, in a thread, until it is closed."""
+    """Feeds measurements to `Strain` in a background thread, until closed."""
 
     def __init__(self, options: EnsembleOptions, allowed: float, *, members: bool) -> None:
-        """Connect, and measure how the ensemble is before the run puts a load on it.
+        """Connect, and measure the ensemble before the run adds load.
 
-        allowed: seconds that an answer may take in any case. With ``members`` also ask each member how it is;
-        one that does not tell at first is not asked again. Raises as `Session` does.
+        allowed: latency that is always acceptable, in seconds.
+        members: also query each member; members without an initial answer are not queried again.
+
+        Errors as in `Session`.
         """
         self._options = options
         self._session = Session(options, f"the watch on {options.label}")
         self._sync = Sync(wire_path("", "/"))
         self._asked = 0.0
-        """When the request was sent whose answer is waited for; 0.0 while there is none."""
+        """Time of the unanswered request; 0.0 without one."""
         self._ended = threading.Event()
         self._guard = threading.Lock()
         try:
@@ -51,46 +53,46 @@ class EnsembleWatch:
             raise
         self._members: dict[str, MemberState] = {}
         if members:
-            self._look(options.hosts)
+            self._query_members(options.hosts)
         self._thread = threading.Thread(target=self._run, name=f"watch-{options.name}", daemon=True)
         self._thread.start()
 
     def problem(self) -> str:
-        """Why the ensemble should be left alone now, as a clause; ``""`` where it need not be."""
+        """Return the reason to pause now, as a clause; ``""`` for none."""
         asked = self._asked
         with self._guard:
             return self._strain.problem(time.monotonic() - asked if asked else 0.0)
 
     def close(self) -> None:
-        """End the session."""
+        """End the thread and the session."""
         self._ended.set()
         self._session.close()
         self._thread.join(_CLOSE_SECONDS)
 
     def _run(self) -> None:
-        looked = time.monotonic()
+        polled = time.monotonic()
         while not self._ended.wait(PULSE_SECONDS):
             seconds = self._pulse()
             with self._guard:
-                self._strain.answered(seconds)
-            if self._members and time.monotonic() - looked >= _SECONDS_BETWEEN_POLLS:
-                self._look(tuple(self._members))
-                looked = time.monotonic()
+                self._strain.add_latency(seconds)
+            if self._members and time.monotonic() - polled >= _SECONDS_BETWEEN_POLLS:
+                self._query_members(tuple(self._members))
+                polled = time.monotonic()
 
     def _pulse(self) -> float:
-        """How long an answer takes; while the ensemble is not there, how long it was waited for."""
+        """Return the latency of a sync; without an answer, the time until the failure."""
         self._asked = begin = time.monotonic()
         try:
             self._session.ask(self._sync)
         except PartMoveError:
-            # The run meets the same, and tells of it.
+            # The run itself meets and reports the same failure.
             pass
         finally:
             self._asked = 0.0
         return time.monotonic() - begin
 
-    def _look(self, hosts: tuple[str, ...]) -> None:
-        """Ask the members; one that does not answer now is where it was, as far as anybody knows."""
+    def _query_members(self, hosts: tuple[str, ...]) -> None:
+        """Query the members; a member without an answer keeps its last zxid, with no waiting requests."""
         for host in hosts:
             state = ask_member(self._options, host, _MEMBER_SECONDS)
             if state is not None:
@@ -98,4 +100,4 @@ class EnsembleWatch:
             elif host in self._members:
                 self._members[host] = self._members[host]._replace(outstanding=0)
         with self._guard:
-            self._strain.told(dict(self._members))
+            self._strain.add_members(dict(self._members))

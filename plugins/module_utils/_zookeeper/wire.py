@@ -4,9 +4,9 @@
 
 """Requests and answers of the ZooKeeper protocol as bytes.
 
-A request is what kazoo's connection needs of one: its ``type``, ``serialize()``, and
-``deserialize()`` of the answer. Here ``deserialize`` keeps the bytes only, so that the thread that
-reads the socket is not held up by the decoding.
+A request provides what kazoo's connection needs: ``type``, ``serialize()``, and ``deserialize()`` for the
+answer. Here, ``deserialize`` only stores the bytes, so that decoding does not delay the thread reading the
+socket.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ _CHECK, _MULTI, _MULTI_READ, _ERROR = 13, 14, 22, -1
 
 _INT = Struct("!i")
 _STAT = Struct("!qqqqiiiqiiq")
-# The header of each operation in a multi (type, done, error), alone and with the int that follows.
+# Header of each operation in a multi (type, done, error), alone and with the following int.
 _HEADER = Struct("!iBi")
 _HEADER_INT = Struct("!iBii")
 _END = _HEADER.pack(-1, 1, -1)
 _NO_WATCH = b"\x00"
-# Looked up once, as millions of znodes may be taken apart.
+# Attribute lookups done once, for decoding millions of znodes.
 _unpack_int, _INT_SIZE = _INT.unpack_from, _INT.size
 _unpack_stat, _STAT_SIZE = _STAT.unpack_from, _STAT.size
-# Makes a named tuple in half the time of calling its class, for what is read in large numbers.
+# Creates a named tuple in half the time of a class call.
 _tuple = tuple.__new__
 
 _PERSISTENT, _EPHEMERAL = 0, 1
@@ -82,11 +82,11 @@ NOT_SENT = "not sent, because the connection was lost before"
 
 Found = TypeVar("Found")
 Refuse = Callable[[str, int], NoReturn]
-"""Raises for a path that could not be read, given the ZooKeeper error code."""
+"""Raises the error for an unreadable path, given the ZooKeeper error code."""
 
 
 class Answer(NamedTuple):
-    """The packet of an answer and where its body begins; or the error code of the whole request."""
+    """Packet of an answer and the offset of its body; or the error code of the request."""
 
     packet: bytes
     offset: int
@@ -94,7 +94,7 @@ class Answer(NamedTuple):
 
 
 class Request:
-    """One request; subclasses give the payload and decode the answer."""
+    """A request; subclasses create the payload and decode the answer."""
 
     type: int
 
@@ -103,20 +103,20 @@ class Request:
 
     @property
     def size(self) -> int:
-        """How many bytes the payload has."""
+        """Size of the payload in bytes."""
         return len(self._payload)
 
     def serialize(self) -> bytes:
-        """The request without its length, xid and type."""
+        """Return the request without length, xid and type."""
         return self._payload
 
     def deserialize(self, packet: bytes, offset: int) -> Answer:
-        """Keep the answer for the caller's thread."""
+        """Store the answer for the caller's thread."""
         return Answer(packet, offset)
 
 
 class Exists(Request):
-    """Asks whether there is a znode, for which no permission is needed."""
+    """Checks for a znode; needs no permission."""
 
     type = _EXISTS
 
@@ -125,7 +125,7 @@ class Exists(Request):
 
 
 class Sync(Request):
-    """Let the server catch up with the leader."""
+    """Lets the server catch up with the leader."""
 
     type = _SYNC
 
@@ -135,27 +135,27 @@ class Sync(Request):
 
 @dataclass(frozen=True)
 class ReadKind(Generic[Found]):
-    """What is read of a znode: the operation, and how to take one result out of an answer."""
+    """Kind of read: the operation type, and the decoder of one result."""
 
     type: int
     take: Callable[[str, bytes, int], tuple[Found, int]]
 
 
 class ReadSection(NamedTuple):
-    """What is read of some paths in a row."""
+    """Consecutive reads of one kind."""
 
     kind: ReadKind[Any]
     paths: Sequence[str]
 
 
 class SectionResult(NamedTuple):
-    """What an answer has for one section."""
+    """Results of one section."""
 
     kind: ReadKind[Any]
     found: list[Any]
-    """One for each path, in order; None where there is no znode."""
+    """One result for each path, in order; None for a missing znode."""
     size: int
-    """How many bytes of the answer that took."""
+    """Bytes of the section in the answer."""
 
 
 class ReadRequest(Request):
@@ -165,11 +165,11 @@ class ReadRequest(Request):
 
     @property
     def paths(self) -> int:
-        """How many paths are read."""
+        """Number of paths to read."""
         return sum(len(section.paths) for section in self.sections)
 
     def decode(self, answer: Answer, refuse: Refuse) -> list[SectionResult]:
-        """What was found, a section of the request each."""
+        """Return one result for each section of the request."""
         raise NotImplementedError
 
 
@@ -189,7 +189,7 @@ class MultiRead(ReadRequest):
         super().__init__(b"".join(chunks))
 
     def decode(self, answer: Answer, refuse: Refuse) -> list[SectionResult]:
-        """What was found, a section of the request each."""
+        """Return one result for each section of the request."""
         packet, offset, error = answer
         if error:
             refuse(self.sections[0].paths[0], error)
@@ -210,7 +210,7 @@ class SingleRead(ReadRequest):
         self.type = kind.type
 
     def decode(self, answer: Answer, refuse: Refuse) -> list[SectionResult]:
-        """What was found at the path."""
+        """Return the result of the path."""
         ((kind, (path,)),) = self.sections
         if answer.error == NO_NODE:
             return [SectionResult(kind, [None], len(answer.packet))]
@@ -221,11 +221,10 @@ class SingleRead(ReadRequest):
 
 
 class MultiWrite(Request):
-    """Operations that are applied all together or not at all.
+    """Operations applied atomically.
 
-    ``may_send`` is asked when the request goes onto the wire. kazoo puts a request that is queued
-    while the connection is down onto the next connection; when the answer is no by then, an empty
-    multi is sent in its place, which does nothing.
+    kazoo sends requests queued without a connection over the next connection. Therefore ``may_send`` is
+    called during serialization: if it returns False, an empty multi without effect is sent instead.
     """
 
     type = _MULTI
@@ -236,12 +235,12 @@ class MultiWrite(Request):
         self.sent = False
 
     def serialize(self) -> bytes:
-        """The operations, or none when they may not be sent any more."""
+        """Return the operations, or an empty multi if sending is no longer allowed."""
         self.sent = self._may_send()
         return self._payload if self.sent else _END
 
     def decode(self, answer: Answer) -> Outcome:
-        """Tell what became of the operations."""
+        """Return the outcome of the operations."""
         packet, offset, error = answer
         if error:
             return _whole_outcome(error)
@@ -253,7 +252,7 @@ class MultiWrite(Request):
             if kind != _ERROR or done:
                 return Committed(_zxid_of(packet, offset))
             (code,) = _INT.unpack_from(packet, offset + _HEADER.size)
-            # The operations before the one that failed have code 0, those after it "inconsistency".
+            # Operations before the failed one have code 0, later ones "inconsistency".
             if code:
                 return Rejected(index, _REASONS.get(code, Reason.OTHER), code)
             offset += _HEADER_INT.size
@@ -261,7 +260,7 @@ class MultiWrite(Request):
 
 
 class MultiEncoder:
-    """Packs multis; every znode they create gets the same ACL."""
+    """Encodes multis; all created znodes get the same ACL."""
 
     def __init__(self, chroot: str, *, authenticated: bool) -> None:
         scheme, user = (b"auth", b"") if authenticated else (b"world", b"anyone")
@@ -270,21 +269,21 @@ class MultiEncoder:
         self._create_tails = {False: acl + _INT.pack(_PERSISTENT), True: acl + _INT.pack(_EPHEMERAL)}
 
     def encode(self, multi: Multi) -> bytes:
-        """The payload of a multi request.
+        """Return the payload of a multi request.
 
         Raises:
-            PartMoveError: more operations or bytes than servers accept.
+            PartMoveError: too many operations or bytes for servers.
         """
         if len(multi) > MAX_OPS:
             raise PartMoveError(
                 f"A multi of {len(multi)} operations is above the limit of {MAX_OPS}",
-                remedy="Split it before it is committed",
+                remedy="Split the multi before the commit",
             )
         payload = self._pack(multi)
         if len(payload) > MAX_BYTES:
             raise PartMoveError(
                 f"A multi of {len(payload)} bytes is above the limit of {MAX_BYTES}: {multi[0].path}",
-                remedy="Split it before it is committed",
+                remedy="Split the multi before the commit",
             )
         return payload
 
@@ -308,16 +307,16 @@ class MultiEncoder:
 
 
 def wire_path(chroot: str, path: str) -> bytes:
-    """The bytes of a path below the chroot.
+    """Encode a path below the chroot.
 
     Raises:
-        PartMoveError: not an absolute path; the server would take it for a znode that does not exist.
+        PartMoveError: not an absolute path; servers would report a missing znode.
     """
     if path[:1] == "/" and path[-1] != "/" and "//" not in path:
         return (chroot + path).encode()
     if path == "/":
         return (chroot or path).encode()
-    raise PartMoveError(f"{path!r} is not an absolute path of a znode", remedy="Write it as /a/b")
+    raise PartMoveError(f"{path!r} is not an absolute path of a znode", remedy="Write the path as /a/b")
 
 
 def _string(text: bytes) -> bytes:
@@ -327,10 +326,10 @@ def _string(text: bytes) -> bytes:
 def _take_all(
     kind: ReadKind[Any], paths: Sequence[str], packet: bytes, offset: int, refuse: Refuse
 ) -> tuple[list[Any], int]:
-    """What a multiRead found at each path from the offset on, and where it ends."""
+    """Decode the multiRead results of the paths from the offset on; return results and end offset."""
     take = kind.take
     results: list[Any] = []
-    # A run reads hundreds of thousands of znodes: what the loop needs is looked up once.
+    # Attribute lookups done once, outside of a loop over hundreds of thousands of znodes.
     unpack, header, with_code = _HEADER_INT.unpack_from, _HEADER.size, _HEADER_INT.size
     for path in paths:
         result, _done, _error, code = unpack(packet, offset)
@@ -348,14 +347,14 @@ def _take_all(
 def _take_data(path: str, packet: bytes, offset: int) -> tuple[Znode, int]:
     (size,) = _unpack_int(packet, offset)
     begin = offset + _INT_SIZE
-    # The size of a znode that was created without data is -1.
+    # Znodes created without data have the size -1.
     end = begin + size if size > 0 else begin
     stat = _tuple(Stat, _unpack_stat(packet, end))
     return _tuple(Znode, (path, packet[begin:end], stat)), end + _STAT_SIZE
 
 
 def _zxid_of(packet: bytes, offset: int) -> int:
-    """The transaction of a multi that was applied, from the first stat in its results; 0 if there is none."""
+    """Return the zxid of an applied multi, from the first stat in its results; 0 without a stat."""
     while True:
         kind, done, _error = _HEADER.unpack_from(packet, offset)
         offset += _HEADER.size
@@ -383,8 +382,8 @@ def _take_children(_path: str, packet: bytes, offset: int) -> tuple[tuple[str, .
 
 
 def _whole_outcome(code: int) -> Outcome:
-    # Codes above -100 are failures of the system, which may come after the multi was applied;
-    # the others are decided before it.
+    # Codes above -100 are system failures, possibly after the multi was applied; other codes are
+    # rejections before it is applied.
     if code > -100 or code in _CAUSES:
         return Unknown(_CAUSES.get(code, f"the server answered with error {code}"))
     return Rejected(0, _REASONS.get(code, Reason.OTHER), code)

@@ -174,7 +174,7 @@ def test_members_are_asked_first(folder: Path, cold: Ensemble, base: str) -> Non
         task(folder, nodes=nodes, check_members=True, member_timeout=60, root="/zookeeper", check=True),
     )
     assert missing["msg"].startswith(
-        f"3 of 3 nodes do not serve this host: {cold.members[0].address} has no znode {base}, without which"
+        f"3 of 3 members do not serve this host: {cold.members[0].address} has no znode {base}, without which"
     )
     assert served["changed"]
     assert contents(folder) == before

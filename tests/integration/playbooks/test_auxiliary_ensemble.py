@@ -235,7 +235,7 @@ def test_what_is_refused_before_a_server_is_touched(ground: Ground, cold: Ensemb
     missing = ground.run([])
     assert "auxiliary_ensemble_nodes has to name every member of the ensemble" in missing.output
     nobody = ground.run([{"host": "127.0.0.1", "port": 1}])
-    assert "1 of 1 nodes do not serve this host: 127.0.0.1:1 cannot be reached" in nobody.output
+    assert "1 of 1 members do not serve this host: 127.0.0.1:1 cannot be reached" in nobody.output
     strange = ground.run(here, auxiliary_ensemble_canary="02")
     assert "The canary '02' is no shard. Name one of 01." in strange.output
     for run in (missing, nobody, strange):

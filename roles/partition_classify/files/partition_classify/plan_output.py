@@ -37,12 +37,21 @@ if TYPE_CHECKING:
 # The driver holds the lines of a chunk twice, in Java and in Python, about 15 MB each.
 _ROWS_PER_CHUNK = 50_000
 # Columns of Chunk, in the order of its fields.
-_CHUNKS = StructType([StructField("lines", BinaryType()), StructField("tops", ArrayType(StringType()))])
+_CHUNKS = StructType(
+    [StructField("lines", BinaryType()), StructField("topmost_paths", ArrayType(StringType()))]
+)
 
 
 @contextmanager
 def staged_plan_file(
-    rows: DataFrame, path: Path, count: int, *, policy_digest: str, source: str, origin: OriginReader, as_of: int
+    rows: DataFrame,
+    path: Path,
+    count: int,
+    *,
+    policy_digest: str,
+    source: str,
+    origin: OriginReader,
+    as_of: int,
 ) -> Iterator[PlanHeader]:
     """Stage the plan file, with the lines of one Spark partition in memory at a time; see `staged_plan`.
 
@@ -63,7 +72,7 @@ def staged_plan_file(
         encoded.count()
         # Via the RDD: Spark would keep all results of a query until the end of the driver.
         fetched = encoded.rdd.toLocalIterator()
-        chunks = (Chunk(bytes(row.lines), row.tops) for row in fetched)
+        chunks = (Chunk(bytes(row.lines), row.topmost_paths) for row in fetched)
         staged = staged_plan(
             path, chunks, policy_digest=policy_digest, source=source, origin=origin, as_of=as_of
         )
@@ -126,7 +135,10 @@ def _encode_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
 
     rows = (row for batch in batches for row in _plan_rows(batch))
     for chunk in encode_rows(rows, "of a task"):
-        columns = [pa.array([chunk.lines], pa.binary()), pa.array([chunk.tops], pa.list_(pa.string()))]
+        columns = [
+            pa.array([chunk.lines], pa.binary()),
+            pa.array([chunk.topmost_paths], pa.list_(pa.string())),
+        ]
         yield pa.RecordBatch.from_arrays(columns, list(Chunk._fields))
 
 

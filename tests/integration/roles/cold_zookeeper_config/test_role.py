@@ -109,7 +109,7 @@ def test_nothing_is_changed_unless_every_member_serves(
     auxiliary = {"element": "auxiliary_zookeepers", "name": "second", "nodes": nodes, "member_timeout": 60}
     refused, facts = run_role(config, style="inline", **auxiliary)
     assert refused.status != 0
-    assert f"1 of 3 nodes do not serve this host: {dead.address} cannot be reached" in refused.output
+    assert f"1 of 3 members do not serve this host: {dead.address} cannot be reached" in refused.output
     assert (facts, contents(config)) == ({}, before)
     dead.start()
     done, facts = run_role(config, drop_in="90.xml", **auxiliary)

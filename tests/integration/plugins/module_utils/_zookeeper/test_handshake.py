@@ -42,7 +42,7 @@ def test_members_that_serve(cold: Ensemble) -> None:
 
 def test_znode_that_is_not_there(cold: Ensemble, base: str) -> None:
     label = cold.members[0].address
-    assert f"3 of 3 nodes do not serve this host: {label} has no znode {base}, without which" in refusal(
+    assert f"3 of 3 members do not serve this host: {label} has no znode {base}, without which" in refusal(
         members_of(cold), base
     )
 
@@ -52,7 +52,7 @@ def test_follower_that_is_down_then_one_that_is_frozen_then_no_majority(cold: En
     dead, frozen = (member for member in cold.members if member is not leader)
     dead.kill()
     assert refusal(members_of(cold)) == (
-        f"1 of 3 nodes do not serve this host: {dead.address} cannot be reached (Connection refused)"
+        f"1 of 3 members do not serve this host: {dead.address} cannot be reached (Connection refused)"
     )
     frozen.pause()
     address = MemberAddress("127.0.0.1", frozen.files.ports.client)
@@ -61,8 +61,8 @@ def test_follower_that_is_down_then_one_that_is_frozen_then_no_majority(cold: En
     while "not currently serving" not in leader.four_letter("srvr"):
         time.sleep(0.05)
     assert refusal([MemberAddress("127.0.0.1", leader.files.ports.client)]) == (
-        f"1 of 1 nodes do not serve this host: {leader.address} ends the connection,"
-        " as a member does that is in no majority"
+        f"1 of 1 members do not serve this host: {leader.address} closes the connection,"
+        " as members without a majority do"
     )
 
 

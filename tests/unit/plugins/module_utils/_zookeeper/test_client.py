@@ -24,8 +24,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._zookeeper.options i
 CONNECTING = "Connecting to %s(%s):%s, use_ssl: %r"
 
 
-def told(*records: tuple[object, ...]) -> ConnectionLog:
-    """A log that was told these messages, each with its arguments."""
+def log_of(*records: tuple[object, ...]) -> ConnectionLog:
+    """A log with these messages, each with its arguments."""
     log = ConnectionLog()
     for message, *arguments in records:
         log.info(message, *arguments)
@@ -62,11 +62,11 @@ def told(*records: tuple[object, ...]) -> ConnectionLog:
     ],
 )
 def test_why_each_host_could_not_be_used(records: list[tuple[object, ...]], reasons: str) -> None:
-    assert told(*records).reasons() == reasons
+    assert log_of(*records).reasons() == reasons
 
 
 def test_an_error_that_kazoo_did_not_expect_is_a_reason_too() -> None:
-    log = told((CONNECTING, "zk1", "10.0.0.1", 2181, False))
+    log = log_of((CONNECTING, "zk1", "10.0.0.1", 2181, False))
     try:
         raise ValueError("odd")
     except ValueError:
@@ -76,22 +76,22 @@ def test_an_error_that_kazoo_did_not_expect_is_a_reason_too() -> None:
 
 def test_kazoos_log_goes_nowhere_else(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
-        told((CONNECTING, "zk1", "10.0.0.1", 2181, False))
+        log_of((CONNECTING, "zk1", "10.0.0.1", 2181, False))
     assert caplog.records == []
 
 
 @pytest.mark.parametrize(
     ("greeting", "reason"),
     [
-        (b"SSH-2.0-OpenSSH\r\n", "does not speak ZooKeeper's protocol, it says b'SSH-2.0-OpenSSH\\r'"),
+        (b"SSH-2.0-OpenSSH\r\n", "does not speak ZooKeeper's protocol, but answers b'SSH-2.0-OpenSSH\\r'"),
         (b"\x00\x00\x00\x25\x00", "no answer"),
         (b"", "no answer"),
     ],
 )
-def test_a_host_that_says_something_else_is_told_apart(greeting: bytes, reason: str) -> None:
+def test_greeting_of_another_server_is_reported(greeting: bytes, reason: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        log = told((CONNECTING, "127.0.0.1", "127.0.0.1", port, False))
+        log = log_of((CONNECTING, "127.0.0.1", "127.0.0.1", port, False))
 
         def answer() -> None:
             connection, _address = listener.accept()
@@ -102,7 +102,7 @@ def test_a_host_that_says_something_else_is_told_apart(greeting: bytes, reason: 
 
         thread = threading.Thread(target=answer)
         thread.start()
-        log.note_strangers(EnsembleOptions("hot", (f"127.0.0.1:{port}",)))
+        log.probe_unclear_hosts(EnsembleOptions("hot", (f"127.0.0.1:{port}",)))
         thread.join()
     assert log.reasons() == f"127.0.0.1:{port}: {reason}"
 

@@ -30,7 +30,7 @@ NOBODY = "127.0.0.1:9"
 """A port of this machine that nothing listens on."""
 
 
-def test_what_a_member_says() -> None:
+def test_state_of_a_member() -> None:
     assert parse_srvr(ANSWER) == MemberState(12, 0x1_0000_00FF)
 
 
@@ -45,9 +45,9 @@ def test_what_a_member_says() -> None:
     ],
     ids=["nothing", "not allowed", "not serving", "no outstanding", "no zxid"],
 )
-def test_another_answer_says_nothing(text: str) -> None:
+def test_other_answers_have_no_state(text: str) -> None:
     assert parse_srvr(text) is None
 
 
-def test_a_member_that_is_not_there_says_nothing() -> None:
+def test_absent_member_has_no_state() -> None:
     assert ask_member(EnsembleOptions("hot", (NOBODY,)), NOBODY, 5.0) is None

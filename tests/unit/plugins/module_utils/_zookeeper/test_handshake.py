@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Members that cannot be asked are told each with its reason; those that answer are tested with real ones."""
+"""Each unreachable member is reported with a reason. tests/integration has the real members."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def test_no_members_are_all_well() -> None:
     check_members([], "/root", 1.0)
 
 
-def test_every_member_that_does_not_serve_is_told() -> None:
+def test_every_member_without_service_is_reported() -> None:
     with pytest.raises(EnsembleUnreachable) as refusal:
         # Nothing listens on these ports.
         check_members([MemberAddress("127.0.0.1", 9), MemberAddress("[::1]", 7, secure=True)], "", 30.0)
     assert refusal.value.message.startswith(
-        "2 of 2 nodes do not serve this host: 127.0.0.1:9 cannot be reached (Connection refused);"
+        "2 of 2 members do not serve this host: 127.0.0.1:9 cannot be reached (Connection refused);"
         " [::1]:7 cannot be reached ("
     )
 
 
-def test_the_request_of_a_session_is_what_zookeeper_expects() -> None:
+def test_session_request_is_a_connect_request_of_zookeeper() -> None:
     """Its length, then protocol version, last transaction, timeout, session, password and read-only."""
     assert len(NEW_SESSION) == 4 + 45
     assert NEW_SESSION[:4] == b"\x00\x00\x00\x2d"

@@ -45,7 +45,7 @@ def test_hosts(host: str) -> None:
         "zk1:2181 ",
     ],
 )
-def test_what_is_no_host(host: str) -> None:
+def test_invalid_host(host: str) -> None:
     with pytest.raises(EnsembleError, match="is not host:port"):
         EnsembleOptions("hot", ("zk1:2181", host))
 
@@ -61,7 +61,7 @@ def test_chroots(chroot: str) -> None:
 
 
 @pytest.mark.parametrize("chroot", ["a", "/", "/a/", "//a", "/a//b", "/a/../b", "/."])
-def test_what_is_no_chroot(chroot: str) -> None:
+def test_invalid_chroot(chroot: str) -> None:
     with pytest.raises(EnsembleError, match="is not a path of a znode"):
         EnsembleOptions("hot", HOSTS, chroot=chroot)
 
@@ -107,7 +107,7 @@ def test_secrets_are_not_shown() -> None:
     assert "wonder" not in options.label
 
 
-def test_a_tls_file_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_tls_file(tmp_path: Path) -> None:
     with pytest.raises(EnsembleError, match=r"The TLS file .*/ca.pem \(ca\) cannot be read"):
         TlsOptions(ca=str(tmp_path / "ca.pem"))
 

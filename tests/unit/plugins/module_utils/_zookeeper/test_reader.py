@@ -55,9 +55,9 @@ def test_long_lists_have_their_names_in_common() -> None:
     names = NameInterner()
     first, second = (tuple(f"all_{number}_{number}_0" for number in range(LONG_LIST)) for _each in range(2))
     assert first[0] is not second[0]
-    assert names.shared(first) == first
-    shared = names.shared(second)
+    assert names.interned(first) == first
+    shared = names.interned(second)
     assert shared == second
     assert all(mine is theirs for mine, theirs in zip(shared or (), first))
-    assert names.shared(second[:2]) == second[:2]
-    assert names.shared(None) is None
+    assert names.interned(second[:2]) == second[:2]
+    assert names.interned(None) is None

@@ -39,10 +39,10 @@ def ends() -> Iterator[tuple[BufferedSocket, socket.socket]]:
 
 
 @pytest.fixture
-def bell() -> Iterator[WakeUpPipe]:
-    """A bell that nobody has rung."""
-    with closing(WakeUpPipe()) as bell:
-        yield bell
+def wake_up() -> Iterator[WakeUpPipe]:
+    """A pipe without sent bytes."""
+    with closing(WakeUpPipe()) as wake_up:
+        yield wake_up
 
 
 def read_as_kazoo_does(connection: BufferedSocket, size: int) -> bytes:
@@ -162,88 +162,92 @@ class TestWriting:
 
 
 class TestBell:
-    def test_each_byte_is_received_once(self, bell: WakeUpPipe) -> None:
-        assert bell.send(b"\0") == 1
-        assert bell.send(b"\0") == 1
-        assert bell.is_ready()
-        assert [bell.recv(1), bell.recv(1)] == [b"\0", b"\0"]
-        assert not bell.is_ready()
+    def test_each_byte_is_received_once(self, wake_up: WakeUpPipe) -> None:
+        assert wake_up.send(b"\0") == 1
+        assert wake_up.send(b"\0") == 1
+        assert wake_up.is_ready()
+        assert [wake_up.recv(1), wake_up.recv(1)] == [b"\0", b"\0"]
+        assert not wake_up.is_ready()
         with pytest.raises(BlockingIOError):
-            bell.recv(1)
+            wake_up.recv(1)
 
-    def test_it_wakes_who_waits(self, bell: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]) -> None:
+    def test_sent_byte_wakes_the_waiting_thread(
+        self, wake_up: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
+    ) -> None:
         near, _far = ends
-        later = threading.Timer(0.2, bell.send, [b"\0"])
+        later = threading.Timer(0.2, wake_up.send, [b"\0"])
         later.start()
-        assert select_ready([near, bell], [], [], LONG_SECONDS) == ([bell], (), ())
+        assert select_ready([near, wake_up], [], [], LONG_SECONDS) == ([wake_up], (), ())
         later.join()
 
     def test_a_byte_that_is_received_already_wakes_nobody_for_good(
-        self, bell: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
+        self, wake_up: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
     ) -> None:
         """Sent while the thread was about to end its wait, and received before it waits again."""
         near, far = ends
-        bell._is_awaited = True
-        bell.send(b"\0")
-        bell.recv(1)
+        wake_up._is_awaited = True
+        wake_up.send(b"\0")
+        wake_up.recv(1)
         begin = time.monotonic()
-        assert select_ready([near, bell], [], [], 0.2) == ([], (), ())
+        assert select_ready([near, wake_up], [], [], 0.2) == ([], (), ())
         assert time.monotonic() - begin >= 0.2
-        bell._is_awaited = True
-        bell.send(b"\0")
-        bell.recv(1)
+        wake_up._is_awaited = True
+        wake_up.send(b"\0")
+        wake_up.recv(1)
         later = threading.Timer(0.2, far.sendall, [b"x"])
         later.start()
-        assert select_ready([near, bell], [], [], LONG_SECONDS) == ([near], (), ())
+        assert select_ready([near, wake_up], [], [], LONG_SECONDS) == ([near], (), ())
         later.join()
 
-    def test_both_are_told_at_once(self, bell: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]) -> None:
+    def test_socket_and_pipe_are_reported_together(
+        self, wake_up: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
+    ) -> None:
         near, far = ends
         far.sendall(b"xy")
         assert read_as_kazoo_does(near, 1) == b"x"
-        bell.send(b"\0")
-        assert select_ready([near, bell], [], [], LONG_SECONDS) == ([near, bell], (), ())
+        wake_up.send(b"\0")
+        assert select_ready([near, wake_up], [], [], LONG_SECONDS) == ([near, wake_up], (), ())
 
     def test_no_byte_of_many_threads_is_lost(
-        self, bell: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
+        self, wake_up: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
     ) -> None:
         """A byte that is missed would keep the reader waiting until the far end is closed."""
         near, far = ends
         each, threads = 2_000, 4
         deadline = threading.Timer(LONG_SECONDS, far.close)
         deadline.start()
-        senders = [threading.Thread(target=self._send, args=(bell, each)) for _thread in range(threads)]
+        senders = [threading.Thread(target=self._send, args=(wake_up, each)) for _thread in range(threads)]
         for sender in senders:
             sender.start()
         for _byte in range(each * threads):
-            ready, _writers, _others = select_ready([near, bell], [], [], LONG_SECONDS)
-            assert ready == [bell]
-            bell.recv(1)
+            ready, _writers, _others = select_ready([near, wake_up], [], [], LONG_SECONDS)
+            assert ready == [wake_up]
+            wake_up.recv(1)
         deadline.cancel()
         for sender in senders:
             sender.join()
-        assert not bell.is_ready()
+        assert not wake_up.is_ready()
 
     def test_nobody_is_kept_from_ringing_it(
-        self, bell: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
+        self, wake_up: WakeUpPipe, ends: tuple[BufferedSocket, socket.socket]
     ) -> None:
         """Whose thread does not come to receive, as while it looks for a server."""
-        bell._is_awaited = True
+        wake_up._is_awaited = True
         for _byte in range(100_000):
-            bell.send(b"\0")
-        assert select_ready([ends[0], bell], [], [], 0)[0] == [bell]
+            wake_up.send(b"\0")
+        assert select_ready([ends[0], wake_up], [], [], 0)[0] == [wake_up]
 
-    def test_it_is_not_rung_once_it_is_closed(self, bell: WakeUpPipe) -> None:
+    def test_send_after_close_is_an_error(self, wake_up: WakeUpPipe) -> None:
         """So that nobody waits for the answer to a request that is never sent."""
-        bell.close()
+        wake_up.close()
         with pytest.raises(OSError, match="closed"):
-            bell.send(b"\0")
-        bell.close()
+            wake_up.send(b"\0")
+        wake_up.close()
 
     @staticmethod
-    def _send(bell: WakeUpPipe, times: int) -> None:
+    def _send(wake_up: WakeUpPipe, times: int) -> None:
         for _byte in range(times):
-            bell.send(b"\0")
+            wake_up.send(b"\0")
 
 
 class TestReply:
@@ -261,15 +265,15 @@ class TestReply:
         assert reply.wait(0.0)
         assert (reply.value, reply.exception) == (None, error)
 
-    def test_all_threads_that_wait_are_told(self) -> None:
+    def test_reply_wakes_all_waiting_threads(self) -> None:
         reply = PendingReply()
-        told: list[bool] = []
+        replies: list[bool] = []
         waiting = [
-            threading.Thread(target=lambda: told.append(reply.wait(LONG_SECONDS))) for _thread in range(8)
+            threading.Thread(target=lambda: replies.append(reply.wait(LONG_SECONDS))) for _thread in range(8)
         ]
         for thread in waiting:
             thread.start()
         reply.set()
         for thread in waiting:
             thread.join()
-        assert told == [True] * 8
+        assert replies == [True] * 8

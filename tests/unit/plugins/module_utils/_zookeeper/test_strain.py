@@ -27,16 +27,16 @@ def answered(judged: Strain, *seconds: float) -> list[bool]:
     """Whether there was trouble after each answer."""
     found = []
     for each in seconds:
-        judged.answered(each)
+        judged.add_latency(each)
         found.append(bool(judged.problem()))
     return found
 
 
-def test_an_ensemble_that_is_as_before_is_well() -> None:
+def test_unchanged_ensemble_has_no_problem() -> None:
     assert not any(answered(strain(), *QUICK, *QUICK))
 
 
-def test_what_is_quick_anyway_is_no_trouble() -> None:
+def test_latency_below_the_allowed_limit_is_no_problem() -> None:
     """From 1 ms to 3 ms, or to 90 ms, is many times as much, and hurts nobody."""
     assert not any(answered(strain(), *[0.003] * 9, *[0.09] * 9))
 
@@ -70,11 +70,11 @@ def test_an_answer_that_was_waited_for_long_counts_for_those_that_were_not_asked
     assert answered(strain(), 30.0) == [True]
 
 
-def told(*looks: dict[str, tuple[int, int]]) -> str:
-    """The problem after these looks: address → outstanding, zxid."""
+def problem_after(*samples: dict[str, tuple[int, int]]) -> str:
+    """The problem after these samples: address → outstanding, zxid."""
     judged = strain()
-    for look in looks:
-        judged.told({address: MemberState(*state) for address, state in look.items()})
+    for sample in samples:
+        judged.add_members({address: MemberState(*state) for address, state in sample.items()})
     return judged.problem()
 
 
@@ -83,26 +83,31 @@ CALM = {"a": (0, 1), "b": (MOST_OUTSTANDING, 1)}
 
 
 def test_requests_that_wait_at_a_member_are_trouble_when_they_stay() -> None:
-    assert told(CROWDED, CROWDED) == ""
-    assert told(CROWDED, CALM, CROWDED) == ""
-    assert told(CALM, CALM, CALM) == ""
-    assert told(CALM, CROWDED, CROWDED, CROWDED) == (
+    assert problem_after(CROWDED, CROWDED) == ""
+    assert problem_after(CROWDED, CALM, CROWDED) == ""
+    assert problem_after(CALM, CALM, CALM) == ""
+    assert problem_after(CALM, CROWDED, CROWDED, CROWDED) == (
         f"{MOST_OUTSTANDING + 1} requests wait at member b of ensemble hot"
     )
 
 
 def test_a_member_that_has_not_what_another_had_some_time_ago_is_trouble() -> None:
-    behind = told({"a": (0, 9), "b": (0, 9)}, {"a": (0, 20), "b": (0, 9)}, {"a": (0, 30), "b": (0, 8)})
+    behind = problem_after(
+        {"a": (0, 9), "b": (0, 9)}, {"a": (0, 20), "b": (0, 9)}, {"a": (0, 30), "b": (0, 8)}
+    )
     assert behind == "member b of ensemble hot has fallen behind the others"
 
 
 def test_a_member_that_follows_may_be_some_transactions_late() -> None:
-    assert told({"a": (0, 9), "b": (0, 5)}, {"a": (0, 20), "b": (0, 8)}, {"a": (0, 30), "b": (0, 9)}) == ""
+    assert (
+        problem_after({"a": (0, 9), "b": (0, 5)}, {"a": (0, 20), "b": (0, 8)}, {"a": (0, 30), "b": (0, 9)})
+        == ""
+    )
 
 
 def test_members_of_an_ensemble_where_nothing_happens_are_even() -> None:
-    assert told(*[{"a": (0, 9), "b": (0, 9)}] * 4) == ""
+    assert problem_after(*[{"a": (0, 9), "b": (0, 9)}] * 4) == ""
 
 
 def test_members_that_say_nothing_are_not_judged() -> None:
-    assert told({}, {}, {}) == ""
+    assert problem_after({}, {}, {}) == ""

@@ -139,8 +139,8 @@ def test_page_shows_the_gain_of_both_ways() -> None:
     hot = figures.hot
     ways = [share_text(each.znodes, hot.today.znodes) for each in (hot.one_part, hot.moved)]
     gains = (
-        "Can go now, by way: patched: {}, the rest after merges;"
-        " twin: {}, because a cold twin accepts partitions with several parts."
+        "By way: patched: {} can go now, the rest after merges;"
+        " twin: {} can go now, because a cold twin accepts partitions with several parts."
     )
     # As in a plan that is for cold twins.
     for each in (hot, replace(hot, now=hot.moved, gated=hot.gated - hot.gated)):
