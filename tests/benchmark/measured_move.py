@@ -49,7 +49,7 @@ _PHASES: tuple[tuple[str, object, tuple[str, ...]], ...] = (
     ("gates", to_cold, ("refuse_partitions",)),
     ("copy", ColdCopies, ("make",)),
     ("verify", CopyComparison, ("add", "finish")),
-    ("switch", Switch, ("_create_markers", "_switch_group")),
+    ("switch", Switch, ("_create_markers", "_switch_batch")),
     ("post_switch_check", PostSwitchCheck, ("check",)),
 )
 _CLIENT: tuple[tuple[object, tuple[str, ...]], ...] = (

@@ -12,23 +12,25 @@ _SWITCH = "patched/move/switch.py"
 
 MUTANTS = (
     Mutant(
-        "the journal is told after the switch",
+        "partitions are sent before they are announced",
         _SWITCH,
-        "            self._announce(announced)\n"
-        "            # A signal may end the run between the request and its answer.\n"
-        "            result.unclear.update([each for each, _ops in groups])\n"
-        "            yield from groups\n",
-        "            result.unclear.update([each for each, _ops in groups])\n"
-        "            yield from groups\n"
-        "            self._announce(announced)\n",
-        ("patched/move/test_switch.py::test_partitions_are_announced_while_others_are_switched",),
+        "            self._announce([each.partition for each in batch])\n"
+        "            result.unclear.update([each.partition.partition_id for each in batch])\n"
+        "            for each in batch:\n"
+        "                yield each.partition.partition_id, each.ops\n",
+        "            result.unclear.update([each.partition.partition_id for each in batch])\n"
+        "            for each in batch:\n"
+        "                yield each.partition.partition_id, each.ops\n"
+        "            self._announce([each.partition for each in batch])\n",
+        ("patched/move/test_switch.py::test_no_multi_is_sent_before_its_partitions_were_announced",),
     ),
     Mutant(
-        "the journal is not told before the switch",
+        "partitions are sent without being announced",
         _SWITCH,
-        "            self._announce(announced)\n",
+        "            self._announce([each.partition for each in batch])\n",
         "",
         (
+            "patched/move/test_switch.py::test_no_multi_is_sent_before_its_partitions_were_announced",
             "patched/move/test_run.py::test_what_is_about_to_be_switched_is_in_the_journal_before_it_is",
             "patched/move/test_run.py::test_what_cannot_be_told_before_is_not_switched",
             "patched/move/test_to_hot.py::test_what_is_about_to_be_brought_back_is_in_the_journal_before_it_is",
@@ -37,22 +39,22 @@ MUTANTS = (
     Mutant(
         "the switch does not check what was read first",
         _SWITCH,
-        "checks = (*look.shard.fence, *judgement.checks)",
+        "checks = (*read.shard.fence, *judgement.checks)",
         "checks = judgement.checks",
         ("patched/move/test_switch.py::test_the_multi_that_switches_a_partition",),
     ),
     Mutant(
         "the switch does not check what the gates ask for",
         _SWITCH,
-        "checks = (*look.shard.fence, *judgement.checks)",
-        "checks = look.shard.fence",
+        "checks = (*read.shard.fence, *judgement.checks)",
+        "checks = read.shard.fence",
         ("patched/move/test_to_cold_ledger.py::test_a_replica_that_is_withdrawn_right_before_the_switch",),
     ),
     Mutant(
         "the gates are judged once only",
         _SWITCH,
-        "judgement = direction.judge(look, ids, self._leased.taken_at)",
-        "judgement = direction.judge(look, [], self._leased.taken_at)",
+        "judgement = direction.judge(read, ids, self._leased.taken_at)",
+        "judgement = direction.judge(read, [], self._leased.taken_at)",
         ("patched/move/test_switch.py::test_a_partition_that_a_gate_stops_by_now",),
     ),
     Mutant(
@@ -81,21 +83,21 @@ MUTANTS = (
     Mutant(
         "a switch whose answer was lost was applied",
         _SWITCH,
-        "            if state is not None and state.data == wanted\n",
+        "            if state is not None and state.data == state_after\n",
         "            if state is not None\n",
         ("patched/move/test_switch_lost.py::test_a_switch_that_was_not_applied_is_made_again",),
     ),
     Mutant(
         "a switch whose answer was lost was not applied",
         _SWITCH,
-        "            if state is not None and state.data == wanted\n",
+        "            if state is not None and state.data == state_after\n",
         "            if state is not None and not wanted\n",
         ("patched/move/test_switch_lost.py::test_a_late_insert_is_found_although_the_answer_was_lost",),
     ),
     Mutant(
         "a switch whose answer was lost for good is forgotten",
         _SWITCH,
-        "            result.unclear.update([each for each, _ops in groups])\n",
+        "            result.unclear.update([each.partition.partition_id for each in batch])\n",
         "",
         ("patched/move/test_run.py::test_what_became_of_a_switch_is_not_known",),
     ),
@@ -114,7 +116,7 @@ MUTANTS = (
         ("patched/move/test_switch.py::test_a_refusal_is_told_after_all_outcomes_are_known[no permission]",),
     ),
     Mutant(
-        "a group is looked after with the last one only",
+        "a batch is checked together with the last one only",
         _SWITCH,
         "            yield\n            size",
         "            if not waiting:\n                yield\n            size",

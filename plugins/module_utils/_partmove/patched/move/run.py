@@ -216,7 +216,7 @@ class PatchedRun(ShardRun["MoveContext", PatchedReport]):
         result = SwitchResult()
         switch = Switch(leased, self._context.clock, self._direction, self._announce)
         try:
-            for _group in switch.groups(prepared, result):
+            for _batch in switch.batches(prepared, result):
                 self._record(prepared, result)
                 # At once: a part that was inserted meanwhile may be merged with the cold parts at any moment.
                 if result.shard is not None:

@@ -262,7 +262,7 @@ def test_an_insert_that_ends_while_it_is_looked_for() -> None:
 
 def test_each_group_is_looked_at_before_the_next_one_is_switched(monkeypatch: pytest.MonkeyPatch) -> None:
     """A late part may be merged with the cold ones any moment, so it does not wait for all groups."""
-    monkeypatch.setattr(switch, "MAX_GROUP", 1)
+    monkeypatch.setattr(switch, "MAX_BATCH", 1)
     bench = Bench()
     bench.before_switch(lambda: bench.servers.insert(DAY))
     states: list[bytes] = []

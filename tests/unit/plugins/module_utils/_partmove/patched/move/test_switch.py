@@ -69,11 +69,11 @@ class Switching:
 
     def run(self, result: SwitchResult | None = None) -> SwitchResult:
         result = SwitchResult() if result is None else result
-        deque(self._switch.groups(self.prepared, result), maxlen=0)
+        deque(self._switch.batches(self.prepared, result), maxlen=0)
         return result
 
     def colliding(self, times: int) -> None:
-        """Let the table assign work right before so many of the switches."""
+        """Let the table assign work right before this number of switches."""
         left = [None] * times
 
         def before(multi: Multi) -> None:
@@ -85,7 +85,7 @@ class Switching:
         self.bench.hot_store.before = before
 
     def switches(self) -> list[list[str]]:
-        """The partitions that each multi was to switch."""
+        """The partitions of each switching multi."""
         return [names for names in map(switched_by, self.multis) if names]
 
     def _announce(self, partitions: Sequence[PartitionFacts]) -> None:
@@ -181,20 +181,41 @@ def test_many_partitions_share_a_multi() -> None:
 
 
 @pytest.mark.usefixtures("small_multis", "announced_by_twos")
-def test_partitions_are_announced_while_others_are_switched() -> None:
+def test_no_multi_is_sent_before_its_partitions_were_announced() -> None:
+    """The order of the switch: announce (the journal is on disk) → unclear → send."""
     switching = Switching(Bench(TableOptions(partitions=WEEK)))
-    told: list[tuple[list[str], int]] = []
-    switching.before_switch = lambda names: told.append((names, len(switching.announced)))
+    result = SwitchResult()
+    sent: list[str] = []
+    too_early: list[str] = []
+
+    def before_switch(names: list[str]) -> None:
+        sent.extend(names)
+        announced = {partition.partition_id for partition in switching.announced}
+        too_early.extend(name for name in names if name not in announced or name not in result.unclear)
+
+    switching.before_switch = before_switch
+    switching.run(result)
+
+    assert sent == [*WEEK]
+    assert too_early == []
+
+
+@pytest.mark.usefixtures("small_multis", "announced_by_twos")
+def test_partitions_are_announced_while_others_are_switched() -> None:
+    """The announcements are lazy: a multi is sent before the partitions of the next one are announced."""
+    switching = Switching(Bench(TableOptions(partitions=WEEK)))
+    sent: list[tuple[list[str], int]] = []
+    switching.before_switch = lambda names: sent.append((names, len(switching.announced)))
 
     assert switching.run().switched == set(WEEK)
 
-    # Those of a multi, and the one of which it was seen that it does not fit.
-    assert told == [([*WEEK[:7]], 8), ([*WEEK[7:]], 9)]
+    # The seven partitions of the first multi, and the eighth, which did not fit into it.
+    assert sent == [([*WEEK[:7]], 8), ([*WEEK[7:]], 9)]
     assert [each.partition_id for each in switching.announced] == [*WEEK]
 
 
 @pytest.mark.usefixtures("small_multis", "announced_by_twos")
-def test_what_cannot_be_announced_is_not_switched_and_what_was_is_known() -> None:
+def test_a_partition_that_cannot_be_announced_is_not_switched() -> None:
     switching = Switching(Bench(TableOptions(partitions=WEEK)))
     switching.announced_at_most = 8
     result = SwitchResult()
@@ -242,7 +263,7 @@ def test_a_partition_that_changed_is_handed_back() -> None:
 
 
 def test_a_partition_that_somebody_marked_cold_is_handed_back() -> None:
-    """Or else a lost answer could not be told from an applied one."""
+    """Otherwise State could not show, after a lost answer, whether the multi was applied."""
     bench = Bench()
     switching = Switching(bench)
     bench.hot.create(f"{PATH}/block_numbers/{DAY}/State", b"COLD")
@@ -263,7 +284,7 @@ def test_a_partition_that_a_gate_stops_by_now() -> None:
 
 @pytest.mark.usefixtures("small_multis")
 def test_a_lease_that_is_lost_on_the_way_hides_nothing() -> None:
-    """The second multi is refused; what the first one did is known."""
+    """The second multi is refused; the outcome of the first one is known."""
     bench = Bench(TableOptions(partitions=WEEK))
     switching = Switching(bench)
     bench.hot_store.after = lambda multi: bench.hot_store.expire() if switched_by(multi) else None
@@ -276,7 +297,7 @@ def test_a_lease_that_is_lost_on_the_way_hides_nothing() -> None:
 
 
 class Denying(HookedStore):
-    """Rejects what deletes a part of the first partition, and tells why."""
+    """Rejects a multi that deletes a part of the first partition, with a reason."""
 
     reason = Reason.NO_AUTH
 

@@ -369,7 +369,8 @@ def test_a_partition_that_no_multi_can_carry() -> None:
     assert report.deferred == {
         DAY: Refusal(
             GateName.FITS_ONE_MULTI,
-            "its 1001 operations do not fit one multi, so it cannot be switched and back at one instant",
+            "its 1001 operations do not fit one multi, so the partition cannot be switched, or switched"
+            " back, at one instant",
             "Merge the partition into fewer parts and run again",
         )
     }

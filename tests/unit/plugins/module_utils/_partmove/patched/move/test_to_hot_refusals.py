@@ -283,7 +283,8 @@ def test_a_partition_that_no_multi_can_carry() -> None:
     assert bench.reheat().deferred == {
         DAY: Refusal(
             GateName.FITS_ONE_MULTI,
-            "its 7 operations do not fit one multi, so it cannot be switched and back at one instant",
+            "its 7 operations do not fit one multi, so the partition cannot be switched, or switched back,"
+            " at one instant",
             "This collection moves no partition of that size; what moved it has to bring it back",
         )
     }
