@@ -9,7 +9,7 @@ from __future__ import annotations
 from mutants.mutant import Mutant
 
 _INVENTORY = "shard/inventory.py"
-_WHOLE = "census/test_judge.py::test_of_what_could_not_be_read_as_a_whole_only_what_is_there_is_told"
+_WHOLE = "census/test_judge.py::test_an_incomplete_table_gets_only_certain_advice"
 
 MUTANTS = (
     Mutant(
@@ -45,6 +45,6 @@ MUTANTS = (
         "census/servers.py",
         "    if partial:\n",
         "    if False:\n",
-        ("census/test_servers.py::test_a_session_may_be_among_what_may_not_be_read",),
+        ("census/test_servers.py::test_unreadable_znodes_may_hide_a_session",),
     ),
 )

@@ -10,41 +10,41 @@ from mutants.mutant import Mutant
 
 _ORIGIN = "plan/origin.py"
 _FILE = "plan/file.py"
-_OTHERWISE = "plan/test_origin.py::test_a_znode_that_was_created_otherwise_is_of_another_cluster"
+_OTHERWISE = "plan/test_origin.py::test_a_znode_with_another_creation_is_of_another_cluster"
 
 MUTANTS = (
     Mutant(
         "a plan of another cluster is carried out",
         _ORIGIN,
-        "if here != each:",
-        "if here.path != each.path:",
+        "if current != each:",
+        "if current.path != each.path:",
         (f"{_OTHERWISE}[by another transaction at the same moment]",),
     ),
     Mutant(
         "two clusters are told apart by time alone",
         _ORIGIN,
-        "if here != each:",
-        "if here.ctime != each.ctime:",
+        "if current != each:",
+        "if current.ctime != each.ctime:",
         (f"{_OTHERWISE}[by another transaction at the same moment]",),
     ),
     Mutant(
         "two clusters are told apart by transaction alone",
         _ORIGIN,
-        "if here != each:",
-        "if here.czxid != each.czxid:",
+        "if current != each:",
+        "if current.czxid != each.czxid:",
         (f"{_OTHERWISE}[by the same transaction at another moment]",),
     ),
     Mutant(
         "a plan is carried out in a cluster that lacks what it is of",
         _ORIGIN,
-        'raise _another(hot, each, "which has no such znode", where)',
+        'raise _other_cluster(hot, each, "which has no such znode", where)',
         "continue",
-        ("plan/test_origin.py::test_a_znode_that_is_not_there_is_of_another_cluster",),
+        ("plan/test_origin.py::test_a_missing_znode_means_another_cluster",),
     ),
     Mutant(
         "a row that the header tells no cluster of is carried out",
         _FILE,
-        "            _check_top(self._tops, row, where)\n",
+        "            _check_topmost(self._topmost_paths, row, where)\n",
         "",
         ("plan/test_file.py::test_a_row_below_no_znode_of_the_origin_is_refused",),
     ),

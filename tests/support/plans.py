@@ -15,7 +15,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.st
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.gates.names import GateName
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
-    OriginOf,
+    OriginReader,
     OriginZnode,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
@@ -43,7 +43,7 @@ def made_up(paths: Sequence[str]) -> list[OriginZnode]:
     return [OriginZnode(path, 17, 1_700_000_000_000) for path in paths]
 
 
-def origin_in(hot: KazooClient) -> OriginOf:
+def origin_in(hot: KazooClient) -> OriginReader:
     """Of the ensemble that the client, without a chroot, is connected with."""
 
     def origin(paths: Sequence[str]) -> list[OriginZnode]:

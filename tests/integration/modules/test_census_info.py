@@ -120,7 +120,7 @@ def test_what_an_acl_keeps_from_it_is_named_and_the_rest_counted(connect: Connec
     assert found["znodes"] == whole["znodes"] - 4 - 2 - 2 - 20
     assert {each["shard_path"]: each["complete"] for each in found["tables"]} == {LEGACY: False, PLAIN: False}
     assert {each["kind"] for each in found["advice"]} == {"legacy_headers"}
-    assert found["summary"][1].startswith("not complete: 4 znodes may not be read, ")
+    assert found["summary"][1].startswith("not complete: 4 znodes are unreadable ")
     assert {name: by_files[name] for name in COUNTED} == {name: whole[name] for name in COUNTED}
     assert by_files["complete"] is True
 

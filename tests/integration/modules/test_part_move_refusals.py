@@ -129,8 +129,12 @@ def test_table_that_does_not_exist(pair: Pair, table: Table, wanted: str) -> Non
     refused(
         pair,
         rf"There is no replicated table at {path} in the hot ensemble\. Correct the path .*",
-        partitions=[*partitions_of(table), {"shard_path": path, "partition": FIRST}],
+        partitions=[{"shard_path": path, "partition": FIRST}],
     )
+    missing = {"shard_path": path, "partition": FIRST}
+    moved = pair.call("part_move", **ASSUMED, partitions=[*partitions_of(table), missing])
+    assert [each["shard_path"] for each in moved["deferred"]] == [path]
+    assert moved["deferred"][0]["gate"] == "partition_exists"
 
 
 def test_chroot_that_may_only_be_read(
@@ -205,7 +209,7 @@ def test_a_plan_of_another_cluster(pair: Pair, table: Table) -> None:
     sentence = (
         rf"{plan}: the plan was made of another cluster, in which {top.path} was created by transaction 0x11"
         r" at 2023-11-14T22:13:20\.000Z, and not of the hot ensemble given, where it was created by"
-        rf" transaction 0x{top.czxid:x} at .*Z\. Give hosts and chroot of the cluster that the plan is of, .*"
+        rf" transaction 0x{top.czxid:x} at .*Z\. Give hosts and chroot of the plan's cluster, .*"
     )
     all_refused(pair, [Case(sentence, {"plan": str(plan), "state": state}) for state in ("cold", "hot")])
 
@@ -215,7 +219,7 @@ def test_shard_paths_that_cannot_be(pair: Pair, table: Table) -> None:
     back = {"state": "hot", "shard_paths": [table.path]}
     cases = [
         Case(
-            r"shard_paths was given with the state cold, which would make every partition of them cold\."
+            r"shard_paths with the state cold would make every partition of these tables cold\."
             r" Give a plan or partitions, or the state hot\.",
             {"shard_paths": [table.path]},
         ),
@@ -237,7 +241,7 @@ def test_options_that_cannot_be(pair: Pair, table: Table) -> None:
     cases = [
         Case(r"min_age is '1 day', which is no duration\. Give a whole number .*", {"min_age": "1 day"}),
         Case(r"lock_wait is '-1', which is no duration\. .*", {"lock_wait": "-1"}),
-        Case(r"max_parts is 0\. Give 1, or more if you must\.", {"max_parts": 0}),
+        Case(r"max_parts is 0\. Give 1; a higher number is dangerous\.", {"max_parts": 0}),
         Case(
             r"coordination_root is 'partmove/', which is not the path of a znode .*",
             {"coordination_root": "partmove/"},

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is found in a census that need not be there, and what to do about it."""
+"""Advice of a census: superfluous znodes, and how to reduce them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class AdviceKind(Enum):
-    """What may be done so that an ensemble has fewer znodes; the value is its name in results."""
+    """A cause of superfluous znodes; the value is the name in results."""
 
     LEGACY_HEADERS = "legacy_headers"
     TABLE_ON_NO_SERVER = "table_on_no_server"
@@ -27,106 +27,109 @@ class AdviceKind(Enum):
 
     @property
     def means(self) -> str:
-        """One sentence without its full stop: what is so."""
-        return _TOLD[self].means
+        """A sentence about the current state, without full stop."""
+        return _TEXTS[self].means
 
     @property
     def remedy(self) -> str:
-        """What to do about it, in sentences without the last full stop."""
-        return _TOLD[self].remedy
+        """The next steps in sentences, without the last full stop."""
+        return _TEXTS[self].remedy
 
 
 class Advice(NamedTuple):
-    """One piece of advice."""
+    """A case of an `AdviceKind`."""
 
     kind: AdviceKind
     path: str
     """The shard path, or the path of the queue of distributed DDL."""
     replica: str
-    """Empty where it is not about one replica."""
+    """Name of the replica; empty for advice about a whole table or queue."""
     znodes: int
-    """How many znodes go when it is followed."""
+    """Number of znodes saved by the advice."""
     evidence: str
-    """What in the ensemble says so: a sentence."""
+    """Sentences with the figures from the ensemble."""
     statements: tuple[str, ...] = ()
-    """What to run or to configure, with the names of the case."""
+    """SQL statements or configuration for this case."""
 
 
-class _Told(NamedTuple):
+class _Texts(NamedTuple):
     means: str
     remedy: str
 
 
 _DROP_REPLICA = (
-    "SYSTEM DROP REPLICA, on a server of 20.5 or later that has no such replica itself, removes it; it"
-    " refuses one that has a session. Before 20.5, DROP TABLE on the server of the replica, or remove its"
-    " znode"
+    "Run SYSTEM DROP REPLICA on a server of 20.5 or later that does not have this replica itself; the"
+    " statement"
+    " refuses a replica with a session. Before 20.5, run DROP TABLE on the server of the replica, or remove"
+    " the replica's znode"
 )
 
-_TOLD = {
-    AdviceKind.LEGACY_HEADERS: _Told(
+_TEXTS = {
+    AdviceKind.LEGACY_HEADERS: _Texts(
         "parts are registered with two znodes more than later servers need",
-        "Set use_minimalistic_part_header_in_zookeeper in <merge_tree> of every server: there is such a"
-        " setting from 19.1 on, and it is on by default from 20.1 on. A part keeps its old form until it is"
-        " merged or mutated. Do it when all servers of the cluster have 19.1 or later, because none older can"
-        " read the parts then",
+        "Set use_minimalistic_part_header_in_zookeeper in <merge_tree> of every server. The setting exists"
+        " from"
+        " 19.1 on, and is on by default from 20.1 on. A part keeps the old form until a merge or mutation."
+        " Change"
+        " the setting only when all servers of the cluster have 19.1 or later: older servers cannot read the"
+        " new form",
     ),
-    AdviceKind.TABLE_ON_NO_SERVER: _Told(
-        "the table is in the ensemble, and no server has it",
-        "See that it was dropped, and not only detached or left out by a server that could not load it: then"
-        " its .sql file is still below metadata of a server, and the table in system.replicas once it is"
-        f" attached. If it was dropped, drop its replicas. {_DROP_REPLICA}. With the last replica the table"
-        " goes",
+    AdviceKind.TABLE_ON_NO_SERVER: _Texts(
+        "the table is in the ensemble, but on no server",
+        "Verify that the table was dropped. A detached table, and a table that a server could not load,"
+        " still has"
+        " its .sql file below metadata of a server, and is in system.replicas once it is attached. If the"
+        f" table was dropped, drop its replicas. {_DROP_REPLICA}. The table disappears with its last replica",
     ),
-    AdviceKind.TABLE_WITHOUT_SESSION: _Told(
-        "no replica of the table has a session: its servers are gone, or do not have the table any more",
-        "Find out first whether a server still has the table: its zookeeper_path is in system.replicas, and a"
-        " census that all servers are named to asks them. If none has, drop its replicas."
-        f" {_DROP_REPLICA}. With the last replica the table goes",
+    AdviceKind.TABLE_WITHOUT_SESSION: _Texts(
+        "no replica of the table has a session: its servers are gone, or no longer have the table",
+        "First find out whether a server still has the table: search its zookeeper_path in system.replicas,"
+        " or name all servers to the census. If no server has the table, drop its replicas."
+        f" {_DROP_REPLICA}. The table disappears with its last replica",
     ),
-    AdviceKind.REPLICA_WITHOUT_SESSION: _Told(
-        "the replica has no session: its server is gone, or does not have the table any more",
-        "If the server will come back, start it: it goes on from where it was, or is built anew from another"
-        f" replica. If not, drop the replica. {_DROP_REPLICA}",
+    AdviceKind.REPLICA_WITHOUT_SESSION: _Texts(
+        "the replica has no session: its server is gone, or no longer has the table",
+        "If the server will return, start the server: the replica continues, or is rebuilt from another"
+        f" replica. Otherwise drop the replica. {_DROP_REPLICA}",
     ),
-    AdviceKind.LOG_HELD: _Told(
+    AdviceKind.LOG_HELD: _Texts(
         "the log keeps entries that only replicas without a session need",
-        "Start or drop these replicas, as above. Servers clear the log by themselves once it has more than"
-        " max_replicated_logs_to_keep entries; the replicas then count as lost and are built anew",
+        "Start or drop these replicas, as above. Servers clear the log themselves once it has more than"
+        " max_replicated_logs_to_keep entries; the replicas then count as lost and are rebuilt",
     ),
-    AdviceKind.LONG_QUEUE: _Told(
-        "the replica has a session and does not carry out what is in its queue",
-        "See last_exception and postpone_reason in system.replication_queue of its server; what is wrong"
-        " there, such as a part that no replica has, a full disk or too few threads, has to be put right"
-        " first",
+    AdviceKind.LONG_QUEUE: _Texts(
+        "the replica has a session but does not execute the entries of its queue",
+        "Read last_exception and postpone_reason in system.replication_queue of its server. First repair the"
+        " cause there, such as a part that no replica has, a full disk or too few threads",
     ),
-    AdviceKind.MANY_BLOCKS: _Told(
-        "the table keeps the hashes of many more inserted blocks than were said to be kept",
-        "See replicated_deduplication_window in system.merge_tree_settings of its servers and in SHOW CREATE"
-        " TABLE (by default 100, of later servers 1000 or more); a smaller one lets servers remove the rest."
-        " If it is small, no server removes them: see whether a replica is the leader, in system.replicas",
+    AdviceKind.MANY_BLOCKS: _Texts(
+        "the table keeps the hashes of many more inserted blocks than the limit deduplication_window",
+        "Read replicated_deduplication_window in system.merge_tree_settings of its servers and in SHOW CREATE"
+        " TABLE (by default 100, in later servers 1000 or more). With a smaller value, servers remove the"
+        " other"
+        " hashes. If the value is small already, no server removes hashes: check in system.replicas whether a"
+        " replica is the leader",
     ),
-    AdviceKind.MUTATION_UNFINISHED: _Told(
-        "a mutation does not come to an end on replicas that have a session",
-        "See latest_fail_reason in system.mutations. Put that right, or KILL MUTATION: parts that were not"
-        " mutated then stay as they are, and those that were stay mutated",
+    AdviceKind.MUTATION_UNFINISHED: _Texts(
+        "a mutation does not finish on replicas with a session",
+        "Read latest_fail_reason in system.mutations. Repair the cause, or run KILL MUTATION: parts without"
+        " the mutation then stay unchanged, and mutated parts stay mutated",
     ),
-    AdviceKind.MUTATIONS_KEPT: _Told(
-        "many more finished mutations are kept than were said to be kept",
-        "See finished_mutations_to_keep in system.merge_tree_settings of its servers (100 by default; 0 keeps"
-        " all). They are removed by the leader, once all replicas have finished them",
+    AdviceKind.MUTATIONS_KEPT: _Texts(
+        "many more finished mutations are kept than the limit finished_mutations_to_keep",
+        "Read finished_mutations_to_keep in system.merge_tree_settings of its servers (100 by default; 0"
+        " keeps all). The leader removes mutations once all replicas have finished them",
     ),
-    AdviceKind.PARTITIONS_GONE: _Told(
-        "partitions have a znode and no part of any replica any more: servers keep the znode of a"
-        " partition that is dropped",
-        "ALTER TABLE … FORGET PARTITION, on servers of 24.2 or later, if nothing will be inserted there"
-        " again. Earlier servers have no way: leave them, and do not delete the znodes, or block numbers are"
-        " used twice",
+    AdviceKind.PARTITIONS_GONE: _Texts(
+        "partitions have a znode but no part on any replica: servers keep the znode of a dropped partition",
+        "Run ALTER TABLE … FORGET PARTITION on servers of 24.2 or later, if no rows will be inserted into the"
+        " partition again. Earlier servers have no such statement. Do not delete the znodes: block numbers"
+        " would be used twice",
     ),
-    AdviceKind.DDL_QUEUE: _Told(
-        "the queue of distributed DDL has more tasks, or older ones, than servers keep by default",
-        "Servers clear it when they take a new task: see task_max_lifetime (a week by default) and"
-        " max_tasks_in_queue (1000) in <distributed_ddl> of the servers, and whether any server of the"
-        " cluster still works on this path. A task that a server is at, below active, stays",
+    AdviceKind.DDL_QUEUE: _Texts(
+        "the queue of distributed DDL has more or older tasks than servers keep by default",
+        "Servers clear the queue when they take a new task. Check task_max_lifetime (a week by default) and"
+        " max_tasks_in_queue (1000) in <distributed_ddl> of the servers, and whether a server of the cluster"
+        " still uses this path. Tasks in progress, below active, stay",
     ),
 }

@@ -13,9 +13,9 @@ _Key = TypeVar("_Key")
 
 
 class Counts:
-    """How many znodes there are, and the bytes of their paths and data together.
+    """A number of znodes, and the bytes of their paths and data.
 
-    The bytes are those that a server tells as ``zk_approximate_data_size``, of paths below the chroot.
+    The bytes agree with ``zk_approximate_data_size`` of a server, with paths below the chroot.
     """
 
     __slots__ = ("bytes", "znodes")
@@ -25,13 +25,13 @@ class Counts:
         self.bytes = size
 
     def add(self, other: Counts) -> None:
-        """Add those of the other to these."""
+        """Add the other counts to these counts."""
         self.znodes += other.znodes
         self.bytes += other.bytes
 
 
 def total_of(counts: Iterable[Counts]) -> Counts:
-    """All of them together."""
+    """Return the sum of the counts."""
     total = Counts()
     for each in counts:
         total.add(each)
@@ -39,16 +39,16 @@ def total_of(counts: Iterable[Counts]) -> Counts:
 
 
 def merged(several: Iterable[Mapping[_Key, Counts]]) -> dict[_Key, Counts]:
-    """The counts of each key together."""
-    found: dict[_Key, Counts] = {}
+    """Sum up several mappings by key."""
+    sums: dict[_Key, Counts] = {}
     for mapping in several:
         for key, counts in mapping.items():
-            found.setdefault(key, Counts()).add(counts)
-    return found
+            sums.setdefault(key, Counts()).add(counts)
+    return sums
 
 
 class BoundedCounts:
-    """Counts by name, of so many names at most; what has another name is counted together."""
+    """Counts by name for the first ``most`` names; all further names share the entry ``REST``."""
 
     REST = "(more)"
 
@@ -57,7 +57,7 @@ class BoundedCounts:
         self.by_name: dict[str, Counts] = {}
 
     def add(self, name: str, size: int) -> None:
-        """Count a znode of that many bytes."""
+        """Count a znode of ``size`` bytes."""
         counts = self.by_name.get(name)
         if counts is None:
             if len(self.by_name) >= self._most:

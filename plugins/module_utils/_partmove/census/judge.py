@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Judges what a census found: which znodes need not be there."""
+"""Judges a census: finds superfluous znodes and gives advice."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ _SEE_QUEUE = (
 
 
 class CensusLimits(NamedTuple):
-    """From where on something is told of; times in seconds."""
+    """Values above a limit lead to advice. Times are in seconds."""
 
     inactive_after: int = 7 * 86_400
-    """How long a replica without a session wrote nothing."""
+    """Time without a write of a replica without a session."""
     stuck_after: int = 86_400
-    """The age of an entry of a queue, of a mutation that is not finished, and of the last change of a table
-    that no server has."""
+    """Age of a queue entry, of an unfinished mutation, and of the last change of a table on no server."""
     unused_after: int = 30 * 86_400
-    """The age of a partition without parts."""
+    """Age of a partition without parts."""
     queue_length: int = 1_000
     """Entries of a queue."""
     log_entries: int = 100
-    """Entries of a log that only replicas without a session need."""
+    """Entries of a log needed only by replicas without a session."""
     deduplication_window: int = 1_000
-    """Hashes of blocks that servers keep, which may be twice as many meanwhile."""
+    """Hashes of blocks kept by servers; up to twice as many are normal."""
     finished_mutations_to_keep: int = 100
-    """Mutations that servers keep, which may be twice as many meanwhile."""
+    """Finished mutations kept by servers; up to twice as many are normal."""
     ddl_tasks: int = 1_000
-    """Tasks of distributed DDL that servers keep."""
+    """Tasks of distributed DDL kept by servers."""
 
 
 def judge(census: Census, limits: CensusLimits, now: int, servers: Servers | None = None) -> list[Advice]:
-    """All advice, that which saves most first; ``now`` is the time in milliseconds since 1970.
+    """Return all advice, sorted by saved znodes, the largest first.
 
-    ``servers`` is what was said by those that were asked, None where none was.
+    now: the time in milliseconds since 1970. servers: the answers of the queried servers, None without a
+    query.
     """
-    found = [*_judge_ddl(census, limits, now)]
+    advice = [*_judge_ddl(census, limits, now)]
     for table in census.tables.values():
-        found += _TableJudge(table, limits, now, servers).advice()
-    return sorted(found, key=lambda each: (-each.znodes, each.kind.value, each.path, each.replica))
+        advice += _TableJudge(table, limits, now, servers).advice()
+    return sorted(advice, key=lambda each: (-each.znodes, each.kind.value, each.path, each.replica))
 
 
 class _TableJudge:
@@ -70,9 +70,10 @@ class _TableJudge:
         self._running = [each for each in self._replicas if each.has_session]
 
     def advice(self) -> Iterator[Advice]:
-        """All that there is of the table; of one that no server has nothing but that.
+        """Yield all advice about the table.
 
-        Of one that could not be read as a whole only what the rest cannot make untrue.
+        - A table on no server, or without a session, gets no advice about its parts.
+        - A table with unreadable znodes gets only advice that the unread znodes cannot contradict.
         """
         yield from self._legacy_headers()
         if not self._table.is_whole:
@@ -94,7 +95,7 @@ class _TableJudge:
         kinds = self._table.kinds
         if ZnodeKind.PART_CHILD in kinds:
             children, parts = kinds[ZnodeKind.PART_CHILD].znodes, kinds[ZnodeKind.PART].znodes
-            yield self._told(
+            yield self._advice(
                 AdviceKind.LEGACY_HEADERS,
                 children,
                 f"{children:,} of its znodes are columns and checksums of {parts:,} registered parts.",
@@ -107,13 +108,13 @@ class _TableJudge:
         return all(self._is_away(replica, self._limits.inactive_after) for replica in self._replicas)
 
     def _is_away(self, replica: ReplicaCensus, seconds: int) -> bool:
-        """Whether the replica has no session, and wrote nothing for so long."""
+        """Whether the replica has no session, and has written nothing for the seconds."""
         return not replica.has_session and self._is_older(replica.last_change, seconds)
 
     def _is_on_no_server(self) -> bool:
-        """Whether all servers have said that they do not have the table, whose replicas have no session.
+        """Whether all servers lack the table, no replica has a session, and the last change is old.
 
-        One that is being made has its znodes before a server tells of it.
+        The age matters because a new table has znodes before a server lists it.
         """
         servers = self._servers
         if servers is None or servers.unjudged or self._running:
@@ -125,14 +126,14 @@ class _TableJudge:
         replicas = first_few(each.name for each in self._replicas)
         since = shown_time(max((each.last_change for each in self._replicas), default=0))
         evidence = (
-            f"Of its {len(self._replicas)} replicas ({replicas}) none has is_active, and the last change of"
-            f" one was at {since}."
+            f"None of its {len(self._replicas)} replicas ({replicas}) has is_active, and the last change of"
+            f" a replica was at {since}."
             if self._replicas
-            else "It has no replica at all."
+            else "It has no replica."
         )
         if self._servers is not None:
-            evidence = f"{evidence} {self._servers.told_of_table(self._table.shard_path)}"
-        return self._told(
+            evidence = f"{evidence} {self._servers.sentence_about_table(self._table.shard_path)}"
+        return self._advice(
             kind,
             self._table.total.znodes,
             evidence,
@@ -142,19 +143,20 @@ class _TableJudge:
     def _replica(self, replica: ReplicaCensus) -> Iterator[Advice]:
         if self._is_away(replica, self._limits.inactive_after):
             lost = ", and other replicas count it as lost" if replica.is_lost else ""
-            asked = self._servers
-            said = asked.told_of_replica(self._table.shard_path, replica.name) if asked is not None else ""
-            yield self._told(
+            servers = self._servers
+            path = self._table.shard_path
+            sentence = "" if servers is None else servers.sentence_about_replica(path, replica.name)
+            yield self._advice(
                 AdviceKind.REPLICA_WITHOUT_SESSION,
                 replica.total.znodes,
                 f"It has no is_active, its last change was at {shown_time(replica.last_change)},"
-                f" and log_pointer is {replica.log_pointer}{lost}. {said}".rstrip(),
-                (_drop_replica(replica.name, self._table.shard_path),),
+                f" and log_pointer is {replica.log_pointer}{lost}. {sentence}".rstrip(),
+                (_drop_replica(replica.name, path),),
                 replica.name,
             )
         is_stuck = self._is_older(replica.oldest_queued, self._limits.stuck_after)
         if replica.has_session and (replica.queued > self._limits.queue_length or is_stuck):
-            yield self._told(
+            yield self._advice(
                 AdviceKind.LONG_QUEUE,
                 replica.queued,
                 f"Its queue has {replica.queued:,} entries, the oldest of"
@@ -173,20 +175,21 @@ class _TableJudge:
         held = sum(1 for number in self._table.log if kept_from <= number < needed)
         if held > self._limits.log_entries:
             names = first_few(each.name for each in away if each.log_pointer < needed)
-            yield self._told(
+            yield self._advice(
                 AdviceKind.LOG_HELD,
                 held,
-                f"{held:,} of the {len(self._table.log):,} entries of its log are needed by {names} only:"
-                f" their log_pointer is from {kept_from} on, that of others from {needed} on.",
+                f"Only {names} need {held:,} of the {len(self._table.log):,} entries of its log: their"
+                " log_pointer"
+                f" is from {kept_from} on, the log_pointer of the other replicas from {needed} on.",
             )
 
     def _blocks(self) -> Iterator[Advice]:
         window = self._limits.deduplication_window
         if self._table.blocks > 2 * window:
-            yield self._told(
+            yield self._advice(
                 AdviceKind.MANY_BLOCKS,
                 self._table.blocks - window,
-                f"It has {self._table.blocks:,} hashes of blocks; {window:,} are to be kept.",
+                f"It has {self._table.blocks:,} hashes of blocks; the limit is {window:,}.",
                 ("ALTER TABLE … MODIFY SETTING replicated_deduplication_window = …",),
             )
 
@@ -199,11 +202,11 @@ class _TableJudge:
             if replicas and self._is_older(mutations[name], self._limits.stuck_after)
         ]
         if old:
-            yield self._told(
+            yield self._advice(
                 AdviceKind.MUTATION_UNFINISHED,
                 len(old),
-                f"{first_few(old)} of {shown_time(mutations[old[0]])} and later: not finished by"
-                f" {first_few(behind[old[0]])}, as mutation_pointer says.",
+                f"{first_few(old)} of {shown_time(mutations[old[0]])} and later: by mutation_pointer, not"
+                f" finished by {first_few(behind[old[0]])}.",
                 tuple(
                     f"KILL MUTATION WHERE database = '…' AND table = '…' AND mutation_id = {literal(name)}"
                     for name in old[:_MOST_STATEMENTS]
@@ -213,14 +216,17 @@ class _TableJudge:
         finished = sum(1 for name in mutations if pointers and name <= min(pointers))
         keep = self._limits.finished_mutations_to_keep
         if keep and finished > 2 * keep:
-            yield self._told(
+            yield self._advice(
                 AdviceKind.MUTATIONS_KEPT,
                 finished - keep,
-                f"It has {finished:,} mutations that all replicas have finished; {keep:,} are to be kept.",
+                f"It has {finished:,} mutations finished by all replicas; the limit is {keep:,}.",
             )
 
     def _behind(self, mutation: str) -> Sequence[str]:
-        """The replicas with a session that have not finished the mutation. Numbers have leading zeros."""
+        """Return the replicas with a session that have not finished the mutation.
+
+        Names of mutations have leading zeros, so they compare like numbers.
+        """
         return [each.name for each in self._running if each.mutation_pointer < mutation]
 
     def _partitions(self) -> Iterator[Advice]:
@@ -230,11 +236,11 @@ class _TableJudge:
         )
         if old:
             oldest = shown_time(min(partitions[name] for name in old))
-            yield self._told(
+            yield self._advice(
                 AdviceKind.PARTITIONS_GONE,
                 len(old),
-                f"{len(old):,} partitions have no part and no State: {first_few(old)}; the oldest had its first"
-                f" insert at {oldest}.",
+                f"{len(old):,} partitions have no part and no State: {first_few(old)}; the first insert into"
+                f" the oldest was at {oldest}.",
                 tuple(
                     f"ALTER TABLE … FORGET PARTITION ID {literal(name)}" for name in old[:_MOST_STATEMENTS]
                 ),
@@ -243,7 +249,7 @@ class _TableJudge:
     def _is_older(self, time: int, seconds: int) -> bool:
         return time != NEVER and self._now - time > seconds * _MILLISECONDS
 
-    def _told(
+    def _advice(
         self,
         kind: AdviceKind,
         znodes: int,
@@ -273,7 +279,7 @@ def _judge_ddl(census: Census, limits: CensusLimits, now: int) -> Iterator[Advic
 
 
 def shown_time(milliseconds: int) -> str:
-    """A time since 1970 for people; of one that no calendar has, the nearest that it has.
+    """Format milliseconds since 1970. Times outside of the calendar become its first or last time.
 
     >>> shown_time(1_795_212_900_000), shown_time(2**62)
     ('2026-11-20T22:15:00.000Z', '9999-12-31T23:59:59.999Z')

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The closed vocabulary of a census: every znode of an ensemble is of exactly one kind."""
+"""The kinds of znodes in a census. Every znode of an ensemble has exactly one kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..formats.state import STATE
 
 
 class ZnodeKind(Enum):
-    """What a znode is there for; the value is its name in results."""
+    """The purpose of a znode; the value is the name in results."""
 
     PART = "part"
     PART_CHILD = "part_child"
@@ -35,35 +35,35 @@ class ZnodeKind(Enum):
     ZOOKEEPER = "zookeeper"
     OTHER = "other"
 
-    # There is one of each, and what Enum has would take a tenth of the time of a census.
+    # Members are singletons. The hash of Enum would take a tenth of the time of a census.
     __hash__ = object.__hash__
 
     @property
     def means(self) -> str:
-        """What znodes of the kind are, in a few words."""
+        """A short description of the kind."""
         return _MEANS[self]
 
 
 _MEANS = {
     ZnodeKind.PART: "registered parts, one znode for each part of each replica",
     ZnodeKind.PART_CHILD: "columns and checksums of parts with legacy headers",
-    ZnodeKind.REPLICA: "what each replica of a table has once, such as host and log_pointer",
-    ZnodeKind.QUEUE: "entries that a replica has yet to carry out",
+    ZnodeKind.REPLICA: "single znodes of each replica of a table, such as host and log_pointer",
+    ZnodeKind.QUEUE: "entries still to be executed by a replica",
     ZnodeKind.LOG: "entries of the replication logs",
     ZnodeKind.BLOCK: "hashes of inserted blocks, for deduplication",
     ZnodeKind.BLOCK_NUMBER: "partitions, and inserts that hold a block number",
-    ZnodeKind.MUTATION: "mutations, also finished ones that are kept",
+    ZnodeKind.MUTATION: "mutations, including finished mutations",
     ZnodeKind.QUORUM: "inserts with a quorum",
-    ZnodeKind.TABLE: "what each table has once, such as metadata",
-    ZnodeKind.EPHEMERAL: "ephemeral znodes of tables, which go with the session of a server",
+    ZnodeKind.TABLE: "single znodes of each table, such as metadata",
+    ZnodeKind.EPHEMERAL: "ephemeral znodes of tables, deleted at the end of a server's session",
     ZnodeKind.ZERO_COPY: "locks of zero-copy replication",
     ZnodeKind.STATE: "State markers of partitions",
-    ZnodeKind.UNKNOWN: "znodes below tables with names that are not known",
+    ZnodeKind.UNKNOWN: "znodes with unknown names below tables",
     ZnodeKind.DDL: "queue of distributed DDL (ON CLUSTER)",
     ZnodeKind.COORDINATION: "locks, epochs and ledger of this collection",
     ZnodeKind.FOLDER: "parents of tables",
-    ZnodeKind.ZOOKEEPER: "what ZooKeeper keeps itself",
-    ZnodeKind.OTHER: "other software, and what is left of tables that were not dropped completely",
+    ZnodeKind.ZOOKEEPER: "ZooKeeper's own znodes",
+    ZnodeKind.OTHER: "other software, and remains of incompletely dropped tables",
 }
 
 CHILDREN_OF_A_PART = frozenset({"columns", "checksums"})
@@ -87,15 +87,16 @@ _BELOW = {
     "quorum": (ZnodeKind.QUORUM, _ANY_DEPTH),
     "temp": (ZnodeKind.BLOCK_NUMBER, 2),
 }
-"""Child of a shard path → the kind of what is below it, and how many names such a path may have."""
+"""Child of a shard path → kind of its descendants, and their greatest depth below the shard path."""
 _ZERO_COPY_PREFIX = "zero_copy_"
 
 
 def kind_in_table(names: list[str]) -> ZnodeKind:
-    """The kind of a persistent znode below a shard path, which is not below its replicas.
+    """Return the kind of a persistent znode below a shard path, but not below ``replicas/<replica>``.
 
-    ``names`` are those on the way from the shard path to the znode, at least one. What each table has once,
-    the folders that all the rest is in included, is of the kind TABLE.
+    Single znodes of a table, including the parents of logs, mutations and so on, have the kind TABLE.
+
+    names: the path from the shard path to the znode, at least one name.
 
     >>> kind_in_table(["log"]), kind_in_table(["log", "log-0000000007"])
     (<ZnodeKind.TABLE: 'table'>, <ZnodeKind.LOG: 'log'>)
@@ -112,7 +113,7 @@ def kind_in_table(names: list[str]) -> ZnodeKind:
 
 
 def label_of_unknown(names: list[str]) -> str:
-    """What an unknown znode below a table is called: names, with a star for those that differ by table.
+    """Return a label for an unknown znode below a table, with a star in place of variable names.
 
     >>> label_of_unknown(["new_thing", "a", "b"]), label_of_unknown(["log", "log-0000000007", "x", "y"])
     ('new_thing', 'log/*/x')

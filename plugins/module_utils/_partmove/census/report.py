@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A census for machines and for people: plain values, and lines of text, the largest first."""
+"""The result of a census: values for machines and lines of text for people, the largest first."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _MOST_LINES = 10
 def result_of(
     census: Census, limits: CensusLimits, now: int, answers: Sequence[ServerAnswer] | None = None
 ) -> dict[str, Any]:
-    """The census as values of JSON; ``now`` is the time in milliseconds since 1970.
+    """Return the census as JSON values. All lists are sorted by znodes, the largest first, then by name.
 
-    ``answers`` are those of the servers that were asked after the census, None where none was.
-    All lists are sorted by znodes, the largest first, and then by name.
+    now: the time in milliseconds since 1970. answers: of the servers queried after the census, None without a
+    query.
     """
     total = census.total
     servers = None if answers is None else Servers(answers, census.tables)
@@ -55,7 +55,7 @@ def result_of(
 
 
 def summary(result: Mapping[str, Any]) -> Iterator[str]:
-    """Lines for people of a result."""
+    """Yield the summary lines of a result."""
     znodes, tables = result["znodes"], result["tables"]
     yield (
         f"{znodes:,} znodes with {size(result['bytes'])} of paths and data, {len(tables):,} tables,"
@@ -76,7 +76,7 @@ def summary(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def size(count: int) -> str:
-    """Bytes for people.
+    """Format a number of bytes.
 
     >>> size(999), size(1_234_567)
     ('999 B', '1.2 MB')
@@ -93,17 +93,17 @@ def _denied_line(result: Mapping[str, Any]) -> Iterator[str]:
     if not result["complete"]:
         partial = sum(1 for table in result["tables"] if not table["complete"])
         yield (
-            f"not complete: {denied['znodes']:,} znodes may not be read, and neither they nor what is below"
-            f" them is counted: {first_few(denied['paths'])}. {partial:,} tables are not judged for that reason."
-            " Give an identity that may read them."
+            f"not complete: {denied['znodes']:,} znodes are unreadable and, like their descendants, not"
+            f" counted: {first_few(denied['paths'])}. {partial:,} tables are not judged for this reason."
+            " Give an identity that may read these znodes."
         )
 
 
 def _servers_line(servers: Mapping[str, Any] | None) -> Iterator[str]:
     if servers is not None:
         unjudged = servers["unjudged"]
-        found = f"not judged: {unjudged}." if unjudged else "judged by what they have."
-        yield f"{servers['asked']:,} servers were asked; which tables no server has was {found}"
+        outcome = f"not judged: {unjudged}." if unjudged else "judged by their system.replicas."
+        yield f"{servers['asked']:,} servers were queried; tables on no server were {outcome}"
 
 
 _HEADS = {"others": "Not of tables", "unknown": "Unknown names below tables"}
@@ -173,7 +173,7 @@ def _replica(replica: ReplicaCensus) -> dict[str, Any]:
 
 
 def _replicas(tables: Sequence[TableCensus]) -> list[dict[str, Any]]:
-    """The replicas of one name in all tables, which most clusters have on one server."""
+    """Sum up the replicas of all tables by name. In most clusters, a name stands for a server."""
     totals: defaultdict[str, Counts] = defaultdict(Counts)
     paths: defaultdict[str, int] = defaultdict(int)
     for table in tables:

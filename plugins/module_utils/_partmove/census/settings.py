@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From where on a census tells of something, as people write it in a playbook or in JSON."""
+"""Reads the limits of a census from a playbook or from JSON."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ _DURATIONS = ("inactive_after", "stuck_after", "unused_after")
 
 
 def limits_of(settings: Mapping[str, Any]) -> CensusLimits:
-    """The limits of the settings that have the names of their fields; the others stay as they are.
+    """Read the limits from settings with the names of the fields of CensusLimits.
 
-    Times are durations such as ``7d``. Raises FormatError for a limit that cannot be.
+    Absent settings, and settings of None, keep their default. Times are durations such as ``7d``.
+
+    Raises FormatError for an invalid limit.
     """
     given = {name: settings[name] for name in CensusLimits._fields if settings.get(name) is not None}
     return CensusLimits(**{name: _limit(name, value) for name, value in given.items()})
@@ -33,7 +35,7 @@ def _limit(name: str, value: object) -> int:
 
 
 def checked_count(name: str, value: object) -> int:
-    """The value of the setting if it is a count; raises FormatError."""
+    """Return the value of the setting. Raises FormatError for other values than a count."""
     try:
         return int(COUNT.check(value))
     except InvalidValue:

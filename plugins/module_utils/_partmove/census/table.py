@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One table in a census: its znodes by kind, and what is needed to judge whether they have to be there."""
+"""One table in a census: its znodes by kind, and the figures for advice."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ NEVER = 2**63
 
 
 class CensusZnode(NamedTuple):
-    """A znode apart from its path; times in milliseconds since 1970."""
+    """A znode without its path; times in milliseconds since 1970."""
 
     data: bytes
     size: int
-    """Bytes of its path and data."""
+    """Bytes of path and data."""
     ctime: int
     mtime: int
     is_ephemeral: bool
@@ -41,39 +41,42 @@ class ReplicaCensus:
         self.name = name
         self.kinds: defaultdict[ZnodeKind, Counts] = defaultdict(Counts)
         self.has_session = False
-        """Whether its server has one, and with it the table."""
+        """Whether the replica has an ephemeral ``is_active``."""
         self.is_lost = False
         self.log_pointer = 0
-        """Number of the first entry of the log that is not in its queue yet."""
+        """Number of the first log entry not yet in the replica's queue."""
         self.mutation_pointer = ""
-        """The last mutation that it has finished; empty for none."""
+        """Name of the last mutation finished by the replica; empty before the first."""
         self.last_change = 0
-        """When it last wrote something, in milliseconds since 1970; others write its is_lost."""
+        """Last write by the replica, in milliseconds since 1970; other replicas write ``is_lost``."""
         self.oldest_queued = NEVER
-        """When the oldest entry of its queue was made, in milliseconds since 1970."""
+        """Creation of the oldest entry of the queue, in milliseconds since 1970."""
 
     @property
     def queued(self) -> int:
-        """How many entries its queue has."""
+        """The number of entries of the queue."""
         return self.kinds[ZnodeKind.QUEUE].znodes if ZnodeKind.QUEUE in self.kinds else 0
 
     @property
     def total(self) -> Counts:
-        """All of its znodes."""
+        """The counts of all znodes of the replica."""
         return total_of(self.kinds.values())
 
-    def take(self, names: list[str], seen: CensusZnode) -> ZnodeKind:
-        """Count a znode, which is below the replica as the names from the fifth on say; returns its kind."""
-        kind = ZnodeKind.EPHEMERAL if seen.is_ephemeral else self._kind(names)
+    def take(self, names: list[str], znode: CensusZnode) -> ZnodeKind:
+        """Count a znode of the replica and return its kind.
+
+        names: the path below the shard path: ``replicas``, the name of the replica, and further names.
+        """
+        kind = ZnodeKind.EPHEMERAL if znode.is_ephemeral else self._kind(names)
         counts = self.kinds[kind]
         counts.znodes += 1
-        counts.bytes += seen.size
-        if seen.mtime > self.last_change and names[-1] != "is_lost":
-            self.last_change = seen.mtime
+        counts.bytes += znode.size
+        if znode.mtime > self.last_change and names[-1] != "is_lost":
+            self.last_change = znode.mtime
         if kind is ZnodeKind.QUEUE:
-            self.oldest_queued = min(self.oldest_queued, seen.ctime)
+            self.oldest_queued = min(self.oldest_queued, znode.ctime)
         elif len(names) == 3:
-            self._learn(names[2], seen)
+            self._store_fields(names[2], znode)
         return kind
 
     def _kind(self, names: list[str]) -> ZnodeKind:
@@ -93,87 +96,88 @@ class ReplicaCensus:
             return ZnodeKind.QUEUE if folder == "queue" else ZnodeKind.REPLICA
         return ZnodeKind.UNKNOWN
 
-    def _learn(self, name: str, seen: CensusZnode) -> None:
+    def _store_fields(self, name: str, znode: CensusZnode) -> None:
         if name == "is_active":
-            self.has_session = seen.is_ephemeral
+            self.has_session = znode.is_ephemeral
         elif name == "is_lost":
-            self.is_lost = seen.data == b"1"
+            self.is_lost = znode.data == b"1"
         elif name == "log_pointer":
-            self.log_pointer = _number(seen.data)
+            self.log_pointer = _number(znode.data)
         elif name == "mutation_pointer":
-            self.mutation_pointer = seen.data.decode(errors="replace")
+            self.mutation_pointer = znode.data.decode(errors="replace")
 
 
 class TableCensus:
     """One table: all znodes at and below its shard path.
 
-    In memory are figures, the names of mutations, the numbers of log entries, and, until `settle`, the names
-    of partitions.
+    Keeps in memory: figures, names of mutations, numbers of log entries and, until `settle`, names of
+    partitions.
     """
 
     def __init__(self, shard_path: str, unknown: BoundedCounts) -> None:
-        """Count znodes of unknown names also in ``unknown``."""
+        """Set up an empty census. Znodes with unknown names are also counted in ``unknown``."""
         self.shard_path = shard_path
         self.own: defaultdict[ZnodeKind, Counts] = defaultdict(Counts)
-        """What does not belong to one replica."""
+        """Znodes of the table outside of replicas."""
         self.replicas: dict[str, ReplicaCensus] = {}
         self.created = 0
-        """When it was created, in milliseconds since 1970."""
+        """Creation of the table, in milliseconds since 1970."""
         self.log = array("q")
-        """The numbers of the entries of the log."""
+        """Numbers of the entries of the log."""
         self.blocks = 0
-        """How many hashes of blocks of synchronous inserts there are."""
+        """Number of hashes of blocks of synchronous inserts."""
         self.mutations: dict[str, int] = {}
-        """Mutation → when it was made, in milliseconds since 1970."""
+        """Mutation → creation, in milliseconds since 1970."""
         self.partitions: dict[str, int] = {}
-        """Partition without a part → when it had its first insert, in milliseconds since 1970."""
+        """Partition without a part → first insert, in milliseconds since 1970."""
         self.is_whole = True
-        """Whether all of its znodes could be read."""
+        """Whether all znodes of the table are readable."""
         self.last_own_change = 0
-        """When a znode that does not belong to one replica was last written, in milliseconds since 1970."""
+        """Last write of a znode outside of replicas, in milliseconds since 1970."""
         self._format_version: int | None = None
         self._beginnings: set[str] = set()
         self._unknown = unknown
 
     @property
     def kinds(self) -> dict[ZnodeKind, Counts]:
-        """All of its znodes by kind."""
+        """The counts of all znodes of the table, by kind."""
         return merged([self.own, *(replica.kinds for replica in self.replicas.values())])
 
     @property
     def total(self) -> Counts:
-        """All of its znodes."""
+        """The counts of all znodes of the table together."""
         return total_of(self.kinds.values())
 
     @property
     def last_change(self) -> int:
-        """When something of it was last written, in milliseconds since 1970."""
+        """The last write of a znode of the table, in milliseconds since 1970."""
         return max([self.last_own_change, *(each.last_change for each in self.replicas.values())])
 
-    def take(self, names: list[str], seen: CensusZnode) -> None:
-        """Count a znode; ``names`` are those below the shard path, none for the shard path itself."""
+    def take(self, names: list[str], znode: CensusZnode) -> None:
+        """Count a znode. ``names``: the path below the shard path; empty for the shard path itself."""
         if len(names) > 1 and names[0] == "replicas":
             replica = self.replicas.get(names[1])
             if replica is None:
                 replica = self.replicas[names[1]] = ReplicaCensus(names[1])
-            kind = replica.take(names, seen)
+            kind = replica.take(names, znode)
             if kind is ZnodeKind.PART:
-                # In both formats all parts of a partition have the text before the first underscore.
+                # In both format versions, all parts of a partition have the same text before the first
+                # underscore.
                 self._beginnings.add(names[3].partition("_")[0])
         else:
-            kind = self._kind(names, seen)
+            kind = self._kind(names, znode)
             counts = self.own[kind]
             counts.znodes += 1
-            counts.bytes += seen.size
-            self.last_own_change = max(self.last_own_change, seen.mtime)
-            self._learn(kind, names, seen)
+            counts.bytes += znode.size
+            self.last_own_change = max(self.last_own_change, znode.mtime)
+            self._store_fields(kind, names, znode)
         if kind is ZnodeKind.UNKNOWN:
-            self._unknown.add(label_of_unknown(names), seen.size)
+            self._unknown.add(label_of_unknown(names), znode.size)
 
     def settle(self) -> None:
-        """Forget the partitions that have a part; znodes may still come.
+        """Remove partitions with parts from ``partitions``. More znodes may be counted afterwards.
 
-        Where the table's definition is missing or not understood, nothing is said of its partitions.
+        Does nothing while the table's definition is missing or unknown.
         """
         if self._format_version is None:
             return
@@ -183,31 +187,31 @@ class TableCensus:
         self._beginnings.clear()
 
     def partitions_without_part(self) -> dict[str, int]:
-        """What `partitions` has once everything was taken; nothing where the definition is not understood."""
+        """Return the final `partitions`, after all znodes were counted; empty for an unknown definition."""
         self.settle()
         return {} if self._format_version is None else self.partitions
 
-    def _kind(self, names: list[str], seen: CensusZnode) -> ZnodeKind:
-        if seen.is_ephemeral:
+    def _kind(self, names: list[str], znode: CensusZnode) -> ZnodeKind:
+        if znode.is_ephemeral:
             return ZnodeKind.EPHEMERAL
         return kind_in_table(names) if names else ZnodeKind.TABLE
 
-    def _learn(self, kind: ZnodeKind, names: list[str], seen: CensusZnode) -> None:
+    def _store_fields(self, kind: ZnodeKind, names: list[str], znode: CensusZnode) -> None:
         if kind is ZnodeKind.LOG:
             self.log.append(_number(names[1].rpartition("-")[2].encode()))
         elif kind is ZnodeKind.BLOCK:
             self.blocks += names[0] == "blocks"
         elif kind is ZnodeKind.MUTATION:
-            self.mutations[names[1]] = seen.ctime
+            self.mutations[names[1]] = znode.ctime
         elif not names:
-            self.created = seen.ctime
+            self.created = znode.ctime
         elif names == ["metadata"]:
-            self._format_version = self._read_format_version(seen.data)
+            self._format_version = self._read_format_version(znode.data)
         elif len(names) > 1 and names[0] == "block_numbers":
             if len(names) == 2:
-                self.partitions[names[1]] = seen.ctime
+                self.partitions[names[1]] = znode.ctime
             else:
-                # A State marker, or an insert that is under way: the partition is in use.
+                # A State marker or an insert in flight: the partition is in use.
                 self.partitions.pop(names[1], None)
 
     def _read_format_version(self, data: bytes) -> int | None:
@@ -218,6 +222,6 @@ class TableCensus:
 
 
 def _number(data: bytes) -> int:
-    """A number of a log entry; 0 where there is none, as in a replica that is new."""
+    """Parse the number of a log entry; 0 for other text, such as the empty log pointer of a new replica."""
     text = data.decode(errors="replace")
     return int(text) if _NUMBER.fullmatch(text) and int(text) < NEVER else 0

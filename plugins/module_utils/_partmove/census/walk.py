@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Takes the census of an ensemble that runs, through one session."""
+"""Takes the census of a running ensemble through one session."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ from ..tree.znodes import Znode
 from ..zip_strict import zip_strict
 from .census import Census, Places
 
-_BATCH = 5_000
+_CHILDREN_PER_REQUEST = 5_000
 _ROOT = "/"
 
 
 def take_census(reader: ZnodeReader, places: Places) -> Census:
-    """Read every znode of the ensemble, table by table, and count it.
+    """Read and count every znode of the ensemble, table by table.
 
-    What is created or deleted meanwhile may be counted or not; a table that is created meanwhile is counted
-    as something else. Znodes that may not be read are told to the census, which is without them and all
-    below them. In memory are, besides the census, the children of one znode, and of what is in no table the
-    paths of one depth. Raises as `ZnodeReader.read` does, AccessDenied only for the root.
+    - Znodes created or deleted meanwhile may or may not be counted. A table created meanwhile counts as
+      OTHER.
+    - Unreadable znodes are reported to the census; these and their descendants are not counted.
+    - Besides the census, memory holds the children of one znode and, outside of tables, the paths of one
+      depth.
+
+    Raises as `ZnodeReader.read` does, AccessDenied only for the root.
     """
     without = {*NO_TABLES, places.coordination_root, places.ddl_path}
     shard_paths = find_shard_paths(reader, _ROOT, without=without, denied=_only_below_the_root)
@@ -40,13 +43,13 @@ def take_census(reader: ZnodeReader, places: Places) -> Census:
 
 
 def _only_below_the_root(path: str, error: AccessDenied) -> None:
-    """Implements OnDenied: the walk meets these again, and a census of nothing is none."""
+    """Implements OnDenied: raises for the root only; the walk reports the other unreadable znodes."""
     if path == _ROOT:
         raise error
 
 
 def _walk(reader: ZnodeReader, top: str, without: Collection[str]) -> Iterator[Znode]:
-    """Every znode at and below ``top``, parents first, apart from those in ``without`` and all below them."""
+    """Yield every znode at and below ``top``, parents first, without the subtrees in ``without``."""
     waiting: list[Znode] = []
     paths = [top]
     while paths:
@@ -56,7 +59,7 @@ def _walk(reader: ZnodeReader, top: str, without: Collection[str]) -> Iterator[Z
                 if znode.stat.num_children:
                     waiting.append(znode)
         paths = []
-        # The last ones first: what waits is then no more than what lies beside one way down.
+        # Depth first: only the siblings along one path are then waiting.
         while waiting and not paths:
             parents = _taken_from(waiting)
             for parent, names in zip_strict(parents, reader.children(parents)):
@@ -65,10 +68,10 @@ def _walk(reader: ZnodeReader, top: str, without: Collection[str]) -> Iterator[Z
 
 
 def _taken_from(waiting: list[Znode]) -> list[str]:
-    """Take some of the last ones that wait, one with many children alone; returns their paths."""
+    """Remove the last waiting parents, up to a limit of children but at least one; return their paths."""
     taken = [waiting.pop()]
     children = taken[0].stat.num_children
-    while waiting and children + waiting[-1].stat.num_children <= _BATCH:
+    while waiting and children + waiting[-1].stat.num_children <= _CHILDREN_PER_REQUEST:
         children += waiting[-1].stat.num_children
         taken.append(waiting.pop())
     return [znode.path for znode in taken]

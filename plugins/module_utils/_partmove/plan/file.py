@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The plan file: which state each partition should be in, and why.
+"""The plan file: the desired state of each partition, with a reason.
 
-JSON Lines: a header object on the first line, then one row a line, sorted by shard path and then by
-partition id (by code point, which is also the order of their UTF-8 bytes). The header carries the
-number of rows and their digest, so a file that was cut short or edited is refused as a whole.
+The format is JSON Lines: a header in the first line, then a row in each line. Rows are sorted by shard path
+and then by partition id, by code point, which equals the order of UTF-8 bytes. The header has the number and
+the digest of the rows. So a truncated or edited file is refused as a whole.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .lines import (
     OtherVersion,
     PlanHeader,
     PlanRow,
+    parse_desired_state,
     parse_header,
     parse_item,
     parse_row,
-    parse_wanted,
 )
-from .order import check_order, place_of
+from .order import check_order, row_key
 from .origin import topmost
 
 __all__ = [
@@ -44,11 +44,9 @@ __all__ = [
 
 BY_NAME = "given by name"
 
-# Few enough bytes to have some chunks in memory, enough of them that one more chunk costs nothing.
-
 
 class _FileId(NamedTuple):
-    """What changes when a file is replaced or written to."""
+    """Attributes of a file that change when the file is replaced or written."""
 
     device: int
     inode: int
@@ -62,17 +60,17 @@ class _FileId(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """The lines of one shard path, which stand together."""
+    """The consecutive lines of one shard path."""
 
     line: int
-    """The number of the first one in the file."""
+    """Number of the first line in the file."""
     offset: int
-    """Where in the file it begins, in bytes."""
+    """Offset of the first line in bytes."""
     counts: Counter[State]
 
 
 class Plan:
-    """A plan file whose every line was checked. Holds no rows: they are read again when asked for."""
+    """A checked plan file. Rows are not kept in memory, but read again on request."""
 
     def __init__(
         self, path: Path, header: PlanHeader, sections: Mapping[str, _Section], file_id: _FileId
@@ -84,47 +82,49 @@ class Plan:
 
     @property
     def counts(self) -> dict[str, Counter[State]]:
-        """Shard path → how many partitions should be in which state; in the order of the file."""
+        """Shard path → desired state → number of partitions, in the order of the file."""
         return {shard_path: section.counts for shard_path, section in self._sections.items()}
 
     def read(self, shard_path: str) -> list[PlanRow]:
-        """The rows of one shard path, by partition id.
+        """Read the rows of one shard path, sorted by partition id.
 
-        Raises PlanError when the file was replaced or written to since it was checked.
+        Raises PlanError if the file was replaced or written since the check.
         """
         return [parse_row(line, f"{self.path}:{number}") for number, line in self._lines(shard_path)]
 
     def partitions(self, shard_path: str, state: State) -> list[str]:
-        """Ids of the partitions of one shard path that should be in the state, in their order.
+        """Read the ids of the partitions of one shard path with this desired state, in order.
 
-        Of lines that were checked before no more is looked at than this takes. Raises as `read` does.
+        Parses only these fields of the checked lines. Raises as `read` does.
         """
-        found = (parse_wanted(line, f"{self.path}:{number}") for number, line in self._lines(shard_path))
-        return [partition for partition, wanted in found if wanted is state]
+        desired_states = (
+            parse_desired_state(line, f"{self.path}:{number}") for number, line in self._lines(shard_path)
+        )
+        return [partition for partition, desired in desired_states if desired is state]
 
     def _lines(self, shard_path: str) -> Iterator[tuple[int, bytes]]:
-        """Number and text of each line of one shard path."""
+        """Yield number and text of each line of one shard path."""
         section = self._sections[shard_path]
         with _open(self.path) as stream:
             if _FileId.of(stream) != self._file_id:
                 raise PlanError(
                     f"{self.path}: the plan file was changed while it was in use",
-                    remedy="Let nothing write to the plan while it is carried out, then run again",
+                    remedy="Keep the plan unchanged while it is carried out, then run again",
                 )
             stream.seek(section.offset)
             yield from enumerate(islice(stream, sum(section.counts.values())), section.line)
 
     def rows(self) -> Iterator[PlanRow]:
-        """All rows in the order of the file; only those of one shard path are in memory."""
+        """Read all rows in the order of the file, with one shard path at a time in memory."""
         return chain.from_iterable(map(self.read, self._sections))
 
 
 class _Contents:
-    """What is kept of the rows of a file while it is checked."""
+    """The sections, count and digest of the rows, collected during the check of a file."""
 
-    def __init__(self, tops: Collection[str], offset: int) -> None:
-        """``tops`` are the paths of the origin; ``offset`` is where the first row begins, in bytes."""
-        self._tops = tops
+    def __init__(self, topmost_paths: Collection[str], offset: int) -> None:
+        """``topmost_paths``: the paths of the origin. ``offset``: of the first row, in bytes."""
+        self._topmost_paths = topmost_paths
         self.sections: dict[str, _Section] = {}
         self.rows = 0
         self._digest = hashlib.sha256()
@@ -136,11 +136,11 @@ class _Contents:
         return self._digest.hexdigest()
 
     def add(self, line: bytes, number: int, where: str) -> None:
-        """Raises PlanError for what is no row, or may not follow the one before it."""
+        """Add a line. Raises PlanError for an invalid row, and for a row that may not follow the last row."""
         row = parse_row(line, where)
         check_order(self._last, row, where)
         if self._last is None or self._last.shard_path != row.shard_path:
-            _check_top(self._tops, row, where)
+            _check_topmost(self._topmost_paths, row, where)
             self.sections[row.shard_path] = _Section(number, self._offset, Counter())
         self.sections[row.shard_path].counts[row.state] += 1
         self._digest.update(line)
@@ -150,9 +150,9 @@ class _Contents:
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
-    """Check the whole file: header, row count, digest, and every field, order and duplicates of the rows.
+    """Check a whole plan file: header, number and digest of the rows, fields, order and duplicates.
 
-    Raises PlanError with file and line for anything that is not as `write_plan` writes it.
+    Raises PlanError, with file and line, for every deviation from the format of `write_plan`.
     """
     plan_path = Path(path)
     with _open(plan_path) as stream:
@@ -176,10 +176,9 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
 
 
 def read_header(path: str | os.PathLike[str]) -> PlanHeader | None:
-    """The header alone, for comparing two plans; the rows are not looked at.
+    """Read only the header, to compare two plans. Returns None for a plan of another version.
 
-    None for a plan of another version, which is like no plan of this one. Raises PlanError when the
-    file cannot be read or its first line is no header.
+    Raises PlanError if the file cannot be read, or the first line is not a header.
     """
     with _open(Path(path)) as stream:
         try:
@@ -189,25 +188,26 @@ def read_header(path: str | os.PathLike[str]) -> PlanHeader | None:
 
 
 def rows_from_list(items: Iterable[object], state: State) -> list[PlanRow]:
-    """Rows for partitions that a person names, sorted: ``items`` are {shard_path, partition} mappings.
+    """Return sorted rows for partitions named by a person, without the figures of a classification.
 
-    What a classification would have measured is None in these rows. Raises PlanError for anything
-    else in the list, with the number of the item (from 1).
+    items: mappings with shard_path and partition.
+
+    Raises PlanError, with the number of the item from 1, for other items and for duplicates.
     """
     rows = []
     for number, item in enumerate(items, start=1):
         where = f"Item {number} of the list of partitions"
         shard_path, partition = parse_item(item, where)
         rows.append(PlanRow(shard_path, partition, state, BY_NAME, None, None, None, None))
-    rows.sort(key=place_of)
+    rows.sort(key=row_key)
     for last, row in zip(rows, rows[1:]):
         check_order(last, row, "The list of partitions")
     return rows
 
 
-def _check_top(tops: Collection[str], row: PlanRow, where: str) -> None:
-    """Refuse a row that the header tells no cluster of."""
-    if topmost(row.shard_path) not in tops:
+def _check_topmost(topmost_paths: Collection[str], row: PlanRow, where: str) -> None:
+    """Raise PlanError for a row outside of the origin in the header: its cluster would be unverified."""
+    if topmost(row.shard_path) not in topmost_paths:
         raise PlanError(
             f"{where}: {row.shard_path} is below no znode of the origin in the header",
             remedy="The file was edited; run the classification again",

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The two kinds of line in a plan file, as values and as bytes."""
+"""Encodes and parses the header line and the row lines of a plan file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .origin import OriginZnode
 
 FORMAT = "olap.partmove/plan"
 VERSION = 3
-_AGAIN = "Run the classification again to get a plan that can be read"
+_AGAIN = "Run the classification again to get a readable plan"
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)\.(\d{3})Z", re.ASCII)
 _TOPMOST_PATH = re.compile(r"/[^/]+")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class OtherVersion(PlanError):
-    """A plan is of another version of the format than this collection reads."""
+    """The plan has a version of the format unknown to this collection."""
 
 
 class PlanHeader(NamedTuple):
@@ -40,21 +40,21 @@ class PlanHeader(NamedTuple):
     policy_digest: str
     """SHA-256 of the policy file, in hex."""
     source: str
-    """What was read: the ensembles, without credentials."""
+    """The classified ensembles, without credentials."""
     origin: tuple[OriginZnode, ...]
-    """The topmost znodes that the shard paths are at or below, sorted: which hot ensemble it is of."""
+    """The topmost znodes at or above the shard paths, sorted; they identify the hot ensemble."""
     as_of: int
-    """The moment the plan was made for, in milliseconds since 1970."""
+    """The time of the classified data, in milliseconds since 1970."""
     rows: int
     rows_digest: str
     """SHA-256 of all row lines with their line ends, in hex."""
 
 
 class PlanRow(NamedTuple):
-    """The state one partition of one shard path should be in.
+    """The desired state of one partition of one shard path.
 
-    What follows the reason is what the classification saw, over all replicas; it is None for a
-    partition that a person named.
+    The fields after ``reason`` are totals of the classification, over all replicas. They are None for a
+    partition named by a person.
     """
 
     shard_path: str
@@ -62,25 +62,25 @@ class PlanRow(NamedTuple):
     state: State
     reason: str
     last_modified: int | None
-    """When the newest part was registered, in milliseconds since 1970."""
+    """Time of the newest part znode, in milliseconds since 1970."""
     parts: int | None
     znodes: int | None
-    """The part znodes and their children."""
+    """Number of part znodes and their children."""
     bytes: int | None
     """Bytes of data in these znodes."""
     gate: GateName | None = None
-    """The one of the foreseen gates that was closed; None where none was."""
+    """The closed gate among the gates of a classification; None if all were open."""
 
 
 def encode_header(header: PlanHeader) -> bytes:
-    """The header as a line."""
+    """Encode the header as a line."""
     origin = [each._asdict() | {"ctime": format_time(each.ctime)} for each in header.origin]
     values = header._asdict() | {"origin": origin, "as_of": format_time(header.as_of)}
     return _encode(_HEADER_ENVELOPE.around(values))
 
 
 def encode_row(row: PlanRow) -> bytes:
-    """A row as a line."""
+    """Encode a row as a line."""
     values = row._asdict() | {"state": row.state.value, "gate": None if row.gate is None else row.gate.value}
     if row.last_modified is not None:
         values["last_modified"] = format_time(row.last_modified)
@@ -88,18 +88,18 @@ def encode_row(row: PlanRow) -> bytes:
 
 
 def parse_header(line: bytes, where: str) -> PlanHeader:
-    """The header in a line; raises PlanError for anything else, which is OtherVersion for another version."""
+    """Parse the header in a line. Raises OtherVersion for another version, PlanError for other text."""
     fields = _HEADER_ENVELOPE.opened(_decode(line, where), where)
     return PlanHeader(**_HEADER.read(fields, where))
 
 
 def parse_row(line: bytes, where: str) -> PlanRow:
-    """The row in a line; raises PlanError for anything but a complete row."""
+    """Parse the row in a line. Raises PlanError for other text and incomplete rows."""
     return PlanRow(**_ROW.read(_decode(line, where), where))
 
 
-def parse_wanted(line: bytes, where: str) -> tuple[str, State]:
-    """Partition and state in a line that `parse_row` took before; raises PlanError where it cannot have."""
+def parse_desired_state(line: bytes, where: str) -> tuple[str, State]:
+    """Parse partition and state in a line that `parse_row` has accepted before. Raises PlanError."""
     try:
         fields = _decode(line, where)
         return _partition(fields.get("partition")), _STATE.check(fields.get("state"))
@@ -108,7 +108,7 @@ def parse_wanted(line: bytes, where: str) -> tuple[str, State]:
 
 
 def parse_item(item: object, where: str) -> tuple[str, str]:
-    """Shard path and partition id of an item that a person wrote; raises PlanError for anything else."""
+    """Parse shard path and partition id of an item written by a person. Raises PlanError."""
     fields = _ITEM.read(item, where)
     return fields["shard_path"], fields["partition"]
 
@@ -140,10 +140,10 @@ def _partition(value: object) -> str:
 
 
 def _time(value: object) -> int:
-    found = _TIME.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
+    match = _TIME.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
         raise InvalidValue
-    year, month, day, hour, minute, second, millisecond = map(int, found.groups())
+    year, month, day, hour, minute, second, millisecond = map(int, match.groups())
     try:
         moment = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
     except ValueError as error:  # such as a 30th of February
@@ -152,13 +152,13 @@ def _time(value: object) -> int:
 
 
 def _origin(value: object) -> tuple[OriginZnode, ...]:
-    found = tuple(OriginZnode(**each) for each in _ORIGIN_ZNODES.check(value))
-    if list(found) != sorted(set(found)):
+    znodes = tuple(OriginZnode(**each) for each in _ORIGIN_ZNODES.check(value))
+    if list(znodes) != sorted(set(znodes)):
         raise InvalidValue("is not sorted, or has a znode twice", _AGAIN)
-    return found
+    return znodes
 
 
-# Made once: json.dumps makes a new one for each line.
+# json.dumps would build an encoder for each line.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 _SHARD_PATH = FieldType(_shard_path, TEXT.expected)
@@ -182,7 +182,7 @@ _HEADER_ENVELOPE = Envelope(
     "header of a plan file",
     FORMAT,
     VERSION,
-    remedy="Give the path of a plan that a classification with this version of the collection wrote",
+    remedy="Give the path of a plan written by a classification with this version of the collection",
     error=PlanError,
     other_version=OtherVersion,
 )

@@ -10,16 +10,16 @@ from ..errors import PlanError
 from .lines import PlanRow
 
 
-def place_of(row: PlanRow) -> tuple[str, str]:
-    """What rows are sorted by."""
+def row_key(row: PlanRow) -> tuple[str, str]:
+    """Return the sort key of a row."""
     return row.shard_path, row.partition
 
 
 def check_order(last: PlanRow | None, row: PlanRow, where: str) -> None:
-    """Raise PlanError for a row that is not behind the last one, which is None before the first row."""
-    if last is None or place_of(last) < place_of(row):
+    """Raise PlanError unless the row sorts after the last row. ``last``: None before the first row."""
+    if last is None or row_key(last) < row_key(row):
         return
-    if place_of(last) == place_of(row):
+    if row_key(last) == row_key(row):
         raise PlanError(
             f"{where}: partition {row.partition} of {row.shard_path} is listed twice",
             remedy="List each partition of a shard path once",

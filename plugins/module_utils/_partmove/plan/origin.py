@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which hot ensemble a plan is of: told by the znodes that its shard paths are below.
+"""The origin of a plan: topmost znodes that identify its hot ensemble.
 
-By which transaction and when a znode was created is said by the server that created it, so no other ensemble
-agrees in both on one path. Another chroot of the same ensemble is another tree, and told apart as well.
+The creating server sets the transaction id and time of a znode. So two ensembles never agree in both on one
+path. Another chroot of the same ensemble is another tree, and is distinguished, too.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ from ..zip_strict import zip_strict
 
 
 class OriginZnode(NamedTuple):
-    """A topmost znode as the hot ensemble has it that the plan was made of."""
+    """A topmost znode of the plan's hot ensemble. ``ctime``: in milliseconds since 1970."""
 
     path: str
     czxid: int
     ctime: int
-    """In milliseconds since 1970."""
 
 
-OriginOf = Callable[[Sequence[str]], Sequence[OriginZnode]]
-"""Gives the topmost znodes at these paths; raises PartMoveError where one is not there or cannot be read."""
+OriginReader = Callable[[Sequence[str]], Sequence[OriginZnode]]
+"""Returns the topmost znodes at the paths. Raises PartMoveError for a missing or unreadable znode."""
 
 
 def topmost(shard_path: str) -> str:
-    """The path of the topmost znode that a shard path is at or below.
+    """Return the first name of a shard path, as the path of its topmost znode.
 
     >>> topmost("/clickhouse/tables/01/hits")
     '/clickhouse'
@@ -43,47 +42,49 @@ def topmost(shard_path: str) -> str:
 
 
 def read_origin(hot: ZnodeReader, paths: Sequence[str]) -> list[OriginZnode]:
-    """The znodes at these paths, in their order; raises PlanError where one is not there any more."""
-    found = []
+    """Read the topmost znodes at the paths, in order. Raises PlanError for a missing znode."""
+    origin = []
     for path, znode in zip_strict(paths, hot.read(paths)):
         if znode is None:
-            raise gone(path)
-        found.append(_origin_of(path, znode))
-    return found
+            raise missing_origin(path)
+        origin.append(_origin_of(path, znode))
+    return origin
 
 
-def gone(path: str) -> PlanError:
-    """What is said where a plan cannot name its cluster."""
+def missing_origin(path: str) -> PlanError:
+    """Return the error for a plan whose cluster cannot be identified."""
     return PlanError(
-        f"There is no znode {path} any more in the hot ensemble, so nothing tells of which cluster it is",
+        f"There is no znode {path} any more in the hot ensemble, so the plan cannot identify its cluster",
         remedy="Classify again",
     )
 
 
 def check_origin(hot: ZnodeReader, origin: Sequence[OriginZnode], where: str) -> None:
-    """Raise PlanError unless the ensemble has all of these znodes.
+    """Raise PlanError unless the ensemble has all znodes of the origin.
 
-    ``where`` is what the message calls the plan. A plan without rows has no origin, and fits every cluster.
+    A plan without rows has no origin, and fits every cluster.
+
+    where: the plan, for messages.
     """
     expected = list(origin)
     for each, znode in zip_strict(expected, hot.read([each.path for each in expected])):
         if znode is None:
-            raise _another(hot, each, "which has no such znode", where)
-        here = _origin_of(each.path, znode)
-        if here != each:
-            raise _another(hot, each, f"where it {_created(here)}", where)
+            raise _other_cluster(hot, each, "which has no such znode", where)
+        current = _origin_of(each.path, znode)
+        if current != each:
+            raise _other_cluster(hot, each, f"where it {_created(current)}", where)
 
 
 def _origin_of(path: str, znode: Znode) -> OriginZnode:
     return OriginZnode(path, znode.stat.czxid, znode.stat.ctime)
 
 
-def _another(hot: ZnodeReader, planned: OriginZnode, difference: str, where: str) -> PlanError:
+def _other_cluster(hot: ZnodeReader, planned: OriginZnode, difference: str, where: str) -> PlanError:
     return PlanError(
         f"{where}: the plan was made of another cluster, in which {planned.path} {_created(planned)}, and not"
         f" of the {hot.name} ensemble given, {difference}",
-        remedy="Give hosts and chroot of the cluster that the plan is of, or classify again, as also where"
-        " this ensemble is a copy that was made znode by znode",
+        remedy="Give hosts and chroot of the plan's cluster, or classify again; also classify again if the"
+        " ensemble given is a copy that was made znode by znode",
     )
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Folders beside the place of a file, in which the file is written before it is renamed to that place."""
+"""Staging folders beside a target file: the file is written there, then renamed to its target."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ _PROBE = b"\0" * 4096
 
 @contextmanager
 def staging_folder(target: Path) -> Iterator[Path]:
-    """A folder beside ``target`` for the time of the block; folders of runs that were killed are removed.
+    """Create a folder beside ``target`` for the time of the block, and remove the folders of killed runs.
 
-    The kernel takes back the lock on a folder when its run dies, however it dies: so a folder that can be
-    locked is nobody's. Raises PlanError where the folder cannot be made.
+    Every run locks its folder, and the kernel releases the lock when the run ends in any way. So an unlocked
+    folder belongs to no run.
+
+    Raises PlanError if the folder cannot be created.
     """
-    with failures_told(partial(unwritable, target)):
+    with file_errors_as(partial(unwritable, target)):
         _remove_leftovers(target)
-        # It gets the name that others look for once it is locked.
+        # The folder gets its final name only after it is locked: other runs remove unlocked folders of that
+        # name.
         made = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         made.mkdir(mode=0o700)
     folder = made.with_name(made.name + _LEFT)
@@ -47,36 +50,37 @@ def staging_folder(target: Path) -> Iterator[Path]:
 
 
 def check_writable(folder: Path) -> None:
-    """Raise OSError unless a file can be written in the folder, or in the one that it would be made in.
+    """Raise OSError unless a file can be written in the folder, or in its nearest existing parent.
 
-    Nothing stays, and nobody sees a file meanwhile. A disk that is full already is found, too.
+    Writes an unnamed temporary file, which is invisible to other processes. So a full disk is detected, too.
     """
-    there = next(each for each in (folder, *folder.parents) if each.exists() or each.is_symlink())
-    with tempfile.TemporaryFile(dir=there) as probe:
+    existing = next(each for each in (folder, *folder.parents) if each.exists() or each.is_symlink())
+    with tempfile.TemporaryFile(dir=existing) as probe:
         probe.write(_PROBE)
         probe.flush()
 
 
 @contextmanager
-def failures_told(tell: Callable[[OSError], PartMoveError]) -> Iterator[None]:
-    """Raise what ``tell`` makes of it where a file cannot be written in the block, as where a disk is full.
+def file_errors_as(error_of: Callable[[OSError], PartMoveError]) -> Iterator[None]:
+    """Convert an OSError of the block, such as a full disk, to ``error_of(error)``.
 
-    What is written may come from a connection: where that is lost, it is no fault of the file.
+    A ConnectionError is raised unchanged: the block may read its data from a connection, whose loss is no
+    problem of the file.
     """
     try:
         yield
     except ConnectionError:
         raise
     except OSError as error:
-        raise tell(error) from error
+        raise error_of(error) from error
 
 
 def unwritable(target: Path, error: OSError) -> PlanError:
-    """What is said of a file that cannot be written."""
+    """Return the error for a file that cannot be written."""
     return PlanError(
         f"{target}: the file cannot be written: {error.strerror or error}",
-        remedy=f"See that this user can write to {target.parent} and that it has room, or give another path;"
-        " what was there before is as it was",
+        remedy=f"Check that this user can write to {target.parent} and that the disk has room, or give"
+        " another path; the old file is unchanged",
     )
 
 
@@ -96,7 +100,7 @@ def _remove_leftovers(target: Path) -> None:
 def _remove_if_dead(folder: Path) -> None:
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:  # Another run was quicker, or it is another user's.
+    except OSError:  # Another run has removed the folder, or the folder belongs to another user.
         return
     try:
         if _lock(descriptor):
@@ -106,7 +110,7 @@ def _remove_if_dead(folder: Path) -> None:
 
 
 def _lock(descriptor: int) -> bool:
-    """Whether it is locked now; False where another process has the lock, or the file system has none."""
+    """Lock the folder. Returns False if another process has the lock, or the file system has no locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

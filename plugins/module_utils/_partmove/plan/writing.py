@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Writes plan files: rows as lines, maybe by many processes, and the file in its place in one step."""
+"""Writes plan files: rows are encoded, perhaps by many processes, and the file is replaced atomically."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from .lines import PlanHeader, PlanRow, encode_header, encode_row, parse_header, parse_row
 from .order import check_order
-from .origin import OriginOf, topmost
-from .staging import failures_told, staging_folder, unwritable
+from .origin import OriginReader, topmost
+from .staging import file_errors_as, staging_folder, unwritable
 
+# Several chunks fit into memory, and the overhead of a chunk is negligible.
 _CHUNK_BYTES = 1 << 20
 
 
@@ -29,15 +30,19 @@ def write_plan(
     *,
     policy_digest: str,
     source: str,
-    origin: OriginOf,
+    origin: OriginReader,
     as_of: int,
 ) -> PlanHeader:
-    """Write the plan so that readers see the old file or the whole new one, never a part of it.
+    """Write a plan atomically: readers see either the old file or the complete new file.
 
-    ``rows`` must come sorted and is consumed once; ``policy_digest`` is the SHA-256 of the policy in
-    hex, ``source`` names what was read, ``origin`` gives the topmost znodes of hot that the shard paths are
-    below, ``as_of`` is in milliseconds since 1970. Raises PlanError for rows that `read_plan` would refuse,
-    and where the file cannot be written, and what ``origin`` raises.
+    rows: sorted; consumed once.
+    policy_digest: SHA-256 of the policy, in hex.
+    source: the classified ensembles, without credentials.
+    origin: returns the topmost znodes in hot at or above the shard paths.
+    as_of: time in milliseconds since 1970.
+
+    Raises PlanError for invalid or unsorted rows, and for a file that cannot be written. Raises the errors of
+    ``origin``.
     """
     chunks = encode_rows(rows, f"for {path}")
     staged = staged_plan(path, chunks, policy_digest=policy_digest, source=source, origin=origin, as_of=as_of)
@@ -46,18 +51,17 @@ def write_plan(
 
 
 class Chunk(NamedTuple):
-    """Some rows, as the lines of a plan file."""
+    """Consecutive rows, encoded as lines of a plan file."""
 
     lines: bytes
-    tops: Collection[str]
-    """The topmost znodes that their shard paths are below."""
+    topmost_paths: Collection[str]
+    """The paths of the topmost znodes at or above the shard paths of the rows."""
 
 
 def encode_rows(rows: Iterable[PlanRow], where: str) -> Iterator[Chunk]:
-    """The rows as the lines of a plan file, in chunks of about _CHUNK_BYTES; no chunk is empty.
+    """Encode rows in chunks of about 1 MiB; no chunk is empty.
 
-    Raises PlanError, which says ``where``, for rows that `read_plan` would refuse: also for what is out of
-    order or twice among them.
+    Raises PlanError, with ``where`` in the message, for invalid, unsorted and duplicate rows.
     """
     lines: list[bytes] = []
     tops: set[str] = set()
@@ -84,38 +88,41 @@ def staged_plan(
     *,
     policy_digest: str,
     source: str,
-    origin: OriginOf,
+    origin: OriginReader,
     as_of: int,
 ) -> Iterator[PlanHeader]:
-    """Write the plan beside its place as `write_plan` does, and put it there at the end of the block.
+    """Write the plan to a staging folder, and rename the file to its target at the end of the block.
 
-    ``chunks`` are what `encode_rows` has made and checked, maybe in other processes and each of a stretch of
-    the rows: what is checked here is the order from one chunk to the next, and PlanError is raised for that.
-    Where the block raises, the old file stays: whoever compares with it finds what has not been finished.
+    If the block raises, the old plan stays. A later comparison with the old plan then includes all changes.
+
+    chunks: the output of `encode_rows`, perhaps from several processes. Only the order between chunks is
+    checked.
+
+    Raises PlanError for unsorted chunks and as `write_plan` does.
     """
     target = Path(path)
-    told = partial(failures_told, partial(unwritable, target))
+    plan_errors = partial(file_errors_as, partial(unwritable, target))
     with staging_folder(target) as folder:
         rows_path, plan_path = folder / "rows", folder / "plan"
         digest = hashlib.sha256()
         count = 0
         last: PlanRow | None = None
         tops: set[str] = set()
-        with told(), rows_path.open("wb") as stream:
-            for lines, below in chunks:
+        with plan_errors(), rows_path.open("wb") as stream:
+            for lines, topmost_paths in chunks:
                 where = f"row {count + 1} for {target}"
                 first_line, last_line = lines[: lines.find(b"\n") + 1], lines[lines.rfind(b"\n", 0, -1) + 1 :]
                 check_order(last, parse_row(first_line, where), where)
                 stream.write(lines)
                 digest.update(lines)
-                tops.update(below)
+                tops.update(topmost_paths)
                 count, last = count + lines.count(b"\n"), parse_row(last_line, where)
         znodes = tuple(sorted(origin(sorted(tops)))) if tops else ()
         header = PlanHeader(policy_digest, source, znodes, as_of, count, digest.hexdigest())
-        with told():
+        with plan_errors():
             _assemble(plan_path, header, rows_path, f"header for {target}")
         yield header
-        with told():
+        with plan_errors():
             _put_in_place(plan_path, target)
 
 
@@ -131,7 +138,7 @@ def _assemble(plan_path: Path, header: PlanHeader, rows_path: Path, where: str) 
 
 
 def _put_in_place(plan_path: Path, target: Path) -> None:
-    """Rename, and see to it that the new name survives a power cut too."""
+    """Rename the file, and sync the folder, so that the new name survives a power cut."""
     plan_path.replace(target)
     folder = os.open(target.parent, os.O_RDONLY)
     try:

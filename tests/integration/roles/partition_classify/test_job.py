@@ -223,8 +223,8 @@ def test_disk_that_is_full_while_the_plan_is_written(
         failed = job.run_here(capsys, files, *LATER)
         assert (failed.status, failed.summary) == (1, None)
         assert failed.errors[-1].startswith(
-            f"{job.plan}: the file cannot be written: No space left on device. See that this user can write"
-            f" to {folder} and that it has room, or give another path; what was there before is as it was"
+            f"{job.plan}: the file cannot be written: No space left on device. Check that this user can write"
+            f" to {folder} and that the disk has room, or give another path; the old file is unchanged"
         )
         assert job.plan.read_bytes() == before
         assert list(folder.iterdir()) == [job.plan]

@@ -27,7 +27,7 @@ def origin_of_files(
     `choose_member`; skipped snapshots are not logged, the inventory logs them. Raises EnsembleError for
     unusable files, PlanError for a znode missing in all folders.
     """
-    found: list[OriginZnode] = []
+    origins: list[OriginZnode] = []
     for folder in folders:
         paths_by_znode = {f"{folder.chroot}{path}".encode(): path for path in paths}
         _member, in_folder = choose_member(
@@ -37,10 +37,10 @@ def origin_of_files(
             on_skipped=lambda _error: None,
             older_snapshot=older_snapshot,
         )
-        found += in_folder
-    for path in sorted({*paths} - {each.path for each in found}):
+        origins += in_folder
+    for path in sorted({*paths} - {each.path for each in origins}):
         raise missing_origin(path)
-    return found
+    return origins
 
 
 def _find_znodes(
@@ -49,18 +49,18 @@ def _find_znodes(
     """Return the last creation of each znode: by the log, else as in the snapshot."""
     # If snapshot and log both have the creation of a znode, it is the same transaction.
     created = {path: change.created for path, change in log.changes.items()}
-    found = {path: node.stored for path, node in created.items() if node is not None}
-    left = {
+    stats = {path: node.stored for path, node in created.items() if node is not None}
+    searched = {
         path for path in paths_by_znode if path not in log.changes or not log.changes[path].replaced
-    } - found.keys()
+    } - stats.keys()
     # The survey has verified the whole files: reading may stop after the last searched znode.
-    for _offset, path, _data, stored in scan.records() if left else ():
-        if path in left:
-            found[path] = stored
-            left.remove(path)
-            if not left:
+    for _offset, path, _data, stored in scan.records() if searched else ():
+        if path in searched:
+            stats[path] = stored
+            searched.remove(path)
+            if not searched:
                 break
-    return [_znode(paths_by_znode[path], StoredStat.unpacked(stored)) for path, stored in found.items()]
+    return [_znode(paths_by_znode[path], StoredStat.unpacked(stored)) for path, stored in stats.items()]
 
 
 def _znode(path: str, stored: StoredStat) -> OriginZnode:

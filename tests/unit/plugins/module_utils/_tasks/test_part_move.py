@@ -21,7 +21,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.mo
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.patched.move.to_cold import move_shard
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
-    OriginOf,
+    OriginReader,
     read_origin,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
@@ -48,7 +48,7 @@ def journal(tmp_path: Path) -> Path:
     return tmp_path / "journal.jsonl"
 
 
-def parameters(journal: Path, origin: OriginOf, state: str) -> dict[str, Any]:
+def parameters(journal: Path, origin: OriginReader, state: str) -> dict[str, Any]:
     """What a play gives for a plan of one partition, beside its journal."""
     plan = journal.with_name("plan.jsonl")
     row = PlanRow(PATH, DAY, State.named(state), "test", 0, 2, 2, 0)

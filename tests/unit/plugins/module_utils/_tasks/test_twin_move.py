@@ -17,7 +17,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.formats.state import State
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.file import PlanRow
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.origin import (
-    OriginOf,
+    OriginReader,
     read_origin,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.writing import write_plan
@@ -80,7 +80,7 @@ def carry_out(twins: TwinBench, params: dict[str, Any], *, check_mode: bool = Fa
     return task
 
 
-def plan_of(folder: Path, origin: OriginOf) -> str:
+def plan_of(folder: Path, origin: OriginReader) -> str:
     rows = [
         PlanRow(PATH, DAY, State.COLD, "test", 0, 2, 2, 0),
         PlanRow(PATH, "20191202", State.HOT, "test", 0, 2, 2, 0),

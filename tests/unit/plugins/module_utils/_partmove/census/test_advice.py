@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every kind of advice says what is so and what to do."""
+"""Every kind of advice has a description and a remedy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.adv
 
 
 @pytest.mark.parametrize("kind", AdviceKind)
-def test_it_says_what_is_so_and_what_to_do(kind: AdviceKind) -> None:
+def test_advice_has_a_description_and_a_remedy(kind: AdviceKind) -> None:
     assert kind.means[0].islower()
     assert kind.remedy[0].isupper()
     assert not kind.means.endswith(".")
@@ -20,5 +20,5 @@ def test_it_says_what_is_so_and_what_to_do(kind: AdviceKind) -> None:
     assert "  " not in f"{kind.means} {kind.remedy}"
 
 
-def test_no_two_say_the_same() -> None:
+def test_texts_are_distinct() -> None:
     assert len({kind.means for kind in AdviceKind}) == len(AdviceKind)

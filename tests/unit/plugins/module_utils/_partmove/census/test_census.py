@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every znode of an ensemble is counted once, in the table it is of or in the place where it is."""
+"""Every znode of an ensemble is counted once, in its table or outside of tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.memory.censuses import PLACES, SESSION, SHARD, ZnodeTree, plain_tre
 
 
 def elsewhere(census: Census) -> dict[ZnodeKind, int]:
-    return {kind: counts.znodes for kind, counts in census.elsewhere.items()}
+    return {kind: counts.znodes for kind, counts in census.outside_tables.items()}
 
 
 def places_of(census: Census) -> dict[str, int]:
@@ -38,21 +38,21 @@ def places_of(census: Census) -> dict[str, int]:
         ("/clickhouse/task_queue", ZnodeKind.FOLDER),
     ],
 )
-def test_a_znode_and_its_parents_are_counted_in_their_place(path: str, kind: ZnodeKind) -> None:
+def test_a_znode_and_its_parents_are_counted_by_kind(path: str, kind: ZnodeKind) -> None:
     before, after = plain_tree().census(), plain_tree().add(path).census()
     grown = {each for each, counts in after.kinds.items() if counts.znodes > _znodes(before, each)}
     assert kind in grown
     assert grown <= {kind, ZnodeKind.FOLDER}
 
 
-def test_the_total_is_that_of_all_znodes() -> None:
+def test_the_total_counts_all_znodes() -> None:
     tree = ZnodeTree().add("/a/b", b"12345").add("/zookeeper").add("/ä")
     census = tree.census()
     assert (census.total.znodes, census.total.bytes) == (5, len("//a/a/b/zookeeper") + 5 + 3)
     assert elsewhere(census) == {ZnodeKind.FOLDER: 1, ZnodeKind.OTHER: 3, ZnodeKind.ZOOKEEPER: 1}
 
 
-def test_what_is_in_no_table_is_told_by_the_topmost_path_that_is_no_parent_of_one() -> None:
+def test_znodes_outside_of_tables_are_counted_by_topmost_path() -> None:
     tree = (
         plain_tree()
         .add("/kafka/brokers/1")
@@ -66,7 +66,7 @@ def test_what_is_in_no_table_is_told_by_the_topmost_path_that_is_no_parent_of_on
     }
 
 
-def test_a_table_whose_name_begins_with_that_of_another_is_its_own() -> None:
+def test_a_table_name_may_be_a_prefix_of_another_name() -> None:
     census = plain_tree().add_table(f"{SHARD}_2").census()
     first, second = census.tables[SHARD], census.tables[f"{SHARD}_2"]
     assert first.total.znodes > second.total.znodes
@@ -74,7 +74,7 @@ def test_a_table_whose_name_begins_with_that_of_another_is_its_own() -> None:
     assert second.total.znodes == plain_tree().census().tables[SHARD].kinds[ZnodeKind.TABLE].znodes
 
 
-def test_tasks_of_distributed_ddl_are_counted_with_what_is_below_them() -> None:
+def test_tasks_of_distributed_ddl_are_counted_with_their_descendants() -> None:
     tree = ZnodeTree()
     for task in ("query-0000000001", "query-0000000002"):
         tree.add(f"/ddl/{task}/active").add(f"/ddl/{task}/finished/host:9000")
@@ -97,7 +97,7 @@ def test_tasks_of_distributed_ddl_are_counted_with_what_is_below_them() -> None:
         (-(2**56) | 3_600_000, False),
     ],
 )
-def test_what_goes_with_a_session_is_ephemeral(owner: int, ephemeral: bool) -> None:
+def test_znodes_of_a_session_are_ephemeral(owner: int, ephemeral: bool) -> None:
     census = plain_tree().add(f"{SHARD}/temp/x", owner=owner).census()
     assert census.ephemerals - plain_tree().census().ephemerals == ephemeral
     assert (ZnodeKind.BLOCK_NUMBER in census.tables[SHARD].own) is True

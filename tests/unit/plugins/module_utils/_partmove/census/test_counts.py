@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Counts are added up, of some names at most."""
+"""Sums of counts, with a limited number of names."""
 
 from __future__ import annotations
 

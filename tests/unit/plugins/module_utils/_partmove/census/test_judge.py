@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each piece of advice, with what trips it and what just does not."""
+"""Each kind of advice, with cases just above and just below its limit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def queue(length: int, days: float, *, active: bool = True) -> ZnodeTree:
 
 
 def log(entries: int, *, days: float = 1.1, lost: bool = False) -> ZnodeTree:
-    """A replica without a session needs so many entries that the others do not need any more."""
+    """Only a replica without a session needs this number of log entries."""
     tree = ZnodeTree().add_table()
     for replica in ("r1", "r2"):
         tree.add_replica(replica, pointer=10 + entries)
@@ -66,7 +66,7 @@ def blocks(count: int) -> ZnodeTree:
 
 
 def mutations(count: int, pointers: dict[str, int], days: float = 2) -> ZnodeTree:
-    """Mutations from 0 on, and how far each replica is; a name that begins with x is without a session."""
+    """Mutations from 0 on, and the pointer of each replica; replicas with names from x on have no session."""
     tree = ZnodeTree().add_table()
     for name, pointer in pointers.items():
         tree.add_replica(name, active=not name.startswith("x"), days=1)
@@ -133,7 +133,7 @@ PASSES: dict[str, Callable[[], ZnodeTree]] = {
 
 
 @pytest.mark.parametrize(("kind", "tree", "znodes"), TRIPS, ids=[each[0].value for each in TRIPS])
-def test_it_is_told(kind: AdviceKind, tree: Callable[[], ZnodeTree], znodes: int) -> None:
+def test_advice_is_given(kind: AdviceKind, tree: Callable[[], ZnodeTree], znodes: int) -> None:
     (found,) = advice_of(tree())
     assert (found.kind, found.znodes) == (kind, znodes)
     assert found.path == (DDL_PATH if kind is AdviceKind.DDL_QUEUE else SHARD)
@@ -141,14 +141,14 @@ def test_it_is_told(kind: AdviceKind, tree: Callable[[], ZnodeTree], znodes: int
 
 
 @pytest.mark.parametrize("tree", PASSES.values(), ids=PASSES)
-def test_it_is_not_told(tree: Callable[[], ZnodeTree]) -> None:
+def test_advice_is_not_given(tree: Callable[[], ZnodeTree]) -> None:
     assert advice_of(tree()) == []
 
 
 @pytest.mark.parametrize(
     ("kind", "tree"), [each[:2] for each in TRIPS], ids=[each[0].value for each in TRIPS]
 )
-def test_of_what_could_not_be_read_as_a_whole_only_what_is_there_is_told(
+def test_an_incomplete_table_gets_only_certain_advice(
     kind: AdviceKind, tree: Callable[[], ZnodeTree]
 ) -> None:
     census = tree().census()
@@ -157,14 +157,14 @@ def test_of_what_could_not_be_read_as_a_whole_only_what_is_there_is_told(
     assert told == {kind} & {AdviceKind.LEGACY_HEADERS}
 
 
-def test_what_may_not_be_read_elsewhere_keeps_nothing_from_being_told() -> None:
+def test_unreadable_znodes_outside_of_a_table_do_not_suppress_its_advice() -> None:
     census = gone(8).census()
     census.deny("/kafka")
     census.deny(f"{SHARD}-other/replicas")
     assert [each.kind for each in judge(census, LIMITS, NOW)] == [AdviceKind.REPLICA_WITHOUT_SESSION]
 
 
-def test_every_kind_is_tried() -> None:
+def test_every_kind_has_a_case() -> None:
     # What servers say is in test_servers.py.
     assert {kind for kind, _tree, _znodes in TRIPS} == {*AdviceKind} - {AdviceKind.TABLE_ON_NO_SERVER}
 
@@ -176,21 +176,21 @@ def test_a_replica_is_dropped_by_its_name_and_path() -> None:
     assert "log_pointer is 12." in found.evidence
 
 
-def test_of_a_table_that_nobody_has_nothing_else_is_told() -> None:
+def test_a_table_without_session_gets_no_other_advice() -> None:
     tree = abandoned(8).add(f"{SHARD}/block_numbers/1", days=99)
     (found,) = advice_of(tree)
     assert [each.split("'")[1] for each in found.statements] == ["r1", "r2"]
     assert "2 replicas (r1, r2)" in found.evidence
 
 
-def test_who_has_not_finished_a_mutation_is_named() -> None:
+def test_replicas_with_an_unfinished_mutation_are_named() -> None:
     (found,) = advice_of(mutations(2, {"r1": 0, "r2": 1, "r3": 0}))
     assert "0000000001" in found.evidence
     assert "r1, r3" in found.evidence
     assert found.statements[0].endswith("mutation_id = '0000000001'")
 
 
-def test_a_replica_that_never_finished_one_is_behind_with_all() -> None:
+def test_a_replica_without_a_mutation_pointer_has_finished_no_mutation() -> None:
     tree = plain_tree().add(f"{SHARD}/mutations/0000000000", days=2)
     (found,) = advice_of(tree)
     assert found.kind is AdviceKind.MUTATION_UNFINISHED

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each znode of a table is of the kind that its place says."""
+"""The kind of a znode follows from its path in the table."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def test_a_znode_below_a_table_is_of_one_kind(path: str, kind: ZnodeKind) -> Non
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN_TABLE_CHILDREN | TABLE_CHILDREN_WITHOUT_MOVES))
-def test_what_each_table_has_once_is_known(name: str) -> None:
+def test_known_children_of_a_table_have_the_kind_table(name: str) -> None:
     assert kind_in_table([name]) is ZnodeKind.TABLE
 
 
-def test_unknown_names_are_told_without_those_of_tables_and_replicas() -> None:
+def test_labels_of_unknown_znodes_have_no_names_of_tables_and_replicas() -> None:
     assert label_of_unknown(["replicas", "r1", "new_thing", "x"]) == "replicas/*/new_thing"
     assert label_of_unknown(["replicas", "r2", "parts", "all_0_0_0", "z", "y"]) == "replicas/*/parts/*/z"
     assert label_of_unknown(["new_thing", "x", "y"]) == "new_thing"
     assert label_of_unknown(["mutations", "0000000001", "x"]) == "mutations/*/x"
 
 
-def test_every_kind_is_told() -> None:
+def test_every_kind_has_a_description() -> None:
     assert len({kind.means for kind in ZnodeKind}) == len(ZnodeKind)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a census says to machines and to people."""
+"""Results of a census for machines and for people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def large() -> ZnodeTree:
     return tree
 
 
-def test_sums_of_everything_are_the_total() -> None:
+def test_sums_of_kinds_tables_and_others_are_consistent() -> None:
     found = result(large())
     for count in ("znodes", "bytes"):
         assert sum(each[count] for each in found["kinds"]) == found[count]
@@ -58,14 +58,14 @@ def test_the_largest_come_first() -> None:
     assert found["kinds"][0]["kind"] == ZnodeKind.PART_CHILD.value
 
 
-def test_a_replica_says_how_it_is() -> None:
+def test_a_replica_has_session_and_last_change() -> None:
     found = result(plain_tree().add_replica("r3", active=False, days=9))
     r1, _r2, r3 = found["tables"][0]["replicas"]
     assert (r1["has_session"], r3["has_session"], r3["is_lost"]) == (True, False, False)
     assert r3["last_change"] == "2027-01-06T08:00:00.000Z"
 
 
-def test_advice_says_all_of_it() -> None:
+def test_advice_has_all_fields() -> None:
     (advice,) = result(large())["advice"]
     assert (advice["kind"], advice["path"], advice["replica"], advice["znodes"]) == (
         "legacy_headers",
@@ -77,7 +77,7 @@ def test_advice_says_all_of_it() -> None:
     assert all(advice[name] for name in ("means", "remedy", "statements"))
 
 
-def test_people_are_told_the_largest_first() -> None:
+def test_the_summary_begins_with_the_largest() -> None:
     lines = result(large())["summary"]
     assert lines[0].startswith("127 znodes with ")
     assert ", 2 tables, 3 ephemeral znodes; as of 2027-01-15T08:00:00.000Z" in lines[0]
@@ -92,7 +92,7 @@ def test_people_are_told_the_largest_first() -> None:
     assert lines[-1] == f"    {SHARD}: 40 of its znodes are columns and checksums of 22 registered parts."
 
 
-def test_of_many_the_largest_are_told() -> None:
+def test_the_summary_has_only_the_largest_of_many() -> None:
     tree = plain_tree()
     for number in range(12):
         tree.add_replica(f"x{number:02}", active=False, days=30).add(f"/other{number:02}")
@@ -101,25 +101,25 @@ def test_of_many_the_largest_are_told() -> None:
     assert lines[-1] == "    and 2 more"
 
 
-def test_people_are_told_what_asking_servers_came_to() -> None:
+def test_the_summary_has_the_result_of_querying_servers() -> None:
     census = plain_tree().census()
     answers = [ServerAnswer("ch1", [(SHARD, "r1")]), ServerAnswer("ch2", [(SHARD, "r2")])]
     found = result_of(census, CensusLimits(), NOW, answers)
     assert found["servers"] == {"asked": 2, "unjudged": ""}
     assert (
         found["summary"][1]
-        == "2 servers were asked; which tables no server has was judged by what they have."
+        == "2 servers were queried; tables on no server were judged by their system.replicas."
     )
     found = result_of(census, CensusLimits(), NOW, [answers[0], ServerAnswer("ch2", problem="ch2 is silent")])
     assert found["servers"]["unjudged"] == "1 of 2 servers did not answer. ch2 is silent"
     assert found["summary"][1] == (
-        "2 servers were asked; which tables no server has was not judged: 1 of 2 servers did not answer."
+        "2 servers were queried; tables on no server were not judged: 1 of 2 servers did not answer."
         " ch2 is silent."
     )
     assert result(plain_tree())["servers"] is None
 
 
-def test_what_may_not_be_read_is_counted_and_named() -> None:
+def test_unreadable_znodes_are_counted_and_named() -> None:
     whole = result(large())
     assert (whole["complete"], whole["denied"]) == (True, {"znodes": 0, "paths": []})
     census = large().census()
@@ -131,9 +131,9 @@ def test_what_may_not_be_read_is_counted_and_named() -> None:
     assert found["denied"] == {"znodes": 4, "paths": paths}
     assert {each["shard_path"]: each["complete"] for each in found["tables"]} == {SHARD: True, OTHER: False}
     assert found["summary"][1] == (
-        "not complete: 4 znodes may not be read, and neither they nor what is below them is counted:"
-        f" {', '.join(paths[:3])} and 1 more. 1 tables are not judged for that reason. Give an identity that"
-        " may read them."
+        "not complete: 4 znodes are unreadable and, like their descendants, not counted:"
+        f" {', '.join(paths[:3])} and 1 more. 1 tables are not judged for this reason. Give an identity that"
+        " may read these znodes."
     )
     assert [line for line in found["summary"] if line != found["summary"][1]] == whole["summary"]
 

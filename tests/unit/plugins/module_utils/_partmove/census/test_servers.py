@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is said of tables that no server has, and when nothing is said."""
+"""Advice about tables on no server, and conditions without this advice."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ def why_not(tree: ZnodeTree, answers: Sequence[ServerAnswer]) -> str:
     return Servers(answers, tree.census().tables).unjudged
 
 
-def test_a_table_that_no_server_has_is_told_when_nothing_of_it_changes() -> None:
+def test_an_unchanged_table_on_no_server_is_reported() -> None:
     (found,) = advice_of(with_former(), [CH1, CH2])
     assert (found.kind, found.path) == (AdviceKind.TABLE_ON_NO_SERVER, OTHER)
     assert found.znodes == with_former().census().tables[OTHER].total.znodes
     assert found.statements == (f"SYSTEM DROP REPLICA 'r9' FROM ZKPATH '{OTHER}'",)
-    assert found.evidence.startswith("Of its 1 replicas (r9) none has is_active, ")
-    assert found.evidence.endswith(" Of the 2 servers that were asked none has the table in system.replicas.")
+    assert found.evidence.startswith("None of its 1 replicas (r9) has is_active, ")
+    assert found.evidence.endswith(" None of the 2 queried servers has the table in system.replicas.")
     (empty,) = advice_of(plain_tree().add_table(OTHER, days=2), [CH1, CH2])
     assert empty.kind is AdviceKind.TABLE_ON_NO_SERVER
-    assert empty.evidence.startswith("It has no replica at all. Of the 2 servers")
+    assert empty.evidence.startswith("It has no replica. None of the 2 queried")
 
 
 @pytest.mark.parametrize(
@@ -62,32 +62,32 @@ def test_a_table_that_no_server_has_is_told_when_nothing_of_it_changes() -> None
     ],
     ids=["no replica", "replica", "log", "part"],
 )
-def test_a_table_may_be_in_the_making(young: ZnodeTree) -> None:
+def test_a_young_table_is_not_reported(young: ZnodeTree) -> None:
     assert advice_of(young, [CH1, CH2]) == []
     census = young.census()
     (told,) = judge(census, CensusLimits(stuck_after=20 * 3600), NOW, Servers([CH1, CH2], census.tables))
     assert told.kind is AdviceKind.TABLE_ON_NO_SERVER
 
 
-def test_a_session_may_be_among_what_may_not_be_read() -> None:
+def test_unreadable_znodes_may_hide_a_session() -> None:
     census = with_former().census()
     assert Servers([CH1, CH2], census.tables).unjudged == ""
     census.deny(f"{SHARD}/replicas/r3")
     servers = Servers([CH1, CH2], census.tables)
     assert servers.unjudged == (
-        f"1 tables have znodes that may not be read, such as {SHARD}: replicas with a session, of servers"
-        " that were not named, may be among them. Give an identity that may read them"
+        f"1 tables have unreadable znodes, such as {SHARD}, which may hide replicas with a session on servers"
+        " that were not named. Give an identity that may read these znodes"
     )
     assert judge(census, CensusLimits(), NOW, servers) == []
 
 
-def test_a_table_that_a_server_has_is_not_told() -> None:
+def test_a_table_on_a_server_is_not_reported() -> None:
     assert advice_of(with_former(), [CH1, CH2._replace(replicas=[*CH2.replicas, (OTHER, "r9")])]) == []
-    # Under another name, too: somebody is at it.
+    # Also under another name: a server uses the table.
     assert advice_of(with_former(), [CH1, CH2._replace(replicas=[*CH2.replicas, (OTHER, "r8")])]) == []
 
 
-def test_a_server_that_is_silent_may_have_it() -> None:
+def test_a_server_without_an_answer_may_have_the_table() -> None:
     assert advice_of(with_former(), [CH1, SILENT]) == []
     assert why_not(with_former(), [CH1, SILENT]) == (
         "1 of 2 servers did not answer. ch2 cannot be reached: no answer within 30 s"
@@ -107,14 +107,14 @@ def test_a_server_that_is_silent_may_have_it() -> None:
         (
             with_former(),
             [CH1],
-            f"1 replicas with a session are on no server that was asked, such as r2 of {SHARD}",
+            f"1 replicas with a session are on none of the queried servers, such as r2 of {SHARD}",
         ),
         (with_former(active=True), [CH1, CH2], f"1 replicas with a session .*, such as r9 of {OTHER}"),
-        (ZnodeTree().add_table(OTHER), [CH1, CH2], "No server that was asked has any table of this ensemble"),
+        (ZnodeTree().add_table(OTHER), [CH1, CH2], "No queried server has a table of this ensemble"),
     ],
     ids=["a server is not named", "another server", "servers of another cluster"],
 )
-def test_servers_that_were_not_named_may_have_it(
+def test_servers_that_were_not_named_may_have_the_table(
     tree: ZnodeTree, answers: Sequence[ServerAnswer], reason: str
 ) -> None:
     found = {each.kind for each in advice_of(tree, answers)}
@@ -123,17 +123,15 @@ def test_servers_that_were_not_named_may_have_it(
     assert reason.partition(".*")[2] in why_not(tree, answers)
 
 
-def test_where_no_table_is_nothing_has_to_be_judged() -> None:
+def test_without_tables_there_is_no_judgement() -> None:
     assert why_not(ZnodeTree().add("/kafka"), [ServerAnswer("ch1")]) == ""
 
 
-def test_of_a_replica_it_is_said_which_server_has_it() -> None:
+def test_evidence_names_the_server_of_a_replica() -> None:
     tree = plain_tree().add_replica("r3", active=False, days=8)
     (found,) = advice_of(tree, [CH1, CH2])
     assert found.kind is AdviceKind.REPLICA_WITHOUT_SESSION
-    assert found.evidence.endswith(
-        " Of the 2 servers that were asked none has the replica in system.replicas."
-    )
+    assert found.evidence.endswith(" None of the 2 queried servers has the replica in system.replicas.")
     both = [CH1._replace(replicas=[*CH1.replicas, (SHARD, "r3")]), CH2]
     (found,) = advice_of(tree, both)
     assert found.evidence.endswith(" ch1 has the replica in system.replicas.")
@@ -141,7 +139,7 @@ def test_of_a_replica_it_is_said_which_server_has_it() -> None:
     assert found.evidence.endswith("log_pointer is 0.")
 
 
-def test_of_a_table_it_is_said_which_servers_have_it() -> None:
+def test_evidence_names_the_servers_of_a_table() -> None:
     answers = [each._replace(replicas=[*each.replicas, (OTHER, "r9")]) for each in (CH1, CH2)]
     (found,) = advice_of(with_former(days=8), answers)
     assert found.kind is AdviceKind.TABLE_WITHOUT_SESSION

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Limits of a census as people write them."""
+"""Limits of a census from settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.census.set
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import FormatError
 
 
-def test_what_is_not_given_is_as_it_is() -> None:
+def test_absent_settings_keep_their_default() -> None:
     assert limits_of({}) == limits_of({"inactive_after": None, "hot": {"hosts": []}}) == CensusLimits()
 
 
@@ -31,6 +31,6 @@ def test_times_are_durations_and_the_rest_are_counts() -> None:
         ("deduplication_window", "many", "deduplication_window is 'many', which is no count"),
     ],
 )
-def test_a_limit_that_cannot_be_is_refused(name: str, value: object, message: str) -> None:
+def test_an_invalid_limit_is_refused(name: str, value: object, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         limits_of({name: value})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One table: its znodes by kind and by replica, and which partitions have a part."""
+"""One table: its znodes by kind and by replica, and partitions without parts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def kinds_of(tree: ZnodeTree) -> dict[ZnodeKind, int]:
         (f"{SHARD}/block_numbers/20191201/State", 0, ZnodeKind.STATE),
     ],
 )
-def test_one_more_znode_is_one_more_of_its_kind(path: str, owner: int, kind: ZnodeKind) -> None:
+def test_a_znode_is_counted_in_its_kind(path: str, owner: int, kind: ZnodeKind) -> None:
     parent = path.rpartition("/")[0]
     before = kinds_of(plain_tree().add(parent))
     after = kinds_of(plain_tree().add(parent).add(path, owner=owner))
@@ -63,7 +63,7 @@ def test_znodes_of_a_replica_are_its_own() -> None:
     )
 
 
-def test_what_a_replica_is_like() -> None:
+def test_figures_of_a_replica() -> None:
     tree = plain_tree().add_replica("r3", active=False, days=9, pointer=17)
     tree.add(f"{SHARD}/replicas/r3/mutation_pointer", b"0000000004", days=8)
     tree.add(f"{SHARD}/replicas/r3/is_lost", b"1", days=1)
@@ -76,12 +76,12 @@ def test_what_a_replica_is_like() -> None:
     assert table_of(tree).replicas["r1"].has_session
 
 
-def test_what_is_active_without_a_session_is_not() -> None:
+def test_a_persistent_is_active_is_no_session() -> None:
     tree = plain_tree().add_replica("r3", active=False).add(f"{SHARD}/replicas/r3/is_active")
     assert not table_of(tree).replicas["r3"].has_session
 
 
-def test_pointers_that_are_no_numbers_are_none() -> None:
+def test_invalid_pointers_count_as_absent() -> None:
     tree = plain_tree()
     for name, data in (("r1", b""), ("r2", b"\xff12")):
         tree.add(f"{SHARD}/replicas/{name}/log_pointer", data)
@@ -104,14 +104,14 @@ def test_partitions_of_months_are_known_by_the_days_of_their_parts() -> None:
     assert table_of(tree).partitions_without_part().keys() == {"201911"}
 
 
-def test_nothing_is_said_of_partitions_where_the_definition_is_not_understood() -> None:
+def test_an_unknown_definition_yields_no_partitions() -> None:
     tree = (
         plain_tree().add(f"{SHARD}/block_numbers/20191205", days=40).add(f"{SHARD}/metadata", b"new format")
     )
     assert table_of(tree).partitions_without_part() == {}
 
 
-def test_a_part_that_comes_after_its_table_counts() -> None:
+def test_a_part_counted_after_settle_counts() -> None:
     census = plain_tree().add(f"{SHARD}/block_numbers/20191205", days=40).census()
     (table,) = census.tables.values()
     assert table.partitions_without_part().keys() == {"20191205"}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A live census: each znode of an ensemble in memory is counted once, whatever its shape."""
+"""A live census counts each znode of an ensemble once, whatever the shape of the tree."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def filled() -> MemoryEnsemble:
 
 
 class Counted(MemoryStore):
-    """Notes what is read, and how much at once."""
+    """Records the paths read, and the number of paths in each request."""
 
     def __init__(self, ensemble: MemoryEnsemble) -> None:
         super().__init__(ensemble)
@@ -62,8 +62,10 @@ def test_every_znode_is_counted_once() -> None:
     assert census.ephemerals == kinds[ZnodeKind.EPHEMERAL] == 4
 
 
-def test_little_is_read_at_once_and_the_tables_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk, "_BATCH", 25)
+def test_requests_are_limited_and_tables_are_read_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(walk, "_CHILDREN_PER_REQUEST", 25)
     store = Counted(filled())
     take_census(store, PLACES)
     assert store.most <= 25
@@ -72,7 +74,7 @@ def test_little_is_read_at_once_and_the_tables_one_after_the_other(monkeypatch: 
     assert first == sorted(first, reverse=True)
 
 
-def test_what_is_deleted_meanwhile_is_passed_over() -> None:
+def test_znodes_deleted_meanwhile_are_skipped() -> None:
     ensemble = filled()
 
     class Deleting(Counted):
@@ -84,7 +86,7 @@ def test_what_is_deleted_meanwhile_is_passed_over() -> None:
     assert ZnodeKind.OTHER not in census.kinds
 
 
-def test_what_may_not_be_read_is_told_and_the_rest_is_counted() -> None:
+def test_unreadable_znodes_are_reported_and_the_others_counted() -> None:
     ensemble = filled()
     whole = take_census(ensemble.open(), PLACES)
     store = HookedStore(ensemble)
@@ -103,7 +105,7 @@ def test_what_may_not_be_read_is_told_and_the_rest_is_counted() -> None:
     assert (whole.denied, whole.is_ddl_whole, whole.tables[TABLES[0]].is_whole) == (0, True, True)
 
 
-def test_tables_below_what_may_not_be_read_are_none_of_the_census() -> None:
+def test_tables_below_unreadable_znodes_are_unknown() -> None:
     store = HookedStore(filled())
     store.denied = {TABLES[0], "/clickhouse/task_queue"}
     census = take_census(store, PLACES)
@@ -112,7 +114,7 @@ def test_tables_below_what_may_not_be_read_are_none_of_the_census() -> None:
     assert ZnodeKind.DDL not in census.kinds
 
 
-def test_many_that_may_not_be_read_are_counted_and_some_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_unreadable_znodes_are_counted_and_some_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(censuses, "_MOST_DENIED", 7)
     ensemble = filled()
     store = HookedStore(ensemble)
@@ -122,7 +124,7 @@ def test_many_that_may_not_be_read_are_counted_and_some_named(monkeypatch: pytes
     assert (census.denied, len(census.denied_paths)) == (20, 7)
 
 
-def test_a_root_that_may_not_be_read_is_refused() -> None:
+def test_an_unreadable_root_is_refused() -> None:
     store = HookedStore(filled())
     store.denied = {"/"}
     with pytest.raises(AccessDenied, match="may not read /"):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Plan files: what is written comes back, and anything else is refused with file and line."""
+"""Plan files: round trips, and refusal of other files with file and line."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_plan_replaced_after_the_check_is_refused(plan_path: Path) -> None:
 
 
 def rewritten(plan_path: Path, change: Callable[[list[dict[str, Any]]], object], *, reseal: bool) -> None:
-    """Change the lines as objects; with ``reseal`` the header tells rows and digest of the new lines."""
+    """Change the lines as objects. ``reseal``: update the number and digest of the rows in the header."""
     values = [json.loads(line) for line in plan_path.read_text().splitlines()]
     change(values)
     rows = "".join(json.dumps(row) + "\n" for row in values[1:])
@@ -111,7 +111,7 @@ def rewritten(plan_path: Path, change: Callable[[list[dict[str, Any]]], object],
 
 
 def test_resealed_file_is_read(plan_path: Path) -> None:
-    """What the refusals below rely on: without a fault, the rewritten file is a plan."""
+    """Without a fault, a rewritten file is a valid plan; the tests of refusals rely on this."""
     rewritten(plan_path, list, reseal=True)
     assert list(read_plan(plan_path).rows()) == ROWS
 
@@ -126,7 +126,7 @@ def test_resealed_file_is_read(plan_path: Path) -> None:
         (3, "parts", -1, "4: parts is -1"),
     ],
 )
-def test_a_line_that_is_refused_is_told_by_its_number(
+def test_a_refused_line_is_named_by_its_number(
     plan_path: Path, line: int, field: str, value: object, message: str
 ) -> None:
     rewritten(plan_path, lambda values: values[line].update({field: value}), reseal=line > 0)
@@ -144,7 +144,7 @@ def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: bytes) -> No
             read(path)
 
 
-def test_header_of_another_version_is_like_none(plan_path: Path) -> None:
+def test_header_of_another_version_is_none(plan_path: Path) -> None:
     rewritten(plan_path, lambda values: values[0].update({"version": 1}), reseal=False)
     assert read_header(plan_path) is None
 

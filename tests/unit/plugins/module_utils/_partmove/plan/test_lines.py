@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The lines of a plan file: what is encoded comes back, and anything else is refused by its field."""
+"""The lines of a plan file: round trips, and refusal of other lines by field."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ROW = PlanRow(
 
 
 def changed(line: bytes, **fields: object) -> bytes:
-    """The line with other values in some of its fields."""
+    """Return the line with changed fields."""
     values: dict[str, Any] = json.loads(line)
     return json.dumps(values | fields).encode() + b"\n"
 
@@ -121,7 +121,7 @@ def test_a_wrong_field_of_a_row_is_refused(field: str, value: object, message: s
 
 
 @pytest.mark.parametrize("field", PlanRow._fields)
-def test_a_field_that_a_row_lacks_is_told(field: str) -> None:
+def test_a_missing_field_of_a_row_is_refused(field: str) -> None:
     values = json.loads(encode_row(ROW))
     del values[field]
     with pytest.raises(PlanError, match=f"plan:3: {field} is missing"):
@@ -156,7 +156,7 @@ def test_a_wrong_field_of_the_header_is_refused(field: str, value: object, messa
 
 
 @pytest.mark.parametrize("version", [1, 2, 4, True, "3", None, 3.0])
-def test_another_version_is_told_apart_from_no_header(version: object) -> None:
+def test_another_version_has_an_error_class_of_its_own(version: object) -> None:
     with pytest.raises(OtherVersion) as refusal:
         parse_header(changed(encode_header(HEADER), version=version), "plan:1")
     assert refusal.value.message == (f"plan:1: its version is {version!r}, this collection reads version 3")
@@ -185,7 +185,7 @@ def test_a_line_that_is_no_object_is_refused(line: bytes, message: str) -> None:
         assert refusal.value.message.startswith(f"plan:1: {message}")
 
 
-def test_an_item_that_a_person_wrote() -> None:
+def test_an_item_written_by_a_person() -> None:
     assert parse_item({"shard_path": "/ch/hits/01", "partition": "2019-1"}, "here") == (
         "/ch/hits/01",
         "2019-1",

@@ -2,22 +2,22 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Rows are sorted by shard path and then by partition, and none is there twice."""
+"""Rows are sorted by shard path and then by partition, without duplicates."""
 
 from __future__ import annotations
 
 import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors import PlanError
-from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.order import check_order, place_of
+from ansible_collections.olap.partmove.plugins.module_utils._partmove.plan.order import check_order, row_key
 from support.plans import HITS_1, HITS_2, ROWS, VISITS
 
 
-def test_what_comes_next_passes() -> None:
+def test_sorted_rows_pass() -> None:
     check_order(None, HITS_1, "here")
     check_order(HITS_1, HITS_2, "here")
     check_order(HITS_2, VISITS, "here")
-    assert sorted([VISITS, HITS_2, HITS_1], key=place_of) == ROWS
+    assert sorted([VISITS, HITS_2, HITS_1], key=row_key) == ROWS
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_what_comes_next_passes() -> None:
         ),
     ],
 )
-def test_what_does_not_come_next_is_refused(last: object, row: object, problem: str) -> None:
+def test_unsorted_and_duplicate_rows_are_refused(last: object, row: object, problem: str) -> None:
     with pytest.raises(PlanError) as refusal:
         check_order(last, row, "here")  # type: ignore[arg-type]
     assert refusal.value.message == problem

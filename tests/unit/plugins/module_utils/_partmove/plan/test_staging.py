@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Nothing stays beside a plan, also of runs that were killed, and nothing is taken from runs that go on."""
+"""Staging folders: removed after every run, even a killed run, but never while their run is alive."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def target(tmp_path: Path) -> Path:
 
 
 def held(target: Path) -> tuple[subprocess.Popen[str], Path]:
-    """A run that has its folder, and the folder."""
+    """Start a run that holds its folder; return both."""
     environment = {"PYTHONPATH": ":".join(each for each in sys.path if each)}
     command = [sys.executable, "-c", HOLDER, str(target)]
     pipe = subprocess.PIPE
@@ -49,7 +49,7 @@ def held(target: Path) -> tuple[subprocess.Popen[str], Path]:
     return run, Path(run.stdout.readline().strip())
 
 
-def test_the_folder_is_there_for_the_block_only(target: Path) -> None:
+def test_the_folder_exists_during_the_block_only(target: Path) -> None:
     with staging_folder(target) as folder:
         assert names(target.parent) == [folder.name]
         assert folder.stat().st_mode & 0o777 == 0o700
@@ -59,7 +59,7 @@ def test_the_folder_is_there_for_the_block_only(target: Path) -> None:
     assert names(target.parent) == []
 
 
-def test_the_folder_of_a_run_that_was_killed_is_removed_by_the_next(target: Path) -> None:
+def test_the_folder_of_a_killed_run_is_removed_by_the_next_run(target: Path) -> None:
     run, folder = held(target)
     with run:
         run.kill()
@@ -72,7 +72,7 @@ def test_the_folder_of_a_run_that_was_killed_is_removed_by_the_next(target: Path
     assert names(target.parent) == []
 
 
-def test_the_folder_of_a_run_that_goes_on_stays(target: Path) -> None:
+def test_the_folder_of_a_running_run_stays(target: Path) -> None:
     run, folder = held(target)
     with staging_folder(target):
         assert names(folder) == ["rows"]
@@ -82,7 +82,7 @@ def test_the_folder_of_a_run_that_goes_on_stays(target: Path) -> None:
     assert names(target.parent) == []
 
 
-def test_what_only_looks_like_such_a_folder_stays(target: Path) -> None:
+def test_files_with_similar_names_stay(target: Path) -> None:
     kept = [target.with_name(name) for name in (".plan.jsonl.a.partial", ".plan.jsonl.b", ".x.partial")]
     kept[0].write_text("no folder")
     for each in kept[1:]:
@@ -92,20 +92,20 @@ def test_what_only_looks_like_such_a_folder_stays(target: Path) -> None:
     assert names(target.parent) == sorted(each.name for each in kept)
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     target = tmp_path / "none" / "plan.jsonl"
     sentence = f"^{target}: the file cannot be written: No such file or directory"
     with pytest.raises(PlanError, match=sentence), staging_folder(target):
         pass
 
 
-def test_places_that_can_be_written_to(tmp_path: Path) -> None:
+def test_writable_folders(tmp_path: Path) -> None:
     check_writable(tmp_path)
     check_writable(tmp_path / "to" / "be" / "made")
     assert names(tmp_path) == []
 
 
-def test_places_that_cannot_be_written_to(tmp_path: Path) -> None:
+def test_unwritable_folders(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     (tmp_path / "dangling").symlink_to("nowhere")
     for place in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "dangling", Path("/proc/x")):

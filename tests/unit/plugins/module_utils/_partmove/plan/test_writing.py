@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Plans are written whole or not at all, by one process or in stretches by many."""
+"""Plans are written completely or not at all, by a single process or in chunks by many."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_failed_write_leaves_the_old_plan_and_no_other_file(plan_path: Path) -
     assert list(plan_path.parent.iterdir()) == [plan_path]
 
 
-def test_a_disk_without_room_is_told_with_the_path_and_the_old_plan_stays(plan_path: Path) -> None:
+def test_a_full_disk_is_reported_with_the_path_and_the_old_plan_stays(plan_path: Path) -> None:
     before = plan_path.read_bytes()
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     rows = (HITS_1._replace(shard_path=f"/ch/{number:05}") for number in range(1000))
@@ -83,13 +83,13 @@ def test_a_disk_without_room_is_told_with_the_path_and_the_old_plan_stays(plan_p
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert refusal.value.message == f"{plan_path}: the file cannot be written: File too large"
     assert refusal.value.remedy.startswith(
-        f"See that this user can write to {plan_path.parent} and that it has "
+        f"Check that this user can write to {plan_path.parent} and that the disk has "
     )
     assert plan_path.read_bytes() == before
     assert list(plan_path.parent.iterdir()) == [plan_path]
 
 
-def test_a_connection_that_is_lost_meanwhile_is_no_fault_of_the_file(tmp_path: Path) -> None:
+def test_a_lost_connection_is_no_error_of_the_file(tmp_path: Path) -> None:
     def rows() -> Iterator[PlanRow]:
         yield HITS_1
         raise ConnectionResetError
@@ -110,7 +110,7 @@ def write_chunks(path: Path, *stretches: list[PlanRow]) -> None:
         pass
 
 
-def test_chunks_of_stretches_give_the_plan_of_all_rows(tmp_path: Path) -> None:
+def test_chunks_give_the_plan_of_all_rows(tmp_path: Path) -> None:
     whole, stretches = tmp_path / "whole.jsonl", tmp_path / "stretches.jsonl"
     write_chunks(whole, ROWS)
     write_chunks(stretches, ROWS[:1], [], ROWS[1:])
