@@ -2,125 +2,126 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Mutants of how a partition goes from a table to its cold twin."""
+"""Mutants of the move of a partition between a table and its cold twin."""
 
 from __future__ import annotations
 
 from mutants.mutant import Mutant
 
-_STATE = "twin/move/classify.py"
+_CLASSIFY = "twin/move/classify.py"
 _CLONES = "twin/move/clones.py"
-_MOTION = "twin/move/partition_move.py"
+_MOVE = "twin/move/partition_move.py"
 _REMOVAL = "twin/move/removal.py"
 _MERGES = "twin/move/merges.py"
 _RECORD = "twin/move/record.py"
 _GATES = "twin/move/gates.py"
+_SIMULATED = "twin/move/simulated_servers.py"
 _INTERLEAVINGS = "twin/move/test_partition_move_interleavings.py"
 
 MUTANTS = (
     Mutant(
-        "what came besides the clones does not matter",
+        "new parts beside the clones are ignored",
         _CLONES,
-        "    if missing or besides:\n",
+        "    if missing or extra:\n",
         "    if missing:\n",
         ("twin/move/test_clones.py::test_anything_else_is_no_clone",),
     ),
     Mutant(
-        "a clone that is missing does not matter",
+        "a missing clone is ignored",
         _CLONES,
-        "    if missing or besides:\n",
-        "    if besides:\n",
+        "    if missing or extra:\n",
+        "    if extra:\n",
         ("twin/move/test_clones.py::test_anything_else_is_no_clone",),
     ),
     Mutant(
-        "on the way there other parts may come, too",
+        "other new parts are allowed in the twin",
         _CLONES,
         "    may_be_inserts = record.destination is Side.HOT and len(source)",
         "    may_be_inserts = len(source)",
         ("twin/move/test_clones.py::test_what_else_is_new_is_an_obstacle",),
     ),
     Mutant(
-        "what was cloned and not recorded counts as inserted",
+        "a cloned part without a record counts as inserted",
         _CLONES,
         "    may_be_inserts = record.destination is Side.HOT and len(source) == len(record.parts)\n",
         "    may_be_inserts = record.destination is Side.HOT\n",
         ("twin/move/test_clones.py::test_what_else_is_new_is_an_obstacle",),
     ),
     Mutant(
-        "what was merged, perhaps with a clone, counts as inserted",
+        "a merged part that may contain a clone counts as inserted",
         _CLONES,
         "        _is_insert(each) or is_made_of(each, [*held, *inserted])\n",
         "        bool(each)\n",
         ("twin/move/test_clones.py::test_what_else_is_new_is_an_obstacle",),
     ),
     Mutant(
-        "parts that the source has not as they were recorded are cloned",
-        _MOTION,
-        "        elif found.state is TwinState.RECORDED and must_roll_back(kept.record, there):\n",
-        "        elif found.state is TwinState.RECORDED and not there.on(kept.record.destination.other):\n",
+        "a source that differs from the record is cloned again",
+        _CLASSIFY,
+        "        is_stale = must_roll_back(record, parts)\n",
+        "        is_stale = not parts.on(record.destination.other)\n",
         (
             "twin/move/test_partition_move.py::test_what_changed_since_it_was_recorded_is_undone_and_not_cloned_again",
         ),
     ),
     Mutant(
-        "parts are clones by their rows alone",
+        "equal row counts are enough for a clone",
         _CLONES,
         "    clones: dict[PartContent, list[str]] = {}\n",
         "    clones: dict[PartContent, list[str]] = {}\n"
-        "    rows = sorted(each.content.rows for each in new_in(record, parts))\n"
+        "    rows = sorted(each.content.rows for each in new_parts(record, parts))\n"
         "    if rows == sorted(each.rows for each in record.parts.values()):\n"
         "        return dict.fromkeys(record.parts, 'a part')\n",
         ("twin/move/test_clones.py::test_a_part_is_a_clone_only_where_rows_and_both_hashes_are_equal",),
     ),
     Mutant(
-        "a part that may not have been dropped counts as gone",
-        _STATE,
+        "a part that may not have been dropped counts as dropped",
+        _CLASSIFY,
         "    if name in record.dropping[:-1]:\n",
         "    if name in record.dropping:\n",
         ("twin/move/test_classify.py::test_with_clones_that_were_seen",),
     ),
     Mutant(
         "a part that was about to be dropped counts as merged",
-        _STATE,
+        _CLASSIFY,
         "    if name not in record.dropping:\n",
         "    if source.covers(name):\n        return _Place.MERGED\n    if name not in record.dropping:\n",
         ("twin/move/test_classify.py::test_with_clones_that_were_seen",),
     ),
     Mutant(
-        "parts are dropped whose clones are lost",
-        _STATE,
-        "    problem = release if isinstance(release, str) else _lost_clone(record, waits, destination)\n",
+        "parts without a clone are dropped",
+        _CLASSIFY,
+        "    problem = release if isinstance(release, str) else _missing_clone(record, waits, destination)\n",
         "    problem = release if isinstance(release, str) else ''\n",
         ("twin/move/test_classify.py::test_with_clones_that_were_seen",),
     ),
     Mutant(
-        "an undo drops all that equals a clone",
-        _STATE,
+        "an undo drops every part that equals a clone",
+        _CLASSIFY,
         "            allowed -= clones\n",
         "",
         ("twin/move/test_classify.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
     ),
     Mutant(
-        "an undo on the way back takes an insert for the clone of what was merged",
-        _STATE,
+        "an undo in hot mistakes an insert for the clone of a merged part",
+        _CLASSIFY,
         "    if record.destination is Side.COLD:\n        past =",
         "    if record.parts:\n        past =",
         ("twin/move/test_classify.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
     ),
     Mutant(
         "an insert before the statement of a killed run counts as its clone",
-        _MOTION,
+        _MOVE,
         "        problem = partition.attach(record.destination)\n",
         "        problem = ''\n"
-        "        if len(partition.look()[0].on(record.destination)) == len(record.held):\n"
+        "        if len(partition.read()[0].on(record.destination)) == len(record.held):\n"
         "            problem = partition.attach(record.destination)\n",
         (f"{_INTERLEAVINGS}::test_an_insert_of_the_same_rows_before_an_attach_of_a_killed_run_is_no_clone",),
     ),
     Mutant(
-        "the record does not name what is about to be dropped",
+        "the record does not name the part that is about to be dropped",
         _REMOVAL,
-        "kept = partition.replace(kept, record._replace(dropping=(*gone, name)))",
-        "kept = partition.replace(kept, record)",
+        "stored = partition.replace(stored, record._replace(dropping=(*gone, name)))",
+        "stored = partition.replace(stored, record)",
         (
             "twin/move/test_partition_move_interleavings.py::test_a_quiet_partition_is_taken_up_after_a_kill_and_arrives",
         ),
@@ -129,7 +130,7 @@ MUTANTS = (
         "a late insert is dropped with the rest",
         _REMOVAL,
         "not in names]\n    for name in names:\n",
-        "not in names]\n    late = partition.look()[0].on(side)\n"
+        "not in names]\n    late = partition.read()[0].on(side)\n"
         "    for name in [*names, *(part.name for part in late if part.name not in record.parts)]:\n",
         ("twin/move/test_partition_move_interleavings.py::test_an_act_at_any_step_loses_nothing",),
     ),
@@ -142,50 +143,50 @@ MUTANTS = (
         ("twin/move/test_partition_move_interleavings.py::test_an_act_at_any_step_loses_nothing",),
     ),
     Mutant(
-        "clones are known in a merge that has not all of their rows",
+        "clones are recognised in a merge that lacks some of their rows",
         "twin/move/lineage.py",
         " or sum(content.rows for _name, content in by_block.values()) != rows",
         "",
         ("twin/move/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
     ),
     Mutant(
-        "clones are known in a merge that has other blocks besides",
+        "clones are recognised in a merge that also has other blocks",
         "twin/move/lineage.py",
         "    if len(by_block) != blocks or",
         "    if not by_block or",
         ("twin/move/test_lineage.py::test_whatever_is_not_certain_stays_as_it_is",),
     ),
     Mutant(
-        "an undo drops a merge that has other parts in it",
+        "an undo drops a merged part that contains other parts",
         "twin/move/lineage.py",
         "    return part.mutation is None and blocks == part.max_block - part.min_block + 1\n",
         "    return part.mutation is None and blocks > 0\n",
         ("twin/move/test_classify.py::test_an_undo_that_was_begun_is_ended_or_left_to_a_person",),
     ),
     Mutant(
-        "an undo on the way back drops an insert in place of its clone",
-        _STATE,
+        "an undo in hot drops an insert in place of its clone",
+        _CLASSIFY,
         "        elif part.content in equal and _level(equal[part.content], partition_id) == 0:\n",
         "        elif not part.name:\n",
         ("twin/move/test_classify.py::test_only_what_the_source_has_is_dropped_from_the_destination",),
     ),
     Mutant(
-        "on the way back what came is undone before the ATTACH is given again",
+        "clones in hot are undone before ATTACH is executed again",
         _CLONES,
-        "    return record.destination is Side.COLD or not new_in(record, parts)\n",
+        "    return record.destination is Side.COLD or not new_parts(record, parts)\n",
         "    return True\n",
         ("twin/move/test_clones.py::test_what_changed_is_undone_before_anything_is_cloned_again",),
     ),
     Mutant(
-        "what has a part in it that was there before is a clone",
+        "a part that contains an earlier part of the destination is a clone",
         "twin/move/lineage.py",
-        "        if _has_one_of(name, held):\n",
+        "        if _shares_rows(name, held):\n",
         "        if not name.text:\n",
         ("twin/move/test_lineage.py::test_what_the_destination_had_is_in_no_clone_whatever_it_is_equal_to",),
     ),
     Mutant(
-        "a merge of clones is undone with those of parts that are gone",
-        _STATE,
+        "a merge of clones is undone although the source has lost some of their parts",
+        _CLASSIFY,
         "    if not parts.isdisjoint(gone):\n",
         "    if not parts:\n",
         (
@@ -195,21 +196,21 @@ MUTANTS = (
     Mutant(
         "merges are stopped before the record says so",
         _MERGES,
-        "    if not kept.record.merges_stopped:\n",
+        "    if not stored.record.merges_stopped:\n",
         "    if not partition.shard.tables:\n",
         ("twin/move/test_merges.py::test_a_run_that_takes_a_partition_up_says_that_it_stops_them",),
     ),
     Mutant(
-        "the record is removed before merges go on",
+        "the record is removed before the merges are started",
         _MERGES,
-        "    if kept.record.merges_stopped:\n        _let_merge(partition.shard)\n"
-        "    partition.remove(kept)\n",
-        "    partition.remove(kept)\n"
-        "    if kept.record.merges_stopped:\n        _let_merge(partition.shard)\n",
+        "    if stored.record.merges_stopped:\n        _start_merges(partition.shard)\n"
+        "    partition.remove(stored)\n",
+        "    partition.remove(stored)\n"
+        "    if stored.record.merges_stopped:\n        _start_merges(partition.shard)\n",
         ("twin/move/test_merges.py::test_after_a_run_that_was_killed_the_next_one_starts_them",),
     ),
     Mutant(
-        "one replica that cannot be told keeps merges stopped on all",
+        "one failing replica keeps merges stopped on every replica",
         _MERGES,
         "            problem = problem or error\n",
         "            raise\n",
@@ -223,17 +224,39 @@ MUTANTS = (
         ("twin/move/test_record.py::test_nothing_is_written_without_the_lease",),
     ),
     Mutant(
-        "one replica speaks for all",
+        "only the first replica is compared",
         _GATES,
-        "        for each, there in zip(tables, parts):\n            shown",
-        "        for each, there in zip(tables[:1], parts):\n            shown",
+        "        for each, replica_parts in zip(tables, parts):\n            current",
+        "        for each, replica_parts in zip(tables[:1], parts):\n            current",
         ("twin/move/test_gates.py::test_a_replica_that_is_behind_defers",),
     ),
     Mutant(
-        "what both tables have without a record is let pass",
+        "equal parts in both tables pass without a record",
         _GATES,
         "        if part.content in known:\n",
         "        if part.name in known:\n",
         ("twin/move/test_gates.py::test_what_both_tables_have_without_a_record_is_no_clone",),
+    ),
+    Mutant(
+        "the step of a state is the step of another state",
+        _MOVE,
+        "    TwinState.ATTACHED: PartitionMove._drop_rest,\n",
+        "    TwinState.ATTACHED: PartitionMove._remove_record,\n",
+        (f"{_INTERLEAVINGS}::test_a_quiet_partition_is_taken_up_after_a_kill_and_arrives",),
+    ),
+    Mutant(
+        "check mode executes a statement",
+        _SIMULATED,
+        "        self._dropped[statement.side].add(statement.part)\n        return True\n",
+        "        self._dropped[statement.side].add(statement.part)\n        "
+        "return self._servers.drop(statement)\n",
+        ("twin/move/test_simulated_servers.py::test_check_mode_lists_what_a_run_executes",),
+    ),
+    Mutant(
+        "check mode still lists a part after its DROP PART",
+        _SIMULATED,
+        "        self._dropped[statement.side].add(statement.part)\n",
+        "",
+        ("twin/move/test_simulated_servers.py::test_check_mode_lists_what_a_run_executes",),
     ),
 )

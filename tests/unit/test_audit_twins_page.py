@@ -25,7 +25,7 @@ def ended_by(kind: TwinKind) -> str:
         return ""
     if kind.is_begun or kind is TwinKind.LATE:
         return "a run "
-    return "waiting " if kind in PASSES else "a person "
+    return "waiting " if kind in PASSES else "manual action "
 
 
 def sentence(text: str) -> str:
@@ -33,7 +33,7 @@ def sentence(text: str) -> str:
 
 
 def test_the_page_has_every_kind_as_the_code_has_it_and_no_other() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (a run |a person |waiting )?\| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (a run |manual action |waiting )?\| (.+) \| (.+) \|$", PAGE, re.MULTILINE)
     assert rows == [
         (
             kind.value,

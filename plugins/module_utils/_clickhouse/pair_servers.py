@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from .._partmove.formats.sql import literal
 from .._partmove.twin.move.tables import Side, TwinReplica, TwinTable, TwinTables
-from .._partmove.twin.table.pair import FoundTables, Holding, TablePair, named, tables_of
+from .._partmove.twin.table.pair import LocatedTables, TableContents, TablePair, locate_name, as_twin_tables
 from .client import ClickHouseClient
 from .options import ClickHouseOptions
 from .twin_activity import statements_under_way
@@ -30,21 +30,21 @@ class HttpPairServers(HttpTwinServers):
         super().__init__(options, twin)
         self._place = place
 
-    def find(self, shard_path: str, replica: TwinReplica) -> FoundTables:
+    def find(self, shard_path: str, replica: TwinReplica) -> LocatedTables:
         """As PairServers says; raises PartMoveError where the server has not exactly one such replica."""
         client = self._clients.of(shard_path, replica.name, replica.host)
         home = self._hot(client, shard_path, replica)
         ((engine,),) = client.rows(
             f"SELECT engine FROM system.databases WHERE name = {literal(home.database)}"
         )
-        return FoundTables(replica, client.label, home, self._away(client, shard_path, replica), engine)
+        return LocatedTables(replica, client.label, home, self._away(client, shard_path, replica), engine)
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
         """As TwinServers says, with the table that has the name as the hot one."""
         found = self.find(shard_path, replica)
         if found.pair is None:
             return super().tables(shard_path, replica)
-        return tables_of(found.pair, named(found.pair, self._twin).at)
+        return as_twin_tables(found.pair, locate_name(found.pair, self._twin).at)
 
     def exchange(self, pair: TablePair) -> None:
         """As PairServers says; any error tells nothing of what was done."""
@@ -57,7 +57,7 @@ class HttpPairServers(HttpTwinServers):
 
     def hindrances(self, pair: TablePair) -> Sequence[str]:
         """As PairServers says."""
-        client, tables = self._of(pair), tables_of(pair, Side.HOT)
+        client, tables = self._of(pair), as_twin_tables(pair, Side.HOT)
         both = both_tables(tables)
         mutations = client.rows(
             f"SELECT table, mutation_id FROM system.mutations WHERE is_done = 0 AND {both}"
@@ -73,7 +73,7 @@ class HttpPairServers(HttpTwinServers):
             *statements_under_way(client, tables),
         ]
 
-    def contents(self, pair: TablePair) -> tuple[Holding, Holding]:
+    def contents(self, pair: TablePair) -> tuple[TableContents, TableContents]:
         """As PairServers says."""
         return self._holding(pair, pair.home), self._holding(pair, pair.away)
 
@@ -84,13 +84,13 @@ class HttpPairServers(HttpTwinServers):
         )
         return int(count)
 
-    def _holding(self, pair: TablePair, table: TwinTable) -> Holding:
+    def _holding(self, pair: TablePair, table: TwinTable) -> TableContents:
         ((rows, parts, digest),) = self._of(pair).rows(
             "SELECT toString(sum(rows)), toString(count()),"
             " lower(hex(groupBitXor(cityHash64(name, rows, hash_of_all_files))))"
             f" FROM system.parts WHERE active AND {one_table(table)}"
         )
-        return Holding(int(rows), int(parts), digest)
+        return TableContents(int(rows), int(parts), digest)
 
     def _away(self, client: ClickHouseClient, shard_path: str, replica: TwinReplica) -> TwinTable | None:
         """The replica of the table at the place of the twin, whatever its name."""

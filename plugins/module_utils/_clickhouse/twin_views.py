@@ -18,7 +18,7 @@ from typing import NamedTuple
 from .._partmove.errors import PartMoveError
 from .._partmove.formats.sql import identifier, literal
 from .._partmove.twin.move.tables import TwinReplica, TwinTable
-from .._partmove.twin.table.pair import EXCHANGEABLE, TABLE, FoundTables, named
+from .._partmove.twin.table.pair import EXCHANGEABLE, TABLE, LocatedTables, locate_name
 from .client import ClickHouseClient
 from .options import ClickHouseOptions
 from .pair_servers import HttpPairServers
@@ -91,15 +91,15 @@ class TwinViews(HttpPairServers):
             statements += (f"EXCHANGE TABLES {pair}",)
         return TwinViewSteps(replica.name, client, f"{names.database}.{names.reading}", statements)
 
-    def _names_beside(self, found: FoundTables) -> ViewNames:
+    def _names_beside(self, found: LocatedTables) -> ViewNames:
         pair = found.pair
         if pair is None:
             raise _lacks_twin(found)
-        name = named(pair, self._twin)
+        name = locate_name(pair, self._twin)
         reading = self._name.replace(TABLE, name.name)
         return ViewNames(name.database, reading, name.name, name.twin, reading)
 
-    def _names_in_front(self, found: FoundTables) -> ViewNames:
+    def _names_in_front(self, found: LocatedTables) -> ViewNames:
         if found.away is None:
             raise _lacks_twin(found)
         home, twin = found.home.name, found.away.name
@@ -124,7 +124,7 @@ class TwinViews(HttpPairServers):
         )
 
     def _creation(
-        self, client: ClickHouseClient, found: FoundTables, names: ViewNames, table: TwinTable
+        self, client: ClickHouseClient, found: LocatedTables, names: ViewNames, table: TwinTable
     ) -> tuple[str, ...]:
         """The statement that makes the table the reading one; none where it is."""
         there = client.rows(
@@ -175,7 +175,7 @@ def _without(template: str, name: str) -> str:
     return name[len(before) : len(name) - len(after)] if fits else ""
 
 
-def _lacks_twin(found: FoundTables) -> PartMoveError:
+def _lacks_twin(found: LocatedTables) -> PartMoveError:
     return PartMoveError(
         f"{found.server} has no twin of {found.home} at its place", remedy="Create it with twin_table first"
     )

@@ -72,12 +72,12 @@ def _reads_all_ensembles(client: ClickHouseClient) -> bool:
     )
 
 
-def statements_of(tables: TwinTables, doubt: ManualCheck) -> list[str]:
+def statements_of(tables: TwinTables, check: ManualCheck) -> list[str]:
     """What compares the rows, where that has to be done, and what drops those that are there twice."""
     sums = [
         f"SELECT {literal(str(tables.on(side)))} AS place, count() AS rows, sum(cityHash64(*)) AS hash"
         f" FROM {tables.on(side).sql_name} WHERE _part IN {texts(parts)}"
-        for side, parts in doubt.compare.items()
+        for side, parts in check.compare.items()
     ]
-    drops = [f"ALTER TABLE {tables.on(side).sql_name} DROP PART {literal(part)}" for side, part in doubt.drop]
+    drops = [f"ALTER TABLE {tables.on(side).sql_name} DROP PART {literal(part)}" for side, part in check.drop]
     return [*([" UNION ALL ".join(sums)] if sums else []), *drops]

@@ -21,11 +21,11 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinTables,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.pair import (
-    FoundTables,
-    Holding,
+    LocatedTables,
+    TableContents,
     TablePair,
-    named,
-    tables_of,
+    as_twin_tables,
+    locate_name,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.table_switch import (
     TableSwitch,
@@ -48,7 +48,7 @@ class ModelPairs(ModelServers):
         self.database_engine = "Atomic"
         self.lacking: set[str] = set()
         """Replicas without a twin."""
-        self.alter: Callable[[FoundTables], FoundTables] = lambda found: found
+        self.alter: Callable[[LocatedTables], LocatedTables] = lambda found: found
         """What is different about what servers tell of a replica."""
         self.hindered: Sequence[str] = ()
         self.inserting = 0
@@ -57,7 +57,7 @@ class ModelPairs(ModelServers):
         self.uneven_looks = 0
         """How many more looks find the second replica with other parts."""
 
-    def find(self, shard_path: str, replica: TwinReplica) -> FoundTables:
+    def find(self, shard_path: str, replica: TwinReplica) -> LocatedTables:
         """As PairServers says."""
         home, away = (table_of(side, replica.name) for side in Side)
         home, away = home._replace(path=shard_path), away._replace(path=f"{PATH}_cold")
@@ -65,14 +65,14 @@ class ModelPairs(ModelServers):
             home, away = home._replace(name=away.name), away._replace(name=home.name)
         there = None if replica.name in self.lacking else away
         return self.alter(
-            FoundTables(replica, f"server of {replica.name}", home, there, self.database_engine)
+            LocatedTables(replica, f"server of {replica.name}", home, there, self.database_engine)
         )
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
         """As TwinServers says."""
         pair = self.find(shard_path, replica).pair
         assert pair is not None
-        return tables_of(pair, named(pair, TWIN).at)
+        return as_twin_tables(pair, locate_name(pair, TWIN).at)
 
     def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
         """As TwinServers says."""
@@ -106,7 +106,7 @@ class ModelPairs(ModelServers):
         del pair
         return self.hindered
 
-    def contents(self, pair: TablePair) -> tuple[Holding, Holding]:
+    def contents(self, pair: TablePair) -> tuple[TableContents, TableContents]:
         """As PairServers says."""
         home, away = (self._holding(side) for side in Side)
         if pair.replica.name != REPLICAS[0] and self.uneven_looks:
@@ -114,9 +114,9 @@ class ModelPairs(ModelServers):
             home = home._replace(digest="other")
         return home, away
 
-    def _holding(self, side: Side) -> Holding:
+    def _holding(self, side: Side) -> TableContents:
         parts = self.twins.tables[side].shown()
-        return Holding(sum(part.content.rows for part in parts), len(parts), str(sorted(parts)))
+        return TableContents(sum(part.content.rows for part in parts), len(parts), str(sorted(parts)))
 
     def older_inserts(self, pair: TablePair, seconds: float) -> int:
         """As PairServers says."""
@@ -157,13 +157,13 @@ class PairBench(TwinBench):
     def move(self, wanted: Side, *, min_age: float = 0.0, check_mode: bool = False) -> TableSwitchReport:
         """All steps, one after the other."""
         whole = self.whole(wanted, min_age=min_age, check_mode=check_mode)
-        assert whole.look()
+        assert whole.find_tables()
         whole.move_before()
-        whole.refuse_left()
+        whole.refuse_unmoved()
         whole.exchange()
         if not check_mode:
             whole.move_after()
-        whole.look_after()
+        whole.record_final_counts()
         return whole.report
 
     def is_at(self, side: Side) -> bool:

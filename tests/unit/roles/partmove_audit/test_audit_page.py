@@ -74,13 +74,13 @@ def page_of_twins(name: str = "", *kinds: TwinKind) -> str:
     path, part = f"/clickhouse/tables/01/hits{name}", f"201912_0_27_5{name}"
     hot, cold = (table_of(side, "r1")._replace(name=f"{side.value}{name}") for side in Side)
     tables = TwinTables(TwinReplica("r1", ""), "ch1", hot, cold)
-    doubt = ManualCheck({Side.HOT: (part,), Side.COLD: (part,)}, ((Side.HOT, part),))
+    check = ManualCheck({Side.HOT: (part,), Side.COLD: (part,)}, ((Side.HOT, part),))
     rows = (
         TwinRow(
             path,
             str(number),
             f"r1{name}" * (number % 2),
-            TwinVerdict(kind, (part,), f"it{name}", "/r", doubt),
+            TwinVerdict(kind, (part,), f"it{name}", "/r", check),
         )
         for number, kind in enumerate(kinds or TwinKind)
     )

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Audits the twins of a shard path: what is not as it should be is told only if it is so in two looks.
+"""Audits the twins of a shard path. An inconsistency is reported only if two reads find it.
 
-Servers insert, merge, fetch and move while they are looked at, and runs go on.
+Two reads are needed because servers insert, merge, fetch and move parts during the audit, and runs continue.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from ..move.tables import TwinTables
 from .judge import TwinVerdict, Verdicts, judge
 from .reader import TwinReader
 
-_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_BETWEEN_READS = 1.0
 
 
 class TwinRow(NamedTuple):
-    """A partition, or a replica whose tables are not as they must be."""
+    """The verdict on one partition, on one replica or on a whole table."""
 
     shard_path: str
     partition: str
-    """Empty for what is about the tables."""
+    """Partition id; empty for a verdict on tables."""
     replica: str
-    """Empty for what is about all replicas."""
+    """Name of the replica; empty for a verdict on all replicas."""
     verdict: TwinVerdict
 
 
 class TwinAudit(NamedTuple):
-    """What one shard path is; the rows sorted by partition and replica.
+    """The verdicts on one shard path, sorted by partition and replica.
 
-    unjudged: why nothing of it could be judged; empty where it could.
-    tables: those of the first replica, for statements; None where one has not both.
+    unjudged: why no partition could be judged; empty otherwise.
+    tables: the tables of the first replica, for statements; None unless every replica has both tables.
     """
 
     shard_path: str
@@ -44,34 +44,40 @@ class TwinAudit(NamedTuple):
 
 
 def audit_twins(reader: TwinReader, shard_path: str) -> TwinAudit:
-    """Look once, and at what is not sound once more. Raises NoSuchTable, EnsembleError and kin."""
+    """Judge one shard path, and read a second time whatever is not consistent.
+
+    An access error or an unreadable znode makes the whole shard path unjudged. Raises NoSuchTable and
+    EnsembleError.
+    """
     try:
-        look = reader.read(shard_path)
-        verdicts: Verdicts = judge(look)
-        unsound = {
-            partition for (partition, _who), verdict in verdicts.items() if not verdict.kind.is_consistent
+        first = reader.read(shard_path)
+        verdicts: Verdicts = judge(first)
+        inconsistent = {
+            partition for (partition, _replica), verdict in verdicts.items() if not verdict.kind.is_consistent
         }
-        if unsound:
-            reader.wait(_SECONDS_BETWEEN_LOOKS)
-            again = reader.read(shard_path, None if look.tables is None else unsound)
-            verdicts = _in_both(verdicts, judge(again))
+        if inconsistent:
+            reader.wait(_SECONDS_BETWEEN_READS)
+            second = reader.read(shard_path, None if first.tables is None else inconsistent)
+            verdicts = _in_both(verdicts, judge(second))
     except (AccessDenied, FormatError) as error:
         return TwinAudit(shard_path, (), str(error))
     rows = (TwinRow(shard_path, *place, verdict) for place, verdict in sorted(verdicts.items()))
-    tables = look.tables
+    tables = first.tables
     return TwinAudit(shard_path, tuple(rows), tables=None if tables is None else tables[0])
 
 
 def _in_both(first: Verdicts, second: Verdicts) -> dict[tuple[str, str], TwinVerdict]:
-    """The verdicts of the first look, in place of those that are not sound what the second one says.
+    """Merge the verdicts of two reads.
 
-    Drift that only one of the looks found is left out. What the first one could not judge stays so where the
-    second one says nothing of it.
+    - A verdict of the first read stays if it is consistent.
+    - Otherwise the verdict of the second read counts.
+    - An inconsistency that only one of the reads found is left out.
+    - NOT_JUDGED of the first read stays if the second read has no verdict.
     """
-    kept = {place: verdict for place, verdict in first.items() if not verdict.kind.is_inconsistent}
-    told = {
+    settled = {place: verdict for place, verdict in first.items() if not verdict.kind.is_inconsistent}
+    reread = {
         place: verdict
         for place, verdict in second.items()
         if not (first[place].kind.is_consistent if place in first else verdict.kind.is_inconsistent)
     }
-    return {**kept, **told}
+    return {**settled, **reread}

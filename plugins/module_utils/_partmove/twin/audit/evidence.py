@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an audit of twins judges by: both tables of each replica, what they have, and the records in hot."""
+"""The evidence of an audit of twins: both tables of each replica, their parts, and the records in hot."""
 
 from __future__ import annotations
 
@@ -14,85 +14,85 @@ from ..move.tables import PartsOf, Side, TwinReplica, TwinTable, TwinTables
 
 
 class ReplicaTables(NamedTuple):
-    """What the server of a replica has beside each other."""
+    """The tables of one replica."""
 
     replica: TwinReplica
     server: str
-    """The server, for people."""
+    """Name of the server, for people."""
     hot: TwinTable
     cold: TwinTable | None
-    """None where there is no table of the name."""
+    """None if the server has no table with the name of the twin."""
     is_exchanged: bool = False
-    """Whether the table in the auxiliary ensemble has the name, and this one is named as its twin."""
+    """Whether the names are exchanged: the table in the auxiliary ensemble has the name of the table."""
 
 
 class TwinWitnesses(Protocol):
-    """Asks the servers of replicas, and tells them nothing; raises PartMoveError where that fails."""
+    """Reads from the servers of replicas, and changes nothing. Raises PartMoveError on a failure."""
 
     def pair(self, shard_path: str, replica: TwinReplica) -> ReplicaTables:
-        """The hot table of the replica, and its twin where it has one."""
+        """Return the hot table of the replica, and its twin if the replica has one."""
 
     def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
-        """The active parts of each of the partitions, asked for at one moment."""
+        """Return the parts of each partition in both tables, read by one query."""
 
     def partition_ids(self, tables: TwinTables, side: Side) -> Sequence[str]:
-        """All partitions of which the table has active parts."""
+        """Return the ids of all partitions with active parts in the table."""
 
     def inserted(self, tables: TwinTables) -> Mapping[str, Collection[str]]:
-        """Partition id → names of the parts that the twin got by an INSERT, as far as the server can tell."""
+        """Map partition ids to names of twin parts that an INSERT wrote, as far as the server knows."""
 
 
 class RecordZnode(NamedTuple):
-    """What hot has at the place of a record."""
+    """The znode of a record."""
 
     path: str
     record: TwinRecord | None
     problem: str = ""
-    """Why it is no record that is understood; empty where it is one."""
+    """Why the znode is no valid record; empty if it is one."""
 
 
 class TwinPartitionRead(NamedTuple):
-    """What there is of one partition."""
+    """The parts and the record of one partition."""
 
     partition_id: str
     parts: Sequence[PartsOf]
-    """Of each replica, in the order of the tables."""
-    noted: RecordZnode | None
-    """Its record; None where there is none."""
+    """Parts of each replica, in the order of the tables."""
+    record_znode: RecordZnode | None
+    """The znode of its record; None without a record."""
     inserted: Collection[str] = ()
-    """Names of parts that the twin got by an INSERT; they may be gone or merged since."""
+    """Names of twin parts that an INSERT wrote. The parts may have been dropped or merged since."""
     changed: bool = False
-    """Whether its record was written, replaced or removed while the servers were asked."""
+    """Whether the record was created, replaced or removed while the servers were read."""
 
 
 class TwinShardRead(NamedTuple):
-    """One look at a shard path.
+    """One read of a shard path.
 
-    pairs: the replicas whose server answered, by name.
-    silent: replica → why its server did not.
-    partitions: by id; none where not every replica has both tables.
-    noted: partition id → what there is at the place of its record, also where no server was asked.
-    problem: why nothing is known of the partitions, where a server ceased to answer; else empty.
-    lock: who holds the lock of the shard path; empty where nobody does.
+    pairs: the tables of the replicas whose server answered, sorted by the name of the replica.
+    silent: replica → why its server failed.
+    partitions: partition id → its parts; empty unless every replica has both tables.
+    record_znodes: partition id → znode of its record, also if no server was read.
+    problem: why partitions could not be read, if a server failed meanwhile; else empty.
+    lock: holder of the lock of the shard path; empty without a holder.
     """
 
     shard_path: str
     pairs: Sequence[ReplicaTables]
     silent: Mapping[str, str]
     partitions: Mapping[str, TwinPartitionRead]
-    noted: Mapping[str, RecordZnode]
+    record_znodes: Mapping[str, RecordZnode]
     problem: str = ""
     lock: str = ""
 
     @property
     def is_gone(self) -> bool:
-        """Whether hot has no such table."""
+        """Whether hot has no table at the shard path any more."""
         return not self.pairs and not self.silent
 
     @property
     def tables(self) -> Sequence[TwinTables] | None:
-        """The tables of all replicas; None where one is not known to have both."""
-        found = [
+        """The tables of all replicas; None unless every replica is known to have both tables."""
+        tables = [
             TwinTables(each.replica, each.server, each.hot, each.cold) for each in self.pairs if each.cold
         ]
-        return found if found and len(found) == len(self.pairs) and not self.silent else None
+        return tables if tables and len(tables) == len(self.pairs) and not self.silent else None

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which kind each partition of a shard path is of: decided from what one look has seen, and nothing else.
+"""Decides the kind of each partition and replica of a shard path, from the evidence of one read alone.
 
-The first rule that holds decides. What a record says comes before what the tables have, and what needs a
-person before what another run ends by itself.
+The first matching rule decides. A record takes precedence over the parts of the tables. A kind that needs
+manual action takes precedence over a kind that another run ends.
 """
 
 from __future__ import annotations
@@ -15,81 +15,81 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...formats.names import parse_names
-from ..move.classify import TwinState, undoing, with_record
-from ..move.clones import clones_of, is_changed, new_in
-from ..move.gates import misplaced, not_ready, refuse_uneven, unlike
+from ..move.classify import TwinState, classify_recorded, plan_undo
+from ..move.clones import clones_of, is_source_changed, new_parts
+from ..move.gates import definition_problem, placement_problem, readiness_problem, refuse_uneven
 from ..move.record import TwinRecord, contents
 from ..move.tables import Parts, PartsOf, Side, TwinPart, TwinTables
 from .evidence import RecordZnode, TwinPartitionRead, TwinShardRead
 from .kind import TwinKind
 
 NO_PARTITION = ""
-"""Stands for the partition of what is about a whole table."""
+"""The partition of a verdict on a whole table."""
 ALL_REPLICAS = ""
-"""Stands for the replica of what is about all of them."""
+"""The replica of a verdict on all replicas."""
 
 
 class ManualCheck(NamedTuple):
-    """What a person has to compare, and what may be dropped then, by names of parts."""
+    """The rows to compare by hand, and the parts that may be dropped if the rows are equal."""
 
     compare: Mapping[Side, tuple[str, ...]]
-    """Parts whose rows should be the same; empty where parts that are equal need no comparison."""
+    """Parts whose rows should be equal; empty if no comparison is needed because the hashes are equal."""
     drop: tuple[tuple[Side, str], ...]
-    """What is there twice, if they are."""
+    """Parts that may be dropped after an equal comparison: table and name."""
 
 
 class TwinVerdict(NamedTuple):
-    """What a partition, or a replica, is.
+    """The kind of a partition or of a replica, with details.
 
-    parts: names of the parts that it is so for, sorted.
-    reason: what was seen; empty where the kind says it all.
-    record: path of the znode that has, or should have, a record; empty where there is none.
-    doubt: for what a person has to act on; else None.
+    parts: names of the parts that the kind is about, sorted.
+    reason: details; empty if the kind needs none.
+    record: path of the znode that has, or should have, a record; empty without a record.
+    manual_check: the manual check, for kinds that need one; else None.
     """
 
     kind: TwinKind
     parts: tuple[str, ...] = ()
     reason: str = ""
     record: str = ""
-    doubt: ManualCheck | None = None
+    manual_check: ManualCheck | None = None
 
 
 Verdicts = Mapping[tuple[str, str], TwinVerdict]
 """Partition id and replica → verdict."""
 
 
-def judge(look: TwinShardRead) -> dict[tuple[str, str], TwinVerdict]:
-    """What everything is that the look has seen."""
-    if look.is_gone:
+def judge(read: TwinShardRead) -> dict[tuple[str, str], TwinVerdict]:
+    """Return the verdict on each partition and replica of the read, by partition id and replica."""
+    if read.is_gone:
         return {
-            (each, ALL_REPLICAS): TwinVerdict(TwinKind.TABLE_GONE, reason=noted.problem, record=noted.path)
-            for each, noted in look.noted.items()
+            (each, ALL_REPLICAS): TwinVerdict(TwinKind.TABLE_GONE, reason=znode.problem, record=znode.path)
+            for each, znode in read.record_znodes.items()
         }
-    found = {(NO_PARTITION, replica): verdict for replica, verdict in _replicas(look)}
-    for each in look.partitions.values():
-        verdict = _under_lock(look, _partition(look.tables or (), each))
+    found = {(NO_PARTITION, replica): verdict for replica, verdict in _judge_replicas(read)}
+    for each in read.partitions.values():
+        verdict = _hide_run_in_progress(read, _judge_partition(read.tables or (), each))
         if verdict is not None:
             found[each.partition_id, ALL_REPLICAS] = verdict
     return found
 
 
-def _replicas(look: TwinShardRead) -> Iterator[tuple[str, TwinVerdict]]:
-    """What is told of replicas, or of the table."""
-    if look.problem:
-        yield ALL_REPLICAS, TwinVerdict(TwinKind.NOT_JUDGED, reason=look.problem)
-    for replica, reason in look.silent.items():
+def _judge_replicas(read: TwinShardRead) -> Iterator[tuple[str, TwinVerdict]]:
+    """Yield the verdicts on replicas and on the whole table."""
+    if read.problem:
+        yield ALL_REPLICAS, TwinVerdict(TwinKind.NOT_JUDGED, reason=read.problem)
+    for replica, reason in read.silent.items():
         yield replica, TwinVerdict(TwinKind.NOT_JUDGED, reason=reason)
-    exchanged = [each for each in look.pairs if each.is_exchanged]
-    if exchanged and len(exchanged) == len(look.pairs):
+    exchanged = [each for each in read.pairs if each.is_exchanged]
+    if exchanged and len(exchanged) == len(read.pairs):
         yield ALL_REPLICAS, TwinVerdict(TwinKind.EXCHANGED)
         return
-    with_twin = [each for each in look.pairs if each.cold is not None or each.is_exchanged]
-    if not with_twin and not look.noted:
-        if not look.silent:
+    with_twin = [each for each in read.pairs if each.cold is not None or each.is_exchanged]
+    if not with_twin and not read.record_znodes:
+        if not read.silent:
             yield ALL_REPLICAS, TwinVerdict(TwinKind.WITHOUT_TWIN)
         return
     first: TwinTables | None = None
-    for each in look.pairs:
+    for each in read.pairs:
         if each.is_exchanged:
             yield each.replica.name, TwinVerdict(TwinKind.EXCHANGED_IN_PART, reason=each.server)
             continue
@@ -98,16 +98,16 @@ def _replicas(look: TwinShardRead) -> Iterator[tuple[str, TwinVerdict]]:
             continue
         tables = TwinTables(each.replica, each.server, each.hot, each.cold)
         first = first or tables
-        verdict = _tables(look, tables, first)
+        verdict = _judge_tables(read, tables, first)
         if verdict is not None:
             yield each.replica.name, verdict
 
 
-def _tables(look: TwinShardRead, tables: TwinTables, first: TwinTables) -> TwinVerdict | None:
+def _judge_tables(read: TwinShardRead, tables: TwinTables, first: TwinTables) -> TwinVerdict | None:
     problems = (
-        (TwinKind.TWIN_ELSEWHERE, misplaced(look.shard_path, tables, first)),
-        (TwinKind.NOT_READY, not_ready(tables, len(look.pairs) + len(look.silent))),
-        (TwinKind.TWIN_UNLIKE, unlike(tables, first)),
+        (TwinKind.TWIN_ELSEWHERE, placement_problem(read.shard_path, tables, first)),
+        (TwinKind.NOT_READY, readiness_problem(tables, len(read.pairs) + len(read.silent))),
+        (TwinKind.TWIN_UNLIKE, definition_problem(tables, first)),
     )
     for kind, problem in problems:
         if problem:
@@ -115,50 +115,50 @@ def _tables(look: TwinShardRead, tables: TwinTables, first: TwinTables) -> TwinV
     return None
 
 
-def _under_lock(look: TwinShardRead, verdict: TwinVerdict | None) -> TwinVerdict | None:
-    """What a run is in the middle of is nothing to tell of."""
-    if verdict is None or verdict.kind.is_consistent or not look.lock:
+def _hide_run_in_progress(read: TwinShardRead, verdict: TwinVerdict | None) -> TwinVerdict | None:
+    """Return NOT_JUDGED in place of an inconsistency while a run holds the lock of the shard path."""
+    if verdict is None or verdict.kind.is_consistent or not read.lock:
         return verdict
-    return TwinVerdict(TwinKind.NOT_JUDGED, verdict.parts, f"a run works on the table: {look.lock}")
+    return TwinVerdict(TwinKind.NOT_JUDGED, verdict.parts, f"a run works on the table: {read.lock}")
 
 
-def _partition(tables: Sequence[TwinTables], look: TwinPartitionRead) -> TwinVerdict | None:
-    """None for a partition that is in neither table and has no record."""
-    if look.changed:
-        return TwinVerdict(TwinKind.NOT_JUDGED, reason="a run was at it while the servers were asked")
-    noted = look.noted
-    if noted is not None and noted.record is None:
-        return TwinVerdict(TwinKind.RECORD_UNREADABLE, reason=noted.problem, record=noted.path)
-    uneven = refuse_uneven(tables, look.parts)
+def _judge_partition(tables: Sequence[TwinTables], read: TwinPartitionRead) -> TwinVerdict | None:
+    """Judge a partition; None if neither table has the partition and no record names it."""
+    if read.changed:
+        return TwinVerdict(TwinKind.NOT_JUDGED, reason="a run changed its record while the servers were read")
+    znode = read.record_znode
+    if znode is not None and znode.record is None:
+        return TwinVerdict(TwinKind.RECORD_UNREADABLE, reason=znode.problem, record=znode.path)
+    uneven = refuse_uneven(tables, read.parts)
     if uneven is not None:
-        return TwinVerdict(TwinKind.UNEVEN, reason=uneven.reason, record="" if noted is None else noted.path)
-    if noted is not None and noted.record is not None:
-        return _begun(tables[0], look, noted, noted.record)
-    return _at_rest(look)
+        return TwinVerdict(TwinKind.UNEVEN, reason=uneven.reason, record="" if znode is None else znode.path)
+    if znode is not None and znode.record is not None:
+        return _judge_recorded(tables[0], read, znode, znode.record)
+    return _judge_unrecorded(read)
 
 
-def _begun(
-    tables: TwinTables, look: TwinPartitionRead, noted: RecordZnode, record: TwinRecord
+def _judge_recorded(
+    tables: TwinTables, read: TwinPartitionRead, znode: RecordZnode, record: TwinRecord
 ) -> TwinVerdict:
-    """A partition with a record."""
+    """Judge a partition with a record."""
     if (record.hot, record.cold) != (tables.hot.place, tables.cold.place):
         reason = f"the record is about {record.hot} and {record.cold}"
-        return TwinVerdict(TwinKind.RECORD_ELSEWHERE, reason=reason, record=noted.path)
-    there = look.parts[0]
-    found = with_record(record, there, look.partition_id)
-    kind, problem = _OF_STATE[found.state], found.problem
+        return TwinVerdict(TwinKind.RECORD_ELSEWHERE, reason=reason, record=znode.path)
+    parts = read.parts[0]
+    classification = classify_recorded(record, parts, read.partition_id)
+    kind, problem = _KIND_OF_STATE[classification.state], classification.problem
     if kind is TwinKind.RECORDED:
-        kind, problem = _recorded(record, there, look.partition_id)
-    if kind is not TwinKind.UNKNOWN and not (there.hot or there.cold):
+        kind, problem = _judge_clones(record, parts, read.partition_id)
+    if kind is not TwinKind.UNKNOWN and not (parts.hot or parts.cold):
         kind = TwinKind.WITHOUT_PARTS
     if record.merges_stopped:
-        problem = f"{problem}; merges of both tables may be stopped until then".lstrip("; ")
-    doubt = _unknown(record, there) if kind is TwinKind.UNKNOWN else None
-    parts = tuple(sorted(found.parts or record.parts))
-    return TwinVerdict(kind, parts, problem, noted.path, doubt)
+        problem = f"{problem}; merges of both tables may be stopped until the next run".lstrip("; ")
+    manual_check = _manual_check(record, parts) if kind is TwinKind.UNKNOWN else None
+    names = tuple(sorted(classification.parts or record.parts))
+    return TwinVerdict(kind, names, problem, znode.path, manual_check)
 
 
-_OF_STATE = {
+_KIND_OF_STATE = {
     TwinState.RECORDED: TwinKind.RECORDED,
     TwinState.STALE: TwinKind.RECORDED,
     TwinState.UNDOING: TwinKind.CLONED,
@@ -170,58 +170,63 @@ _OF_STATE = {
 }
 
 
-def _recorded(record: TwinRecord, there: PartsOf, partition_id: str) -> tuple[TwinKind, str]:
-    """What has become of a partition whose clones no run has seen yet, and what was seen."""
-    if not new_in(record, there):
-        return (TwinKind.STALE if is_changed(record, there) else TwinKind.RECORDED), ""
-    clones = clones_of(record, there, partition_id)
+def _judge_clones(record: TwinRecord, parts: PartsOf, partition_id: str) -> tuple[TwinKind, str]:
+    """Return the kind of a partition without verified clones, and the problem of its clones."""
+    if not new_parts(record, parts):
+        return (TwinKind.STALE if is_source_changed(record, parts) else TwinKind.RECORDED), ""
+    clones = clones_of(record, parts, partition_id)
     if not isinstance(clones, str):
         return TwinKind.CLONED, ""
-    problem = undoing(record, there, partition_id).problem
+    problem = plan_undo(record, parts, partition_id).problem
     return (TwinKind.UNKNOWN, problem) if problem else (TwinKind.CLONED, clones)
 
 
-def _unknown(record: TwinRecord, there: PartsOf) -> ManualCheck:
-    """What of the destination should be what the source has: all that is new, as long as nothing is lost."""
-    source, new = there.on(record.destination.other), new_in(record, there)
+def _manual_check(record: TwinRecord, parts: PartsOf) -> ManualCheck:
+    """Decide which new parts of the destination to compare with the source.
+
+    These are all new parts as long as the source has every recorded part.
+    """
+    source, new = parts.on(record.destination.other), new_parts(record, parts)
     names = contents(source)
     if all(names.get(name) == content for name, content in record.parts.items()):
         compare = {record.destination.other: tuple(sorted(record.parts)), record.destination: _names(new)}
         return ManualCheck(compare if new else {}, tuple((record.destination, name) for name in _names(new)))
-    # What was lost in the source is in the destination alone, if anywhere.
+    # If the source has lost a recorded part, its rows may be in the destination alone: drop no part there.
     equal = _names(_equal(source, new))
     if equal or not (source and new):
         return ManualCheck({}, tuple((record.destination.other, name) for name in equal))
     return ManualCheck({record.destination.other: _names(source), record.destination: _names(new)}, ())
 
 
-def _at_rest(look: TwinPartitionRead) -> TwinVerdict | None:
-    """A partition that no run has begun with."""
-    there = look.parts[0]
-    both = bool(there.hot and there.cold)
-    equal = _equal(there.hot, there.cold) if both else []
+def _judge_unrecorded(read: TwinPartitionRead) -> TwinVerdict | None:
+    """Judge a partition without a record."""
+    parts = read.parts[0]
+    both = bool(parts.hot and parts.cold)
+    equal = _equal(parts.hot, parts.cold) if both else []
     if equal:
-        kind = TwinKind.EQUAL if len(equal) == len(there.hot) else TwinKind.EQUAL_IN_PART
+        kind = TwinKind.EQUAL if len(equal) == len(parts.hot) else TwinKind.EQUAL_IN_PART
         drop = tuple((Side.HOT, name) for name in _names(equal))
-        reason = f"{len(equal)} of {len(there.hot)} parts of the table equal some of the twin"
-        return TwinVerdict(kind, _names(equal), reason, doubt=ManualCheck({}, drop))
-    if both and _rows(there.hot) == _rows(there.cold):
-        hot, cold = _names(there.hot), _names(there.cold)
-        doubt = ManualCheck({Side.HOT: hot, Side.COLD: cold}, tuple((Side.HOT, name) for name in hot))
-        return TwinVerdict(TwinKind.AS_MANY_ROWS, hot, f"{_rows(there.hot)} rows each", doubt=doubt)
-    inserted = _still_there(look.inserted, there.cold, look.partition_id)
+        reason = f"{len(equal)} of {len(parts.hot)} parts of the table equal parts of the twin"
+        return TwinVerdict(kind, _names(equal), reason, manual_check=ManualCheck({}, drop))
+    if both and _rows(parts.hot) == _rows(parts.cold):
+        hot, cold = _names(parts.hot), _names(parts.cold)
+        manual_check = ManualCheck({Side.HOT: hot, Side.COLD: cold}, tuple((Side.HOT, name) for name in hot))
+        return TwinVerdict(
+            TwinKind.AS_MANY_ROWS, hot, f"{_rows(parts.hot)} rows each", manual_check=manual_check
+        )
+    inserted = _active_inserts(read.inserted, parts.cold, read.partition_id)
     if inserted:
         return TwinVerdict(TwinKind.INSERTED, inserted)
     if both:
-        rows = f"{_rows(there.hot)} rows of the table, {_rows(there.cold)} of the twin"
-        return TwinVerdict(TwinKind.LATE, _names(there.hot), rows)
-    if there.cold:
-        return TwinVerdict(TwinKind.COLD, _names(there.cold))
-    return TwinVerdict(TwinKind.HOT, _names(there.hot)) if there.hot else None
+        rows = f"{_rows(parts.hot)} rows of the table, {_rows(parts.cold)} of the twin"
+        return TwinVerdict(TwinKind.LATE, _names(parts.hot), rows)
+    if parts.cold:
+        return TwinVerdict(TwinKind.COLD, _names(parts.cold))
+    return TwinVerdict(TwinKind.HOT, _names(parts.hot)) if parts.hot else None
 
 
 def _equal(parts: Parts, others: Iterable[TwinPart]) -> list[TwinPart]:
-    """Those of the parts that equal others, no more of them than there are others."""
+    """Return the parts that have an equal among ``others``; each of ``others`` counts for one part."""
     left = Counter(part.content for part in others)
     found = []
     for part in sorted(parts):
@@ -231,12 +236,14 @@ def _equal(parts: Parts, others: Iterable[TwinPart]) -> list[TwinPart]:
     return found
 
 
-def _still_there(inserted: Iterable[str], parts: Parts, partition_id: str) -> tuple[str, ...]:
-    """The active parts that were inserted, or have one in them that was."""
+def _active_inserts(inserted: Iterable[str], parts: Parts, partition_id: str) -> tuple[str, ...]:
+    """Return the active parts that an INSERT wrote, or that contain an inserted part."""
     names = parse_names(_names(parts), partition_id, "system.parts")
-    came = parse_names(inserted, partition_id, "znodes of inserted blocks")
+    inserted_names = parse_names(inserted, partition_id, "znodes of inserted blocks")
     return tuple(
-        name.text for name in names if any(name.text == each.text or name.covers(each) for each in came)
+        name.text
+        for name in names
+        if any(name.text == each.text or name.covers(each) for each in inserted_names)
     )
 
 

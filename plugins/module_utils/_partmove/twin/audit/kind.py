@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The closed vocabulary of an audit of twins.
+"""The kinds of findings of an audit of twins: a closed vocabulary.
 
-Every partition is of exactly one kind, and so is every replica whose tables are not as they must be.
+Every partition has exactly one kind, and so has every replica whose tables are unfit for a move.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from ...findings.vocabulary import Texts, Vocabulary
 
 
 class TwinKind(Vocabulary):
-    """What a partition is between a table and its cold twin; the worst first.
+    """The kinds of partitions, replicas and tables, the most urgent first.
 
-    Parts are *equal* that have the same number of rows and the same two hashes, whatever their names.
+    Two parts are *equal* if they have the same number of rows and the same two hashes, whatever their names.
     """
 
     UNKNOWN = "unknown"
@@ -49,109 +49,147 @@ class TwinKind(Vocabulary):
 
     @property
     def texts(self) -> Texts:
-        """What is said of the kind."""
+        """The meaning and the remedy of the kind."""
         return _TEXTS[self]
 
     @property
     def is_seen_twice(self) -> bool:
-        """Whether readers of both tables see rows of the partition twice, or may see them so."""
+        """Whether readers of both tables see rows of the partition twice, or may see them twice."""
         return self in _SEEN_TWICE
 
     @property
     def is_begun(self) -> bool:
-        """Whether a run has begun with the partition, and another one goes on."""
+        """Whether a run has begun to move the partition, and the next run finishes the move."""
         return _TEXTS[self].remedy == _AGAIN
 
 
-_AGAIN = "twin_move with the partition, whatever the state: it goes on from there"
+_AGAIN = "Run twin_move with the partition and either state: it continues from there"
 
 _TEXTS = {
     TwinKind.UNKNOWN: Texts(
-        "it is between the tables, and what they have of it fits no state that a run leaves",
-        "Give the first statement told. Where both lines of its answer are the same, give the others; else"
-        " find out which rows are missing where, and drop by name what is there twice. Then delete the znode"
-        " told, and run twin_move again",
+        "the partition is between the tables, and its parts fit no state that a run leaves",
+        "Run the first statement of the finding. If both lines of its answer are the same, run the other"
+        " statements; else find out which rows are missing where, and drop by name the parts whose rows"
+        " are in both tables. Then delete the znode of the finding, and run twin_move again",
     ),
     TwinKind.EQUAL: Texts(
-        "both tables have it, each part of the table equals one of the twin, and no record tells of a clone",
-        "If these are the same rows, give the statements told, which drop them from the table and leave them"
-        " in the twin. If they were inserted twice, OPTIMIZE the partition in one of the tables",
+        "both tables have the partition, each part of the table equals a part of the twin, and no record"
+        " explains the copies",
+        "If these are the same rows, run the statements of the finding: they drop the parts from the"
+        " table and leave them in the twin. If the rows were inserted twice, OPTIMIZE the partition in one"
+        " of the tables",
     ),
     TwinKind.EQUAL_IN_PART: Texts(
-        "both tables have it, some parts of the table equal some of the twin, and no record tells of a clone",
-        "If these are the same rows, give the statements told, which drop them from the table and leave them"
-        " in the twin. If they were inserted twice, OPTIMIZE the partition in one of the tables",
+        "both tables have the partition, some parts of the table equal parts of the twin, and no record"
+        " explains the copies",
+        "If these are the same rows, run the statements of the finding: they drop the parts from the"
+        " table and leave them in the twin. If the rows were inserted twice, OPTIMIZE the partition in one"
+        " of the tables",
     ),
     TwinKind.AS_MANY_ROWS: Texts(
-        "both tables have it with as many rows, no part equals another, and there is no record",
-        "Give the first statement told. Where both lines of its answer are the same, the rows are there"
-        " twice, and the other statements drop them from the table. Else rows came late: twin_move",
+        "both tables have the partition with the same number of rows, no part equals a part of the other"
+        " table, and there is no record",
+        "Run the first statement of the finding. If both lines of its answer are the same, both tables"
+        " have the same rows, and the other statements drop them from the table. Else rows came late: run"
+        " twin_move",
     ),
     TwinKind.RECORD_UNREADABLE: Texts(
-        "its record is of another version, or something else",
-        "Use the version of olap.partmove that wrote it, or find out what did",
+        "the znode of its record has another version or is no record",
+        "Use the version of olap.partmove that wrote it, or find out which client wrote it",
     ),
     TwinKind.RECORD_ELSEWHERE: Texts(
-        "its record is about other tables: the twin has another name or path now, or was made anew",
-        "Give twin as it was when the record was written. If that twin is gone, delete the znode told, and"
-        " audit again",
+        "its record is about other tables: the twin has another name or path now, or was created again",
+        "Set twin to the name that the twin had when the record was written. If that twin is gone, delete"
+        " the znode of the finding, and audit again",
     ),
     TwinKind.TABLE_GONE: Texts(
-        "a record is left of a table that the hot ensemble does not have any more",
-        "See what the twin has of it. Delete the znode told when nobody needs it any more",
+        "a record exists, and the hot ensemble no longer has its table",
+        "Check what the twin has of the partition. Delete the znode of the finding when nobody needs it"
+        " any more",
     ),
     TwinKind.EXCHANGED_IN_PART: Texts(
         "the names of the table and its twin are exchanged on this replica, and not on all",
-        "table_move as before: it goes on from there. Create no twin before",
+        "Run table_move as before: it continues from there. Create no twin before",
     ),
     TwinKind.TWIN_MISSING: Texts(
-        "the replica has no twin, though there is one or a record of one",
-        "twin_table creates it, and the replica fetches what the others have",
+        "the replica has no twin, although another replica has one or a record exists",
+        "Run twin_table: it creates the twin, and the replica fetches the parts of the other replicas",
     ),
     TwinKind.TWIN_ELSEWHERE: Texts(
-        "a table of the replica is not at the place where it must be",
-        "See the reason. Make the twin anew at the path of the others while it is empty, or give it as twin",
+        "a table of the replica is not at its required path or ensemble",
+        "See the reason. While the twin is empty, create it again at the path of the other replicas, or"
+        " set twin to its name",
     ),
     TwinKind.NOT_READY: Texts(
         "a table of the replica has no session with its ensemble, or lacks other replicas",
-        "See that the servers of all replicas run and reach both ensembles, and audit again",
+        "Check that the servers of all replicas run and reach both ensembles, and audit again",
     ),
     TwinKind.TWIN_UNLIKE: Texts(
-        "the two tables, or those of two replicas, are not written alike, so that no partition can be moved",
-        "ALTER one of them until columns, keys, indices, projections, TTL, settings and storage policy are"
-        " alike",
+        "the definitions of the two tables or of two replicas differ, so that no partition can be moved",
+        "ALTER one of them until columns, keys, indices, projections, TTL, settings and storage policy"
+        " are alike",
     ),
     TwinKind.UNEVEN: Texts(
-        "the replicas have different parts of it",
-        "Wait until they have the same (SYSTEM SYNC REPLICA); CHECK TABLE where it stays so",
+        "the replicas have different parts of the partition",
+        "Wait until they have the same parts (SYSTEM SYNC REPLICA); CHECK TABLE if they keep differing",
     ),
     TwinKind.CLONED: Texts(
-        "a run has cloned it, or a part of it, and has not compared that yet or is undoing it", _AGAIN
+        "a run has cloned parts of the partition, and has not verified the clones yet or is undoing them",
+        _AGAIN,
     ),
-    TwinKind.ATTACHED: Texts("a run has cloned it and has not begun to drop where it came from", _AGAIN),
-    TwinKind.DROPPED_PARTLY: Texts("a run has cloned it and dropped some parts where it came from", _AGAIN),
-    TwinKind.MERGED: Texts("a run has cloned parts that were merged since where they came from", _AGAIN),
-    TwinKind.DROPPED: Texts("a run has moved it, and has not removed the record yet", _AGAIN),
-    TwinKind.RECORDED: Texts("a run has written its record and done nothing else", _AGAIN),
-    TwinKind.STALE: Texts("nothing was cloned, and what its record says has changed since", _AGAIN),
-    TwinKind.WITHOUT_PARTS: Texts("it has a record, and neither table has a part of it any more", _AGAIN),
+    TwinKind.ATTACHED: Texts(
+        "a run has cloned the partition and has not begun to drop the parts of the source",
+        _AGAIN,
+    ),
+    TwinKind.DROPPED_PARTLY: Texts(
+        "a run has cloned the partition and dropped some parts of the source",
+        _AGAIN,
+    ),
+    TwinKind.MERGED: Texts(
+        "a run has cloned parts that the source has merged since",
+        _AGAIN,
+    ),
+    TwinKind.DROPPED: Texts(
+        "a run has moved the partition, and has not removed the record yet",
+        _AGAIN,
+    ),
+    TwinKind.RECORDED: Texts(
+        "a run has written the record of the partition and done nothing else",
+        _AGAIN,
+    ),
+    TwinKind.STALE: Texts(
+        "no part was cloned, and the source has changed since the record was written",
+        _AGAIN,
+    ),
+    TwinKind.WITHOUT_PARTS: Texts(
+        "the partition has a record, and neither table has a part of it any more",
+        _AGAIN,
+    ),
     TwinKind.INSERTED: Texts(
-        "parts of the twin came by an INSERT, which a move takes for something unknown",
-        "Find out who inserts into the twin, and let it insert into the table; the rows may stay where they"
-        " are",
+        "an INSERT wrote parts of the twin, which a move counts as unknown parts",
+        "Find out which client inserts into the twin, and let it insert into the table; the rows may stay"
+        " in the twin",
     ),
     TwinKind.LATE: Texts(
-        "both tables have it, with different rows, as after an insert that came late",
-        "twin_move with the state that it shall have; nothing is wrong until then",
+        "both tables have the partition with different rows, for example after a late insert",
+        "Run twin_move with the desired state; the data is consistent until then",
     ),
     TwinKind.NOT_JUDGED: Texts(
-        "it could not be found out, as a server did not answer or a run is at work",
+        "the audit could not judge it, because a server did not answer or a run is in progress",
         "See the reason, and audit again",
     ),
-    TwinKind.COLD: Texts("the twin has it, and the table has none of it"),
-    TwinKind.HOT: Texts("the table has it, and the twin has none of it"),
-    TwinKind.EXCHANGED: Texts("the table is in the auxiliary ensemble as a whole, and its name with it"),
-    TwinKind.WITHOUT_TWIN: Texts("the table has no twin on any replica, and there is no record"),
+    TwinKind.COLD: Texts(
+        "only the twin has the partition",
+    ),
+    TwinKind.HOT: Texts(
+        "only the table has the partition",
+    ),
+    TwinKind.EXCHANGED: Texts(
+        "the whole table is in the auxiliary ensemble, and has the name",
+    ),
+    TwinKind.WITHOUT_TWIN: Texts(
+        "the table has no twin on any replica, and there is no record",
+    ),
 }
 
 _SEEN_TWICE = frozenset(

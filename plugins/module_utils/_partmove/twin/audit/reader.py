@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads what an audit of twins judges by: the records and the lock in hot, and both tables on every replica.
+"""Reads the evidence of an audit of twins: the records and the lock in hot, and both tables of every replica.
 
-The records are read before the servers are asked and again after, so that what a run does meanwhile is not
-taken for what is so.
+The records are read before and after the servers. A partition whose record changed in between is marked, so
+that the state in the middle of a run is not reported.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ..move.servers import read_replicas
 from ..move.tables import PartsOf, Side, TwinReplica, TwinTables
 from .evidence import RecordZnode, ReplicaTables, TwinPartitionRead, TwinShardRead, TwinWitnesses
 
-_GROUP = 500
-"""How many partitions servers are asked about at once, which bounds queries."""
+_QUERY_BATCH = 500
+"""How many partitions one query asks a server about, which bounds the size of queries."""
 
 
 class TwinReader:
-    """Reads shard paths of the hot ensemble."""
+    """Reads the twins of shard paths."""
 
     def __init__(
         self, hot: ZnodeStore, servers: TwinWitnesses, clock: Clock, root: str, *, at_once: int = 1
     ) -> None:
-        """``root`` is the coordination root; ``at_once`` servers are asked at the same time."""
+        """``root``: the coordination root. ``at_once``: the number of servers that are read concurrently."""
         self._hot = hot
         self._servers = servers
         self._clock = clock
@@ -40,16 +40,16 @@ class TwinReader:
         self._at_once = at_once
 
     def wait(self, seconds: float) -> None:
-        """Let servers end what they are at work on."""
+        """Wait between two reads."""
         self._clock.sleep(seconds)
 
     def read(self, shard_path: str, partition_ids: Collection[str] | None = None) -> TwinShardRead:
-        """One look at a shard path, at all partitions or at these.
+        """Read a shard path: all its partitions, or the given ones.
 
-        Raises NoSuchTable where hot has neither such a table nor a record of it, EnsembleError and kin.
+        Raises NoSuchTable if hot has neither the table nor a record of it, and EnsembleError.
         """
         self._hot.sync("/")
-        before = self._noted(shard_path)
+        before = self._record_znodes(shard_path)
         try:
             replicas = read_replicas(self._hot, shard_path)
         except NoSuchTable:
@@ -64,11 +64,11 @@ class TwinReader:
                 silent[replica.name] = answer
             else:
                 pairs.append(answer)
-        look = TwinShardRead(shard_path, pairs, silent, {}, before)
-        if look.tables is not None:
-            look = self._with_partitions(look, look.tables, partition_ids)
+        read = TwinShardRead(shard_path, pairs, silent, {}, before)
+        if read.tables is not None:
+            read = self._with_partitions(read, read.tables, partition_ids)
         (lock,) = self._hot.read([path_of_lock(self._root, shard_path)])
-        return look._replace(lock="" if lock is None else lock.data.decode(errors="replace"))
+        return read._replace(lock="" if lock is None else lock.data.decode(errors="replace"))
 
     def _pair(self, shard_path: str, replica: TwinReplica) -> ReplicaTables | str:
         try:
@@ -76,52 +76,52 @@ class TwinReader:
         except PartMoveError as error:
             return str(error)
 
-    def _noted(self, shard_path: str) -> dict[str, RecordZnode]:
-        """What is at the places of records, by partition id; also what is none."""
+    def _record_znodes(self, shard_path: str) -> dict[str, RecordZnode]:
+        """Map partition ids to the znodes at the paths of records, invalid records included."""
         records = Records(self._hot, self._root, shard_path)
         found = {}
         for each in records.partition_ids():
             path = records.path(each)
             try:
-                kept = records.read([each]).get(each)
+                stored = records.read([each]).get(each)
             except FormatError as error:
                 found[each] = RecordZnode(path, None, str(error))
             else:
-                if kept is not None:
-                    found[each] = RecordZnode(path, kept.record)
+                if stored is not None:
+                    found[each] = RecordZnode(path, stored.record)
         return found
 
     def _with_partitions(
-        self, look: TwinShardRead, tables: Sequence[TwinTables], wanted: Collection[str] | None
+        self, read: TwinShardRead, tables: Sequence[TwinTables], requested: Collection[str] | None
     ) -> TwinShardRead:
-        """The look with its partitions; with a problem where a server does not answer any more."""
+        """Return the read with its partitions, or with a problem if a server fails meanwhile."""
         try:
-            ids = self._ids(look, tables) if wanted is None else sorted({*wanted} - {""})
-            found = [dict(self._parts(each, ids)) for each in tables]
+            ids = self._ids(read, tables) if requested is None else sorted({*requested} - {""})
+            parts_by_replica = [dict(self._parts(each, ids)) for each in tables]
             inserted = self._servers.inserted(tables[0])
         except PartMoveError as error:
-            return look._replace(problem=str(error))
-        after = self._noted(look.shard_path)
+            return read._replace(problem=str(error))
+        after = self._record_znodes(read.shard_path)
         partitions = {
             each: TwinPartitionRead(
                 each,
-                [parts[each] for parts in found],
-                look.noted.get(each),
+                [parts[each] for parts in parts_by_replica],
+                read.record_znodes.get(each),
                 inserted.get(each, ()),
-                look.noted.get(each) != after.get(each),
+                read.record_znodes.get(each) != after.get(each),
             )
             for each in ids
         }
-        return look._replace(partitions=partitions)
+        return read._replace(partitions=partitions)
 
-    def _ids(self, look: TwinShardRead, tables: Sequence[TwinTables]) -> list[str]:
-        """Every partition that is anywhere, sorted."""
-        ids = set(look.noted)
+    def _ids(self, read: TwinShardRead, tables: Sequence[TwinTables]) -> list[str]:
+        """Return the ids of all partitions that a table or a record has, sorted."""
+        ids = set(read.record_znodes)
         for each in tables:
             for side in Side:
                 ids.update(self._servers.partition_ids(each, side))
         return sorted(ids)
 
     def _parts(self, tables: TwinTables, ids: Sequence[str]) -> Iterator[tuple[str, PartsOf]]:
-        for first in range(0, len(ids), _GROUP):
-            yield from self._servers.parts(tables, ids[first : first + _GROUP]).items()
+        for first in range(0, len(ids), _QUERY_BATCH):
+            yield from self._servers.parts(tables, ids[first : first + _QUERY_BATCH]).items()

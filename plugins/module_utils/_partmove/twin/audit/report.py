@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What audits of twins found, for people and for monitoring."""
+"""The findings of audits of twins, for people and for monitoring."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .kind import TwinKind
 
 
 class TwinAuditReport(Findings[TwinRow, TwinKind]):
-    """Every partition of every table with a twin; first of all what readers see twice."""
+    """The verdicts on all partitions, tables and replicas. Rows that readers see twice come first."""
 
     prefix = "partmove_twin_audit"
     counted = "partitions and tables"
@@ -25,20 +25,20 @@ class TwinAuditReport(Findings[TwinRow, TwinKind]):
         super().__init__(TwinKind, audits, unread)
 
     def seen_twice(self) -> list[TwinRow]:
-        """The partitions of which readers of both tables see rows twice, or may do so."""
+        """Return the partitions whose rows readers of both tables see twice, or may see twice."""
         return [row for row in self.findings if row.verdict.kind.is_seen_twice]
 
     def urgent(self) -> Iterator[str]:
-        """A line about what is seen twice."""
+        """Yield one line about rows that readers may see twice."""
         rows = self.seen_twice()
         if rows:
             places = first_few([f"{row.shard_path} {row.partition}" for row in rows], MOST_SHOWN)
             yield f"Rows that readers of both tables may see twice are in {len(rows)} partitions: {places}"
 
     def urgent_families(self) -> Iterator[Family]:
-        """The figure about these partitions."""
+        """Yield the metric of rows that readers may see twice."""
         yield Family(
             "partmove_twin_audit_seen_twice",
-            "Partitions of which readers of both tables may see rows twice.",
+            "Partitions whose rows readers of both tables may see twice.",
             (Sample(len(self.seen_twice())),),
         )

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an ATTACH has cloned: which new parts of the destination are clones of which recorded ones.
+"""Identifies clones: which new parts of the destination an ATTACH cloned from which recorded parts.
 
-All of this is about one partition of which the replicas have equal parts; where they do not, nobody can tell.
+Everything here is about one partition, and needs replicas with equal parts: clones are undefined otherwise.
 """
 
 from __future__ import annotations
@@ -21,51 +21,57 @@ _WHERE = "system.parts"
 
 
 def clones_of(record: TwinRecord, parts: PartsOf, partition_id: str) -> Mapping[str, str] | str:
-    """Name of each recorded part → name of its clone; or why what the tables have is not just that.
+    """Map the name of each recorded part to the name of its clone, or return why the clones are incomplete.
 
-    It is just that where the source has every recorded part as it was, and each has one clone among what is
-    new in the destination: rows and both hashes are equal, whatever the names. Clones that are certain to
-    have been merged since count as they came. Nothing else may be new, but on the way back inserts: one that
-    equals a recorded part stays beside its clone, whichever of the two is taken for it.
+    The clones are complete if:
+
+    - the source has every recorded part with the recorded content,
+    - each recorded part has one new part in the destination with equal rows and equal hashes, whatever its
+      name. Clones that certainly were merged count as they were before the merge;
+    - the destination has no other new part. On the way to hot, inserts are allowed. An insert that equals a
+      recorded part stays beside its clone, whichever of the two counts as the clone.
     """
     source = contents(parts.on(record.destination.other))
     changed = [name for name, content in record.parts.items() if source.get(name) != content]
     if changed:
-        return f"part {min(changed)} of the source is not there as it was, as after a merge"
-    wanted = Counter(record.parts.values())
+        return f"part {min(changed)} of the source is not as recorded, for example because of a merge"
+    expected = Counter(record.parts.values())
     clones: dict[PartContent, list[str]] = {}
-    cloned, others = resolve_merged(record, parts, new_in(record, parts), partition_id, frozenset(wanted))
+    cloned, others = resolve_merged(
+        record, parts, new_parts(record, parts), partition_id, frozenset(expected)
+    )
     for part in cloned:
         clones.setdefault(part.content, []).append(part.name)
-    came = Counter({content: len(names) for content, names in clones.items()})
-    missing, besides = sum((wanted - came).values()), sum((came - wanted).values()) + len(others)
-    # A part of the source that was not recorded would have been cloned, too, and nobody would drop it there.
+    cloned_counts = Counter({content: len(names) for content, names in clones.items()})
+    missing = sum((expected - cloned_counts).values())
+    extra = sum((cloned_counts - expected).values()) + len(others)
+    # ATTACH clones unrecorded parts of the source as well, and no run would drop them from the source.
     may_be_inserts = record.destination is Side.HOT and len(source) == len(record.parts)
     if may_be_inserts and _are_harmless(record, parts, others, partition_id):
-        besides = 0
-    if missing or besides:
-        return f"of {len(record.parts)} parts {missing} were not cloned, and {besides} others came"
+        extra = 0
+    if missing or extra:
+        return f"of {len(record.parts)} parts {missing} were not cloned, and {extra} other parts are new"
     return {name: clones[content].pop(0) for name, content in sorted(record.parts.items())}
 
 
-def with_clones(
+def parts_holding_clones(
     record: TwinRecord, parts: PartsOf, clones: Mapping[str, str], partition_id: str
 ) -> list[str]:
-    """The parts of the destination that have the clones: these themselves, or what they were merged into."""
+    """Return the parts of the destination that hold the clones, also after merges of the clones."""
     cloned = parse_names(clones.values(), partition_id, _WHERE)
-    new = parse_names([part.name for part in new_in(record, parts)], partition_id, _WHERE)
+    new = parse_names([part.name for part in new_parts(record, parts)], partition_id, _WHERE)
     return [part.text for part in new if any(part.covers(each) for each in cloned)]
 
 
 def _are_harmless(record: TwinRecord, parts: PartsOf, others: Iterable[TwinPart], partition_id: str) -> bool:
-    """Whether these equal no clone and have none in them: they were inserted, or merged of what is known."""
+    """Whether each part is an insert, or was merged from inserts and parts from before the ATTACH alone."""
 
     def parsed(names: Iterable[str]) -> list[PartName]:
         return parse_names(names, partition_id, _WHERE)
 
-    wanted = frozenset(record.parts.values())
+    expected = frozenset(record.parts.values())
     held = parsed(record.held)
-    past = parsed(part.name for part in parts.past(record.destination) if part.content not in wanted)
+    past = parsed(part.name for part in parts.past(record.destination) if part.content not in expected)
     inserted = {each for each in past if _is_insert(each) and not any(other.covers(each) for other in held)}
     return all(
         _is_insert(each) or is_made_of(each, [*held, *inserted])
@@ -77,8 +83,8 @@ def _is_insert(name: PartName) -> bool:
     return name.level == 0 and name.mutation is None
 
 
-def unlike_rows(checksums: Sequence[str]) -> str:
-    """Why rows are not the same in all places that these are of; empty where they are, or were not read."""
+def checksum_problem(checksums: Sequence[str]) -> str:
+    """Return why checksums differ between tables or replicas; "" if all agree, or if none was read."""
     if len(set(checksums)) <= 1:
         return ""
     return (
@@ -87,22 +93,22 @@ def unlike_rows(checksums: Sequence[str]) -> str:
     )
 
 
-def is_changed(record: TwinRecord, parts: PartsOf) -> bool:
-    """Whether the source is not as it was recorded, so that an ATTACH would clone something else."""
+def is_source_changed(record: TwinRecord, parts: PartsOf) -> bool:
+    """Whether the source differs from the record, so that an ATTACH would clone parts without a record."""
     return contents(parts.on(record.destination.other)) != record.parts
 
 
 def must_roll_back(record: TwinRecord, parts: PartsOf) -> bool:
-    """Whether what came is to be undone, and no ATTACH to be given before.
+    """Whether the run must undo the clones, and must not execute ATTACH before that.
 
-    On the way back it is given first all the same where anything is new: of a part that equals a recorded one
-    nobody could tell whether it is the clone, or was inserted and the statement was never given.
+    On the way to hot, ATTACH is executed first if the destination has any new part. Otherwise a new part that
+    equals a recorded part could be its clone, or an insert while the statement was never executed.
     """
-    if not is_changed(record, parts):
+    if not is_source_changed(record, parts):
         return False
-    return record.destination is Side.COLD or not new_in(record, parts)
+    return record.destination is Side.COLD or not new_parts(record, parts)
 
 
-def new_in(record: TwinRecord, parts: PartsOf) -> list[TwinPart]:
-    """The parts of the destination that it did not have when the record was written, by name."""
+def new_parts(record: TwinRecord, parts: PartsOf) -> list[TwinPart]:
+    """Return the parts of the destination that it did not have when the record was written, by name."""
     return sorted(part for part in parts.on(record.destination) if part.name not in record.held)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether a partition may be moved to the other table: what is looked at before any statement is given.
+"""Gates of a move between twins, checked before any statement is executed.
 
-All of it fails closed: what a server does not tell counts as a reason not to move.
+Every gate fails closed: if a server does not report a value, the partition is not moved.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from .record import contents
 from .tables import ActivityInProgress, Parts, PartsOf, Side, TwinTables
 
 
-def servers_silent(error: PartMoveError) -> Refusal:
-    """What to say of partitions when a server does not answer as it should."""
+def server_failed(error: PartMoveError) -> Refusal:
+    """Return the refusal of partitions when a server fails to answer, or answers with an error."""
     remedy = error.remedy or "See that the server of every replica runs and answers, and run again"
     return Refusal(GateName.TWIN_READY, error.message, remedy)
 
 
 def refuse_tables(shard_path: str, found: Sequence[TwinTables]) -> Refusal | None:
-    """Why no partition of a shard path may be moved, by its tables on all replicas; None where they may."""
+    """Return why no partition of a shard path may be moved; None if its tables on all replicas are fit."""
     replicas = len({each.replica.name for each in found})
     for tables in found:
-        problem = not_ready(tables, replicas)
+        problem = readiness_problem(tables, replicas)
         if problem:
             return Refusal(
                 GateName.TWIN_READY,
@@ -40,21 +40,21 @@ def refuse_tables(shard_path: str, found: Sequence[TwinTables]) -> Refusal | Non
                 "See that every replica has both tables, runs and has its sessions, and run again",
             )
     for tables in found:
-        problem = misplaced(shard_path, tables, found[0]) or unlike(tables, found[0])
+        problem = placement_problem(shard_path, tables, found[0]) or definition_problem(tables, found[0])
         if problem:
             return Refusal(
                 GateName.TWIN_ALIKE,
                 f"{tables.server}: {problem}",
-                "ALTER one of them, or make the twin anew while it is empty, so that columns, keys, indices,"
+                "ALTER one of them, or recreate the twin while it is empty, until columns, keys, indices,"
                 " projections, TTL, settings and storage policy are written alike on every replica",
             )
     return None
 
 
-def not_ready(tables: TwinTables, replicas: int) -> str:
-    """What keeps one of the two tables of a replica from being worked with; empty where nothing does.
+def readiness_problem(tables: TwinTables, replicas: int) -> str:
+    """Return why a move cannot use one of the two tables of a replica; "" if it can use both.
 
-    ``replicas`` is how many the hot ensemble knows.
+    replicas: the number of replicas that the hot ensemble registers.
     """
     for side in Side:
         table = tables.on(side)
@@ -64,14 +64,14 @@ def not_ready(tables: TwinTables, replicas: int) -> str:
             return f"{table} is replica {table.replica}, and the hot table is replica {tables.replica.name}"
         if table.total_replicas != replicas or table.active_replicas != replicas:
             return (
-                f"of {table} {table.active_replicas} of {table.total_replicas} replicas are active, and the"
-                f" hot ensemble knows {replicas}"
+                f"{table} has {table.active_replicas} of {table.total_replicas} replicas active, and the hot"
+                f" ensemble registers {replicas}"
             )
     return ""
 
 
-def misplaced(shard_path: str, tables: TwinTables, first: TwinTables) -> str:
-    """Which of the two tables of a replica is not where it must be, ``first`` being those of another one."""
+def placement_problem(shard_path: str, tables: TwinTables, first: TwinTables) -> str:
+    """Return which table is in the wrong place; "" if none is. ``first``: the tables of the first replica."""
     cold, home, away = tables.cold, tables.on(tables.home), tables.on(tables.home.other)
     if home.ensemble != DEFAULT_ENSEMBLE or home.path != shard_path:
         return f"{home} is at {home.place}, and not at {shard_path} of the default ensemble"
@@ -82,25 +82,25 @@ def misplaced(shard_path: str, tables: TwinTables, first: TwinTables) -> str:
     return ""
 
 
-def unlike(tables: TwinTables, first: TwinTables) -> str:
-    """Where the tables of a replica differ from each other, or from those of the first one."""
+def definition_problem(tables: TwinTables, first: TwinTables) -> str:
+    """Return how the tables of a replica differ from each other or from ``first``; "" if they do not."""
     hot, cold = tables.hot, tables.cold
     if hot.definition != cold.definition:
         return f"{hot} and {cold} differ: {first_difference(hot.definition, cold.definition)}"
     if hot.definition != first.hot.definition:
-        return f"{hot} is not as on {first.server}: {first_difference(hot.definition, first.hot.definition)}"
+        return f"{hot} differs from {first.server}: {first_difference(hot.definition, first.hot.definition)}"
     return ""
 
 
-def first_difference(one: str, other: str) -> str:
-    """The first place where two definitions differ, with a little of what is around."""
-    at = next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+def first_difference(first: str, second: str) -> str:
+    """Return the first difference of two definitions, with 20 characters before and 40 after it."""
+    at = next((i for i, (a, b) in enumerate(zip(first, second)) if a != b), min(len(first), len(second)))
     begin = max(0, at - 20)
-    return f"{one[begin : at + 40]!r} and {other[begin : at + 40]!r}"
+    return f"{first[begin : at + 40]!r} and {second[begin : at + 40]!r}"
 
 
 class GateInput(NamedTuple):
-    """What the replicas say of one partition, and of what goes on around it; in the order of the replicas."""
+    """What the gates of one partition decide by. The sequences are in the order of the replicas."""
 
     partition_id: str
     tables: Sequence[TwinTables]
@@ -109,54 +109,54 @@ class GateInput(NamedTuple):
 
 
 def refuse_uneven(tables: Sequence[TwinTables], parts: Sequence[PartsOf]) -> Refusal | None:
-    """Why nobody can tell what the replicas have of a partition; None where they have the same."""
+    """Return the first part that the replicas do not share; None if all replicas have equal parts."""
     for side in Side:
         first = contents(parts[0].on(side))
-        for each, there in zip(tables, parts):
-            shown = contents(there.on(side))
-            if shown != first:
-                other = min(shown.items() ^ first.items())[0]
+        for each, replica_parts in zip(tables, parts):
+            current = contents(replica_parts.on(side))
+            if current != first:
+                other = min(current.items() ^ first.items())[0]
                 return Refusal(
                     GateName.TWIN_EVEN,
                     f"{each.on(side)} has not the same part {other} on {tables[0].server} and {each.server}",
                     "Wait until the replicas have the same parts (SYSTEM SYNC REPLICA) and run again; CHECK"
-                    " TABLE where it stays so",
+                    " TABLE if they keep differing",
                 )
     return None
 
 
-def refuse_activity(seen: GateInput) -> Refusal | None:
-    """What goes on with a partition, or with all, that a move must not meet; None where nothing does."""
-    for tables, activity in zip(seen.tables, seen.activity):
-        reasons = [*activity.of_table, *activity.of_partition.get(seen.partition_id, ())]
+def refuse_activity(gate_input: GateInput) -> Refusal | None:
+    """Return which activity of the partition or of a whole table a move must not meet; None without any."""
+    for tables, activity in zip(gate_input.tables, gate_input.activity):
+        reasons = [*activity.of_table, *activity.of_partition.get(gate_input.partition_id, ())]
         if reasons:
             return Refusal(
                 GateName.TWIN_AT_REST,
                 f"{tables.server}: {first_few(reasons)}",
                 "Wait until that is done (system.replication_queue, system.mutations, system.merges), attach"
-                " or drop what is detached, and run again",
+                " or drop detached parts, and run again",
             )
     return None
 
 
-def refuse_start(seen: GateInput, destination: Side, min_age: float) -> Refusal | None:
-    """Why a partition that no run has begun to move stays; None where it may be moved."""
-    there = seen.parts[0]
-    source, held = there.on(destination.other), there.on(destination)
-    refusal = refuse_activity(seen) or _refuse_contents(source, held)
+def refuse_start(gate_input: GateInput, destination: Side, min_age: float) -> Refusal | None:
+    """Return why a partition without a record may not be moved; None if it may."""
+    replica_parts = gate_input.parts[0]
+    source, held = replica_parts.on(destination.other), replica_parts.on(destination)
+    refusal = refuse_activity(gate_input) or _refuse_contents(source, held)
     if refusal is None and destination is Side.COLD:
-        refusal = _refuse_young(seen, min_age)
-    return refusal or _refuse_no_links(seen, destination) or _refuse_room(seen, destination)
+        refusal = _refuse_young(gate_input, min_age)
+    return refusal or _refuse_no_links(gate_input, destination) or _refuse_room(gate_input, destination)
 
 
 def _refuse_contents(source: Parts, held: Parts) -> Refusal | None:
-    """Why parts could not be told from each other by what is in them."""
+    """Refuse parts that cannot be distinguished by their content."""
     twice = [content for content, count in Counter(part.content for part in source).items() if count > 1]
     if twice:
         names = [part.name for part in source if part.content == twice[0]]
         return Refusal(
             GateName.PARTS_DISTINCT,
-            f"parts {first_few(names)} are equal, and ATTACH clones one of them only",
+            f"parts {first_few(names)} are equal, and ATTACH clones only one of them",
             "OPTIMIZE TABLE … PARTITION ID … FINAL, and run again",
         )
     known = {part.content: part.name for part in held}
@@ -165,16 +165,16 @@ def _refuse_contents(source: Parts, held: Parts) -> Refusal | None:
             return Refusal(
                 GateName.TWIN_APART,
                 f"part {part.name} of the source equals part {known[part.content]} of the destination, and no"
-                " record says that a run has cloned it",
-                "Find out whether these are the same rows: if so, drop one of the two by its name; if they"
+                " record of a run explains the copy",
+                "Find out whether these are the same rows. If so, drop one of the two by its name. If they"
                 " were inserted twice, OPTIMIZE the partition in one of the tables",
             )
     return None
 
 
-def _refuse_young(seen: GateInput, min_age: float) -> Refusal | None:
-    for tables, there, activity in zip(seen.tables, seen.parts, seen.activity):
-        newest = max(part.modified for part in there.hot)
+def _refuse_young(gate_input: GateInput, min_age: float) -> Refusal | None:
+    for tables, replica_parts, activity in zip(gate_input.tables, gate_input.parts, gate_input.activity):
+        newest = max(part.modified for part in replica_parts.hot)
         age = max(activity.now - newest, 0.0)
         if age < min_age:
             return Refusal(
@@ -185,9 +185,9 @@ def _refuse_young(seen: GateInput, min_age: float) -> Refusal | None:
     return None
 
 
-def _refuse_no_links(seen: GateInput, destination: Side) -> Refusal | None:
-    for tables, there, activity in zip(seen.tables, seen.parts, seen.activity):
-        disks = ["", *sorted(_largest(there.on(destination.other)))]
+def _refuse_no_links(gate_input: GateInput, destination: Side) -> Refusal | None:
+    for tables, replica_parts, activity in zip(gate_input.tables, gate_input.parts, gate_input.activity):
+        disks = ["", *sorted(_largest(replica_parts.on(destination.other)))]
         why = next((activity.no_links[disk] for disk in disks if disk in activity.no_links), "")
         if why:
             return Refusal(
@@ -199,13 +199,13 @@ def _refuse_no_links(seen: GateInput, destination: Side) -> Refusal | None:
     return None
 
 
-def _refuse_room(seen: GateInput, destination: Side) -> Refusal | None:
-    for tables, there, activity in zip(seen.tables, seen.parts, seen.activity):
-        largest = _largest(there.on(destination.other))
+def _refuse_room(gate_input: GateInput, destination: Side) -> Refusal | None:
+    for tables, replica_parts, activity in zip(gate_input.tables, gate_input.parts, gate_input.activity):
+        largest = _largest(replica_parts.on(destination.other))
         for disk, size in sorted(largest.items()):
             free = activity.free_bytes.get(disk)
             if free is None or free < size:
-                shown = "nobody knows how much" if free is None else f"{free} bytes"
+                shown = "an unknown amount" if free is None else f"{free} bytes"
                 return Refusal(
                     GateName.ROOM_FOR_CLONES,
                     f"{tables.server} has a part of {size} bytes on the disk {disk!r}, of which {shown}"

@@ -2,14 +2,19 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a part was merged of, by the names and the rows of those that it may have been merged of.
+"""Decides which parts a merged part was made of, by the names and the row counts of the candidates.
 
-A part has the rows of some others, each once, and nothing else, where no mutation rewrote it, each of its
-blocks is in one of them, and it has as many rows as they have together. The rows tell it from a merge that
-skipped over a part which was dropped, and from one that left rows out, as those of a Replacing engine do.
+A part has exactly the rows of a set of parts, each once, if:
 
-A server shows parts that were merged for a while, though they are not active any more: as long as it does,
-clones are known again in what became of them.
+- no mutation rewrote the part,
+- each block of the part is in one part of the set,
+- the part has as many rows as the parts of the set together.
+
+The row count excludes merges that skipped a dropped part, and merges that removed rows, such as those of a
+ReplacingMergeTree.
+
+A server lists merged parts as inactive for some time. As long as it lists them, clones are recognised inside
+the part that they were merged into.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ _WHERE = "system.parts"
 
 
 def merged_of(part: PartName, rows: int, others: Iterable[tuple[PartName, PartContent]]) -> list[str] | None:
-    """Which of the others, of one block each, were merged into the part, by name; None where it is unsure."""
+    """Return the single-block parts that the part was merged from, by name; None if this is uncertain."""
     if part.mutation is not None:
         return None
     by_block: dict[int, tuple[PartName, PartContent]] = {}
@@ -41,7 +46,10 @@ def merged_of(part: PartName, rows: int, others: Iterable[tuple[PartName, PartCo
 
 
 def is_made_of(part: PartName, others: Iterable[PartName]) -> bool:
-    """Whether each block of the part was in one of the others, which share none: it has no other rows."""
+    """Whether each block of the part is in one of ``others``, which share no block: no other row is inside.
+
+    False for a part that a mutation rewrote.
+    """
     blocks = sum(each.max_block - each.min_block + 1 for each in others if part.covers(each))
     return part.mutation is None and blocks == part.max_block - part.min_block + 1
 
@@ -49,28 +57,31 @@ def is_made_of(part: PartName, others: Iterable[PartName]) -> bool:
 def resolve_merged(
     record: TwinRecord,
     parts: PartsOf,
-    came: Iterable[TwinPart],
+    parts_to_resolve: Iterable[TwinPart],
     partition_id: str,
-    wanted: AbstractSet[PartContent],
+    clone_contents: AbstractSet[PartContent],
 ) -> tuple[list[TwinPart], list[TwinPart]]:
-    """What may be clones of what is new in the destination, and what cannot be, or is not certain to be.
+    """Split the new parts of the destination into possible clones and other parts, uncertain ones included.
 
-    In place of what is certain to have been merged of clones are these. ``wanted`` is what clones may be
-    equal to. What has a part in it that the destination had before is no clone, whatever it is equal to.
+    A part that certainly was merged from clones is replaced by these clones. A part that contains a part from
+    before the ATTACH is no clone, whatever its content.
+
+    clone_contents: the contents that a clone may have.
     """
-    new = list(came)
+    new = list(parts_to_resolve)
     past = {part.name: part for part in parts.past(record.destination)}
-    equal = [name for name, part in past.items() if part.content in wanted]
+    candidates = [name for name, part in past.items() if part.content in clone_contents]
     held, names, known = (
-        parse_names(each, partition_id, _WHERE) for each in (record.held, [part.name for part in new], equal)
+        parse_names(each, partition_id, _WHERE)
+        for each in (record.held, [part.name for part in new], candidates)
     )
-    contents = [(name, past[name.text].content) for name in known if not _has_one_of(name, held)]
+    contents = [(name, past[name.text].content) for name in known if not _shares_rows(name, held)]
     clones: list[TwinPart] = []
     others: list[TwinPart] = []
     for part, name in zip(new, names):
-        if _has_one_of(name, held):
+        if _shares_rows(name, held):
             others.append(part)
-        elif part.content in wanted:
+        elif part.content in clone_contents:
             clones.append(part)
         else:
             merged = merged_of(name, part.content.rows, contents)
@@ -79,6 +90,6 @@ def resolve_merged(
     return clones, others
 
 
-def _has_one_of(part: PartName, held: Iterable[PartName]) -> bool:
-    """Whether the part shares rows with what the destination had: either is in the other."""
+def _shares_rows(part: PartName, held: Iterable[PartName]) -> bool:
+    """Whether the part shares rows with a part from before the ATTACH: either contains the other."""
     return any(part.covers(each) or each.covers(part) for each in held)

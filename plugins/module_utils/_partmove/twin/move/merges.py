@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Merges of both tables, stopped for as long as a partition is in both of them, where that is asked for.
+"""Stops merges of both tables while a partition is in both of them, if the option asks for it.
 
-Servers only forget it when they restart. So the record says that merges may be stopped before the first
-server is told so, and until after every server was told the opposite: whoever finds a record that says it,
-such as that of a killed run, lets merges go on before anything else.
+A server remembers stopped merges until it restarts. Therefore the record says that merges may be stopped:
+from before the first server stops them until after every server started them again. A run that finds such a
+record, for example from a killed run, first starts the merges again.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from ...errors import PartMoveError
-from .partition import TwinPartition, TwinShard, answered
-from .record import KeptRecord
+from .partition import TwinPartition, TwinShard, refused_on_error
+from .record import StoredRecord
 from .refusals import Refused
 from .servers import TwinServers
 from .statements import SetMerges
 from .tables import Side, TwinTables
 
 
-def stop_merges(partition: TwinPartition, kept: KeptRecord) -> None:
-    """Stop merges of both tables on every replica; raises Refused where one cannot be told."""
-    if not kept.record.merges_stopped:
-        partition.replace(kept, kept.record._replace(merges_stopped=True))
-    with answered():
+def stop_merges(partition: TwinPartition, stored: StoredRecord) -> None:
+    """Stop merges of both tables on every replica. Raises Refused if a server fails."""
+    if not stored.record.merges_stopped:
+        partition.replace(stored, stored.record._replace(merges_stopped=True))
+    with refused_on_error():
         for tables in partition.shard.tables:
             for statement in merge_statements(tables, allowed=False):
                 partition.shard.servers.set_merges(statement)
@@ -38,53 +38,53 @@ def merge_statements(tables: TwinTables, *, allowed: bool) -> list[SetMerges]:
     return [SetMerges(tables, side, allowed) for side in Side]
 
 
-def remove_record(partition: TwinPartition, kept: KeptRecord) -> None:
-    """Remove the record of a partition, once the merges that were stopped for it go on.
+def remove_record(partition: TwinPartition, stored: StoredRecord) -> None:
+    """Start the merges that were stopped for the partition, and then remove its record.
 
-    Raises Refused, and the record stays, where a server cannot be told.
+    Raises Refused if a server fails; then the record stays.
     """
-    if kept.record.merges_stopped:
-        _let_merge(partition.shard)
-    partition.remove(kept)
+    if stored.record.merges_stopped:
+        _start_merges(partition.shard)
+    partition.remove(stored)
 
 
-def go_on_merging(partition: TwinPartition) -> None:
-    """Let merges go on if they were stopped for the partition, which stays where it is for now.
+def restart_merges(partition: TwinPartition) -> None:
+    """Start the merges that were stopped for the partition, which is not moved any further for now.
 
-    Raises Refused where a server cannot be told; the record says then that they are stopped.
+    Raises Refused if a server fails; then the record still says that merges may be stopped.
     """
-    kept = partition.kept
-    if kept is not None and kept.record.merges_stopped:
-        _let_merge(partition.shard)
-        partition.replace(kept, kept.record._replace(merges_stopped=False))
+    stored = partition.stored
+    if stored is not None and stored.record.merges_stopped:
+        _start_merges(partition.shard)
+        partition.replace(stored, stored.record._replace(merges_stopped=False))
 
 
-def go_on_merging_at_the_end(partition: TwinPartition) -> None:
-    """The same for a run that an error ends, which is the one to tell of; the record tells the rest."""
+def restart_merges_after_error(partition: TwinPartition) -> None:
+    """Start the merges after an error ended the run. A failure is ignored: the record says what is left."""
     with suppress(PartMoveError, Refused):
-        go_on_merging(partition)
+        restart_merges(partition)
 
 
-def go_on_where_left(shard: TwinShard, records: Mapping[str, KeptRecord]) -> bool:
-    """Let merges go on that a run left stopped which was killed; whether there were any.
+def restart_merges_left_stopped(shard: TwinShard, records: Mapping[str, StoredRecord]) -> bool:
+    """Start the merges that a killed run left stopped; return whether any were.
 
-    Raises Refused where a server cannot be told; the records say then that they are stopped.
+    Raises Refused if a server fails; then the records still say that merges may be stopped.
     """
-    stopped = {each: kept for each, kept in records.items() if kept.record.merges_stopped}
+    stopped = {each: stored for each, stored in records.items() if stored.record.merges_stopped}
     if stopped:
-        _let_merge(shard)
-    for each, kept in stopped.items():
-        shard.records.replace(shard.lease, each, kept, kept.record._replace(merges_stopped=False))
+        _start_merges(shard)
+    for each, stored in stopped.items():
+        shard.records.replace(shard.lease, each, stored, stored.record._replace(merges_stopped=False))
     return bool(stopped)
 
 
-def _let_merge(shard: TwinShard) -> None:
-    with answered():
-        _tell_all(shard.servers, shard.tables)
+def _start_merges(shard: TwinShard) -> None:
+    with refused_on_error():
+        _start_merges_on_all(shard.servers, shard.tables)
 
 
-def _tell_all(servers: TwinServers, replicas: Sequence[TwinTables]) -> None:
-    """Let every replica merge again, also where another one cannot be told; raises what the first raises."""
+def _start_merges_on_all(servers: TwinServers, replicas: Sequence[TwinTables]) -> None:
+    """Start merges on every replica, also after a failure on one of them; raises the first error."""
     problem: PartMoveError | None = None
     for tables in replicas:
         try:

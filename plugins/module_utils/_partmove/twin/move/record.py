@@ -2,15 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run must remember of a partition that is between its two tables, in a znode of the hot ensemble.
+"""The record of a partition between its two tables, stored in a znode of the hot ensemble.
 
-It is written before the first statement, and is what tells a clone from anything else: without it nothing
-that a source has is ever dropped. Below the coordination root::
+A run writes the record before its first statement. The record alone distinguishes clones from other parts:
+without a record, a run drops no part of a source. The znodes are below the coordination root::
 
     twins/<shard path, quoted>/<partition id>    the record, as JSON
 
-Every write of it checks the lease of the shard path, and what is written or removed later also that the
-record is still the one that was read.
+Every write checks the lease of the shard path. Replacing and removing a record also check that its znode
+still has the version that was read.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from .tables import PartContent, Parts, Side
 FORMAT = "olap.partmove/twin-move"
 VERSION = 1
 MOST_BYTES = 500_000
-"""Of a record: ensembles take znodes of up to 1 MiB, with all that is around them."""
+"""Largest record. Ensembles accept znodes of up to 1 MiB, including the overhead of the request."""
 
-_REMEDY = "Use the version of olap.partmove that wrote it, or find out what did"
+_REMEDY = "Use the version of olap.partmove that wrote it, or find out which client wrote it"
 _ENVELOPE = Envelope("record of a partition between twins", FORMAT, VERSION, remedy=_REMEDY)
 
 
@@ -64,62 +64,63 @@ _RECORD = Record(
 
 
 class TwinRecord(NamedTuple):
-    """What is known of a partition on its way."""
+    """The parts of a partition before a move, and the progress of the move."""
 
     destination: Side
     hot: str
-    """Ensemble and path of the hot table, as `TwinTable.place` has them."""
+    """Ensemble and path of the hot table, as in `TwinTable.place`."""
     cold: str
     parts: Mapping[str, PartContent]
-    """What the source had to be moved: name → content."""
+    """The parts of the source that the run moves: name → content."""
     held: Mapping[str, PartContent]
-    """What the destination had before, which is never touched."""
+    """The parts of the destination before the ATTACH: name → content. A move never touches them."""
     clones: Mapping[str, str]
-    """Name of each part → name of its clone in the destination. Empty until every replica was seen to have
-    all clones, and nothing else that is new but inserts on the way back."""
+    """Name of each recorded part → name of its clone in the destination.
+
+    Empty until every replica has all clones, and no other new part but inserts on the way to hot."""
     dropping: tuple[str, ...]
-    """The parts of the source of which a DROP PART was given, or was about to be."""
+    """The parts of the source for which a DROP PART was executed, or was about to be."""
     began: int
-    """When the first statement was about to be given, in milliseconds since 1970."""
+    """When the run was about to execute the first statement, in milliseconds since 1970."""
     merges_stopped: bool = False
-    """Whether merges of both tables may be stopped because of it, on any replica."""
+    """Whether merges of both tables may be stopped on any replica because of this partition."""
     undoing: tuple[str, ...] = ()
-    """Parts of the destination, clones and what was merged of them, that were about to be dropped again."""
+    """Parts of the destination that were about to be dropped again: clones, and parts merged from clones."""
 
     @property
     def is_verified(self) -> bool:
-        """Whether every clone was seen on every replica."""
+        """Whether every replica had every clone."""
         return bool(self.clones)
 
     def encode(self) -> bytes:
-        """The data of the znode that holds the record."""
+        """Return the data for the znode of the record."""
         fields: dict[str, Any] = self._asdict()
         fields["destination"] = self.destination.value
         return json.dumps(_ENVELOPE.around(fields), separators=(",", ":")).encode()
 
 
 def contents(parts: Parts) -> dict[str, PartContent]:
-    """Name → content, sorted by name."""
+    """Map the name of each part to its content, sorted by name."""
     return {part.name: part.content for part in sorted(parts)}
 
 
 def parse_record(znode: Znode) -> TwinRecord:
-    """The record in the znode; raises FormatError for anything else."""
+    """Parse the data of a record's znode. Raises FormatError."""
     where = f"The data of {znode.path}"
     fields = _RECORD.read(_ENVELOPE.parsed(znode.data, where), where)
     texts = {name: tuple(fields.get(name, ())) for name in ("dropping", "undoing")}
     return TwinRecord(**{**fields, **texts})
 
 
-class KeptRecord(NamedTuple):
-    """A record as it was read or written, with the data version of its znode."""
+class StoredRecord(NamedTuple):
+    """A record as read or written, with the data version of its znode."""
 
     record: TwinRecord
     version: int
 
 
 def recorded_shard_paths(hot: ZnodeReader, root: str) -> list[str]:
-    """The shard paths that have, or had, records below the coordination root, sorted."""
+    """Return the shard paths that have or had records below the coordination root, sorted."""
     return sorted(unquote(each) for each in hot.children([_folder(root)])[0] or ())
 
 
@@ -128,43 +129,49 @@ def _folder(root: str) -> str:
 
 
 class Records:
-    """The records of one shard path. What writes needs a lease, and raises LeaseLost where that is gone."""
+    """The records of one shard path.
+
+    Methods that write take a lease. They raise LeaseLost without a valid lease or if the record has changed,
+    and EnsembleError if the outcome is unknown.
+    """
 
     def __init__(self, hot: ZnodeStore, root: str, shard_path: str) -> None:
         self._hot = hot
         self._shard_path = shard_path
         self._folder = f"{_folder(root)}/{quote(shard_path, safe='')}"
 
-    def read(self, partition_ids: Sequence[str]) -> dict[str, KeptRecord]:
-        """Partition id → its record, where there is one. Raises FormatError."""
+    def read(self, partition_ids: Sequence[str]) -> dict[str, StoredRecord]:
+        """Map each partition id that has a record to the record. Raises FormatError."""
         paths = [self.path(each) for each in partition_ids]
         return {
-            each: KeptRecord(parse_record(znode), znode.stat.version)
+            each: StoredRecord(parse_record(znode), znode.stat.version)
             for each, znode in zip_strict(partition_ids, self._hot.read(paths))
             if znode is not None
         }
 
     def partition_ids(self) -> list[str]:
-        """The partitions that have a record, sorted."""
+        """Return the ids of all partitions with a record, sorted."""
         return sorted(self._hot.children([self._folder])[0] or ())
 
-    def create(self, lease: Lease, partition_id: str, record: TwinRecord) -> KeptRecord:
-        """Write the first record of the partition."""
+    def create(self, lease: Lease, partition_id: str, record: TwinRecord) -> StoredRecord:
+        """Create the record of the partition."""
         ensure_path(self._hot, self._folder)
         self._commit(lease, partition_id, Create(self.path(partition_id), record.encode()))
-        return KeptRecord(record, 0)
+        return StoredRecord(record, 0)
 
-    def replace(self, lease: Lease, partition_id: str, kept: KeptRecord, record: TwinRecord) -> KeptRecord:
-        """Write another record in place of the one that is kept."""
-        self._commit(lease, partition_id, SetData(self.path(partition_id), record.encode(), kept.version))
-        return KeptRecord(record, kept.version + 1)
+    def replace(
+        self, lease: Lease, partition_id: str, stored: StoredRecord, record: TwinRecord
+    ) -> StoredRecord:
+        """Replace the record ``stored``."""
+        self._commit(lease, partition_id, SetData(self.path(partition_id), record.encode(), stored.version))
+        return StoredRecord(record, stored.version + 1)
 
-    def remove(self, lease: Lease, partition_id: str, kept: KeptRecord) -> None:
-        """Remove the record that is kept: the partition is not between the tables any more."""
-        self._commit(lease, partition_id, Delete(self.path(partition_id), kept.version))
+    def remove(self, lease: Lease, partition_id: str, stored: StoredRecord) -> None:
+        """Remove the record ``stored`` of a partition that is no longer between the tables."""
+        self._commit(lease, partition_id, Delete(self.path(partition_id), stored.version))
 
     def path(self, partition_id: str) -> str:
-        """Where the record of a partition is, in hot."""
+        """Return the path of the record's znode in hot."""
         return f"{self._folder}/{partition_id}"
 
     def _commit(self, lease: Lease, partition_id: str, op: Op) -> None:
@@ -177,12 +184,12 @@ class Records:
             raise_if_lease_lost(outcome, len(checks), self._shard_path)
             raise_if_unwritable(self._hot, path, outcome)
             raise LeaseLost(
-                f"{path} is not as this run has read it: {outcome.reason.value}",
-                remedy="Another run took the shard path over; run again",
+                f"{path} has changed since this run read it: {outcome.reason.value}",
+                remedy="Another run took over the shard path; run again",
             )
         raise EnsembleError(
             f"It is not known whether {path} was written: {outcome.cause}",
-            remedy="Run again: what the record says and what the servers have is compared then",
+            remedy="Run again: the next run compares the record with the servers",
         )
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is said of partitions that stay where they are, once a run has begun with them."""
+"""Refusals of partitions that a run has begun to work on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .record import TwinRecord
 
 
 class Refused(Exception):
-    """The partition stays as it is; ``failed`` where a person has to look at it."""
+    """The partition stays as it is. ``failed``: whether manual action is needed."""
 
     def __init__(self, refusal: Refusal, *, failed: bool = False) -> None:
         super().__init__(refusal.reason)
@@ -30,17 +30,17 @@ def absent() -> Refusal:
 
 
 def keeps_changing(problem: str) -> Refusal:
-    """What to say of a partition that was attached a few times in vain; ``problem`` is what was seen."""
+    """Return the refusal after several ATTACHes in vain; ``problem`` is what differed."""
     return Refusal(
         GateName.CLONES_EQUAL,
-        f"what was cloned is not what the source has, and was dropped: {problem or 'it keeps changing'}",
-        "Run again when nothing is inserted into the partition or merged; where parts are not cloned because"
-        " they were before, OPTIMIZE TABLE … PARTITION ID … FINAL",
+        f"the clones differ from the source, and were dropped: {problem or 'it keeps changing'}",
+        "Run again while nothing is inserted into the partition or merged. If parts are not cloned because an"
+        " earlier ATTACH cloned them, OPTIMIZE TABLE … PARTITION ID … FINAL",
     )
 
 
 def too_large(record: TwinRecord) -> Refusal:
-    """What to say of a partition with too many parts."""
+    """Return the refusal of a partition whose record would be too large."""
     return Refusal(
         GateName.FITS_ONE_MULTI,
         f"it has {len(record.parts) + len(record.held)} parts, more than a record can hold",
@@ -48,11 +48,11 @@ def too_large(record: TwinRecord) -> Refusal:
     )
 
 
-def not_known(problem: str, path: str) -> Refusal:
-    """What to say of a partition whose state is unknown; ``path`` is the one of its record."""
+def unknown_state(problem: str, path: str) -> Refusal:
+    """Return the refusal of a partition in an unknown state; ``path`` is the path of its record."""
     return Refusal(
         GateName.TWIN_KNOWN,
         problem,
-        "Nothing was dropped because of it. Compare what both tables have of the partition, drop by name what"
-        f" is there twice, delete the znode {path} of hot, and run again",
+        "Nothing was dropped because of it. Compare the parts of both tables, drop by name the parts whose"
+        f" rows are in both, delete the znode {path} of hot, and run again",
     )

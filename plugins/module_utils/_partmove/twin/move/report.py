@@ -23,7 +23,7 @@ class MovedTwin(NamedTuple):
     left_behind: tuple[str, ...]
     """Names of parts that were inserted into the source during the move, and stay there."""
     seen_twice_seconds: float | None
-    """Seconds during which both tables had the rows; None if an earlier run began the move, and in check mode."""
+    """Seconds with the rows in both tables; None in check mode and if an earlier run began the move."""
 
 
 @dataclass

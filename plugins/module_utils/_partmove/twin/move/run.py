@@ -20,12 +20,12 @@ from ...lease.lease import Lease, LeaseKeeper
 from ...run.pace import Pace, UnlimitedPace
 from ...run.shard_run import ShardRun
 from ...tree.ports import Clock, ZnodeStore
-from .classify import TwinState, without_record
-from .gates import refuse_tables, servers_silent
-from .merges import go_on_where_left
+from .classify import TwinState, classify_unrecorded
+from .gates import refuse_tables, server_failed
+from .merges import restart_merges_left_stopped
 from .partition import TwinOptions, TwinShard
 from .partition_move import PartitionMove
-from .record import KeptRecord, Records
+from .record import Records, StoredRecord
 from .refusals import Refused, absent
 from .report import TwinReport
 from .servers import TwinServers, read_replicas
@@ -57,7 +57,7 @@ class TwinRun(ShardRun["TwinMoveContext", TwinReport]):
         self._options = options
         self._records = Records(context.hot, context.leases.root, report.shard_path)
         self._tables: Sequence[TwinTables] = ()
-        self._begun: Mapping[str, KeptRecord] = {}
+        self._recorded: Mapping[str, StoredRecord] = {}
         """Partition id → its record, as it was before the run took the lease."""
 
     def find(self) -> list[str]:
@@ -85,16 +85,18 @@ class TwinRun(ShardRun["TwinMoveContext", TwinReport]):
     def _read_first(self, requested: Sequence[str]) -> None:
         if not self._find_tables(requested):
             return
-        self._begun = self._records.read(self._records.partition_ids())
+        self._recorded = self._records.read(self._records.partition_ids())
         replicas = len(self._tables)
-        self._parts.update({each: len(kept.record.parts) * replicas for each, kept in self._begun.items()})
+        self._parts.update(
+            {each: len(stored.record.parts) * replicas for each, stored in self._recorded.items()}
+        )
         for batch in _query_batches(requested):
             try:
-                self._sort_out([each for each in batch if each not in self._begun])
+                self._decide_unrecorded([each for each in batch if each not in self._recorded])
             except FormatError:
                 raise
             except PartMoveError as error:
-                self._report.defer_open(batch, servers_silent(error))
+                self._report.defer_open(batch, server_failed(error))
 
     def _find_tables(self, requested: Sequence[str]) -> bool:
         """Find both tables of every replica; return whether a move may use them, else defer."""
@@ -105,20 +107,20 @@ class TwinRun(ShardRun["TwinMoveContext", TwinReport]):
         except FormatError:
             raise
         except PartMoveError as error:
-            self._report.defer_open(requested, servers_silent(error))
+            self._report.defer_open(requested, server_failed(error))
             return False
         refusal = refuse_tables(path, self._tables)
         if refusal is not None:
             self._report.defer_open(requested, refusal)
         return refusal is None
 
-    def _sort_out(self, partition_ids: Sequence[str]) -> None:
+    def _decide_unrecorded(self, partition_ids: Sequence[str]) -> None:
         """Give an outcome to partitions that are at the destination, or in neither table."""
         reads = [self._context.servers.parts(tables, partition_ids) for tables in self._tables]
         source = self._destination.other
         for each in partition_ids:
             self._parts[each] = sum(len(read[each].on(source)) for read in reads)
-            states = {without_record(read[each], self._destination) for read in reads}
+            states = {classify_unrecorded(read[each], self._destination) for read in reads}
             if states == {TwinState.AT_DESTINATION}:
                 self._report.unchanged.add(each)
             elif states == {TwinState.ABSENT}:
@@ -127,14 +129,14 @@ class TwinRun(ShardRun["TwinMoveContext", TwinReport]):
     def _has_work(self, requested: Sequence[str]) -> bool:
         # A killed run may have left merges stopped, whatever partitions this run is asked for.
         return super()._has_work(requested) or any(
-            kept.record.merges_stopped for kept in self._begun.values()
+            stored.record.merges_stopped for stored in self._recorded.values()
         )
 
     def _work_under_lease(self, lease: Lease, partition_ids: Sequence[str]) -> None:
         shard = self._shard_under(lease)
         records = self._records.read(self._records.partition_ids())
         try:
-            self._report.merges_started |= go_on_where_left(shard, records)
+            self._report.merges_started |= restart_merges_left_stopped(shard, records)
         except Refused as refused:
             self._report.defer_open(partition_ids, refused.refusal)
             return
@@ -161,7 +163,7 @@ class TwinRun(ShardRun["TwinMoveContext", TwinReport]):
         try:
             activity = [shard.servers.activity(tables, partition_ids) for tables in shard.tables]
         except PartMoveError as error:
-            self._report.defer_open(partition_ids, servers_silent(error))
+            self._report.defer_open(partition_ids, server_failed(error))
             return
         for each in partition_ids:
             PartitionMove(shard, self._destination, each, self._report, records.get(each)).carry_out(activity)

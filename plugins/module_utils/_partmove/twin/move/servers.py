@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the domain asks of the servers that have a table and its cold twin."""
+"""The port to the servers that have a table and its cold twin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .tables import ActivityInProgress, PartsOf, Side, TwinReplica, TwinTables
 
 
 class TwinServers(Protocol):
-    """Queries the servers of replicas and executes statements on them. Raises PartMoveError on any failure."""
+    """Queries the servers of replicas and executes statements on them. Raises PartMoveError on a failure."""
 
     def tables(self, shard_path: str, replica: TwinReplica) -> TwinTables:
         """Return the hot table of the replica and its cold twin."""
@@ -56,7 +56,7 @@ def read_replicas(hot: ZnodeReader, shard_path: str) -> list[TwinReplica]:
     if not names:
         raise NoSuchTable(
             f"{shard_path} is no table with replicas in the {hot.name} ensemble",
-            remedy="Give the path as system.replicas has it in zookeeper_path, and the chroot of hot",
+            remedy="Give the path from system.replicas.zookeeper_path, and the chroot of hot",
         )
     hosts = hot.read([layout.replica(name).host for name in names])
     return [

@@ -22,7 +22,7 @@ _WHERE = "system.parts"
 
 
 class SimulatedServers:
-    """Implements TwinServers over the servers of one shard path, which are only read."""
+    """Implements TwinServers on top of the servers of one shard path, and only reads from these servers."""
 
     def __init__(self, servers: TwinServers, executed: list[str]) -> None:
         """Append the SQL of each statement to ``executed``."""
@@ -47,24 +47,24 @@ class SimulatedServers:
 
     def parts(self, tables: TwinTables, partition_ids: Sequence[str]) -> Mapping[str, PartsOf]:
         """Return the parts of the server as they would be after the statements."""
-        found = self._servers.parts(tables, partition_ids)
-        return {each: self._changed(each, parts) for each, parts in found.items()}
+        actual = self._servers.parts(tables, partition_ids)
+        return {each: self._simulated(each, parts) for each, parts in actual.items()}
 
     def checksum(self, tables: TwinTables, side: Side, parts: Sequence[str]) -> str:
-        """Return the same for all parts: clones that nobody made have no rows to read."""
+        """Return one constant for all parts: a simulated clone has no rows to read."""
         return "not read in check mode"
 
     def attach(self, statement: AttachPartition) -> str:
-        """Add a clone of each part that the destination has no equal of, with the next block number."""
+        """Add a clone, with a new block number, of each source part that the destination has no equal of."""
         self._execute(statement)
         partition_id, destination = statement.partition_id, statement.destination
         parts = self.parts(statement.tables, [partition_id])[partition_id]
-        there = parts.on(destination)
-        contents = {part.content for part in there}
-        known = [part.name for part in (*there, *parts.past(destination))]
-        last = max((name.max_block for name in parse_names(known, partition_id, _WHERE)), default=0)
+        present = parts.on(destination)
+        present_contents = {part.content for part in present}
+        names = [part.name for part in (*present, *parts.past(destination))]
+        last = max((name.max_block for name in parse_names(names, partition_id, _WHERE)), default=0)
         for part in parts.on(destination.other):
-            if part.content not in contents:
+            if part.content not in present_contents:
                 last += 1
                 (name,) = parse_names([part.name], partition_id, _WHERE)
                 clone = part._replace(name=f"{partition_id}_{last}_{last}_{name.level}")
@@ -72,19 +72,19 @@ class SimulatedServers:
         return ""
 
     def drop(self, statement: DropPart) -> bool:
-        """Let the part leave its table."""
+        """Remove the part from its table."""
         self._execute(statement)
         self._dropped[statement.side].add(statement.part)
         return True
 
     def set_merges(self, statement: SetMerges) -> None:
-        """Keep the statement."""
+        """Add the statement to the list."""
         self._execute(statement)
 
     def _execute(self, statement: Statement) -> None:
         self._executed.append(statement.sql)
 
-    def _changed(self, partition_id: str, parts: PartsOf) -> PartsOf:
+    def _simulated(self, partition_id: str, parts: PartsOf) -> PartsOf:
         active: dict[Side, Parts] = {}
         past: dict[Side, Parts] = {}
         for side in Side:

@@ -26,7 +26,8 @@ class AttachPartition(NamedTuple):
     def sql(self) -> str:
         """The statement as the server takes it."""
         to, source = self.tables.on(self.destination), self.tables.on(self.destination.other)
-        return f"ALTER TABLE {to.sql_name} ATTACH PARTITION ID {literal(self.partition_id)} FROM {source.sql_name}"
+        partition = literal(self.partition_id)
+        return f"ALTER TABLE {to.sql_name} ATTACH PARTITION ID {partition} FROM {source.sql_name}"
 
 
 class DropPart(NamedTuple):

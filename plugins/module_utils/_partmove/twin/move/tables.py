@@ -31,11 +31,11 @@ class Side(str, Enum):
 
 
 class PartContent(NamedTuple):
-    """What is in a part, whatever its name: parts that are equal in this have the same rows."""
+    """The content of a part, whatever its name. Parts with equal content have the same rows."""
 
     rows: int
     hash_of_all_files: str
-    """Lower-case hex, as is the other."""
+    """Both hashes are in lower-case hex."""
     hash_of_uncompressed_files: str
 
 
@@ -47,7 +47,7 @@ class TwinPart(NamedTuple):
     bytes_on_disk: int = 0
     disk: str = ""
     modified: float = 0.0
-    """When it came to be on this replica, in seconds since 1970 by the clock of its server."""
+    """When the replica wrote or fetched the part, in seconds since 1970 by the clock of its server."""
 
 
 Parts = tuple[TwinPart, ...]
@@ -59,7 +59,7 @@ class TwinTable(NamedTuple):
     database: str
     name: str
     ensemble: str
-    """What the server calls the ensemble of the table: ``default`` for the one in ``<zookeeper>``."""
+    """Name of the ensemble in the configuration of the server; ``default`` for ``<zookeeper>``."""
     path: str
     """Path of the table in that ensemble."""
     replica: str
@@ -68,7 +68,7 @@ class TwinTable(NamedTuple):
     total_replicas: int
     active_replicas: int
     problem: str = ""
-    """Why it cannot be worked with, such as that it has no session; empty where it can."""
+    """Why a move cannot use the table, for example because it has no session; "" if a move can."""
 
     @property
     def place(self) -> str:
@@ -77,7 +77,7 @@ class TwinTable(NamedTuple):
 
     @property
     def sql_name(self) -> str:
-        """Database and table as SQL takes them."""
+        """Database and table, quoted for SQL."""
         return f"{identifier(self.database)}.{identifier(self.name)}"
 
     def __str__(self) -> str:
@@ -96,31 +96,32 @@ class TwinTables(NamedTuple):
 
     replica: TwinReplica
     server: str
-    """The server, for people."""
+    """Name of the server, for people."""
     hot: TwinTable
     cold: TwinTable
     home: Side = Side.HOT
-    """Which of them is at the shard path, in the default ensemble: the other one only once the names of a
-    whole table were exchanged, as ``hot`` is the table that gets inserts."""
+    """The side of the table at the shard path, in the default ensemble.
+
+    ``hot`` is the table that gets inserts, so COLD is at the shard path only after an exchange of names."""
 
     def on(self, side: Side) -> TwinTable:
-        """The table of that side."""
+        """Return the table of that side."""
         return self.hot if side is Side.HOT else self.cold
 
 
 class ActivityInProgress(NamedTuple):
-    """What goes on in the two tables of a replica that a move must not meet."""
+    """Activity in the two tables of a replica that a move must not meet."""
 
     of_table: Sequence[str]
-    """What concerns all partitions, such as an ALTER that is not done; sentences for people."""
+    """Activity that concerns all partitions, such as an unfinished ALTER; sentences for people."""
     of_partition: Mapping[str, Sequence[str]]
-    """Partition id → what concerns it alone, such as a merge."""
+    """Partition id → activity that concerns this partition alone, such as a merge."""
     free_bytes: Mapping[str, int]
-    """Disk → bytes that may still be written to it."""
+    """Disk → free bytes."""
     now: float
-    """What the clock of the server says, in seconds since 1970."""
+    """Time by the clock of the server, in seconds since 1970."""
     no_links: Mapping[str, str] = MappingProxyType({})
-    """Disk → why no hard links are made on it, for people; "" in place of a disk for what holds for each."""
+    """Disk → why the server makes no hard links there, for people. The key "" stands for every disk."""
 
 
 class PartsOf(NamedTuple):
@@ -129,13 +130,13 @@ class PartsOf(NamedTuple):
     hot: Parts
     cold: Parts
     hot_past: Parts = ()
-    """Parts that are not active any more, as long as the server shows them."""
+    """Parts that are no longer active, as long as the server lists them."""
     cold_past: Parts = ()
 
     def on(self, side: Side) -> Parts:
-        """Those of the table of that side."""
+        """Return the active parts of the table of that side."""
         return self.hot if side is Side.HOT else self.cold
 
     def past(self, side: Side) -> Parts:
-        """Those of the table of that side that are not active any more."""
+        """Return the parts of the table of that side that are no longer active."""
         return self.hot_past if side is Side.HOT else self.cold_past

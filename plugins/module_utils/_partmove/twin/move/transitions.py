@@ -43,7 +43,7 @@ _AFTER_ATTACH = frozenset(
 )
 _AFTER_DROP = frozenset({_S.DROPPED_PARTLY, _S.DROPPED, _S.MERGED, _S.UNKNOWN})
 _NO_RECORD = frozenset({_S.AT_SOURCE, _S.AT_DESTINATION})
-"""After a record in the other direction is finished, the partition may already be at the destination of this run."""
+"""After a record in the other direction ends, the partition may already be at the destination of this run."""
 
 TRANSITIONS: Mapping[TwinState, Transition] = {
     _S.ABSENT: Transition("No record; neither table has the partition.", "Defer the partition."),
@@ -57,13 +57,13 @@ TRANSITIONS: Mapping[TwinState, Transition] = {
     ),
     _S.RECORDED: Transition(
         "A record without clones; the source is as recorded.",
-        "Execute ATTACH, read every replica, record the clones and drop the recorded parts. Undo the ATTACH if what"
-        " came differs from the record.",
+        "Execute ATTACH, read every replica, record the clones and drop the recorded parts. Undo the ATTACH"
+        " if the new parts differ from the record.",
         _AFTER_ATTACH | _NO_RECORD,
     ),
     _S.STALE: Transition(
         "A record without clones; the source has changed. On the way to hot also: nothing is new there.",
-        "Drop the clones that came by their names, and remove the record.",
+        "Drop the clones by their names, and remove the record.",
         _NO_RECORD | {_S.UNDOING},
     ),
     _S.UNDOING: Transition(

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The two tables of a replica by where they are, and which of them has the name that people use.
+"""The two tables of a replica by their places, and the table that has the name that clients use.
 
-A whole table is in another ensemble once the table there has its *name*, and the table that had it before is
-called as the twin was. Names can be exchanged at any moment, places never change: so tables are found by
-their places, and the name says which of the two people write to.
+The place of a table is its ensemble and its path, and never changes. Names can be exchanged at any moment. A
+whole table has moved to the other ensemble once the table there has the *name*; the former table then has the
+name of the twin. Tables are therefore found by their places, and the name decides where inserts go.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from ..move.gates import refuse_tables
 from ..move.tables import Side, TwinReplica, TwinTable, TwinTables
 
 TABLE = "{table}"
-"""What stands for the name of a table in the name of its twin."""
+"""Placeholder, in the name of a twin, for the name of its table."""
 EXCHANGEABLE = "Atomic"
-"""The engine of databases whose tables can be exchanged, by a statement that each replica is given itself."""
+"""The database engine whose tables can be exchanged. Each replica executes the statement itself."""
 
 
 class TablePair(NamedTuple):
@@ -30,19 +30,19 @@ class TablePair(NamedTuple):
 
     replica: TwinReplica
     server: str
-    """The server, for people."""
+    """Name of the server, for people."""
     home: TwinTable
-    """The one at the shard path, in the default ensemble."""
+    """The table at the shard path, in the default ensemble."""
     away: TwinTable
-    """The one in the auxiliary ensemble."""
+    """The table in the auxiliary ensemble."""
 
     def at(self, side: Side) -> TwinTable:
-        """The table in the ensemble of that side: home for HOT, away for COLD."""
+        """Return the table in the ensemble of that side: home for HOT, away for COLD."""
         return self.home if side is Side.HOT else self.away
 
 
-class FoundTables(NamedTuple):
-    """What a replica has of the two."""
+class LocatedTables(NamedTuple):
+    """The tables that a replica has: the table at the shard path, and its twin if there is one."""
 
     replica: TwinReplica
     server: str
@@ -52,95 +52,99 @@ class FoundTables(NamedTuple):
 
     @property
     def pair(self) -> TablePair | None:
-        """Both tables, where there are both."""
+        """Both tables; None without a twin."""
         if self.away is None:
             return None
         return TablePair(self.replica, self.server, self.home, self.away)
 
 
-class Named(NamedTuple):
-    """The name that people use, and where it is on one replica."""
+class TableName(NamedTuple):
+    """The name that clients use, and the place of the table that has it, on one replica."""
 
     database: str
     name: str
     twin: str
     at: Side
-    """HOT where the name is that of the table at home, COLD where it is away."""
+    """HOT if the table at home has the name, COLD if the table away has it."""
 
     def __str__(self) -> str:
         return f"{self.database}.{self.name}"
 
 
 class PairServers(Protocol):
-    """Asks the servers of replicas about both tables, and has them exchange names; raises PartMoveError."""
+    """Queries the servers of replicas about both tables, and exchanges names. Raises PartMoveError."""
 
-    def find(self, shard_path: str, replica: TwinReplica) -> FoundTables:
-        """The tables of a replica by their places."""
+    def find(self, shard_path: str, replica: TwinReplica) -> LocatedTables:
+        """Return the tables of a replica, found by their places."""
 
     def exchange(self, pair: TablePair) -> None:
         """Exchange the names of the two tables on this replica alone."""
 
     def exchange_statement(self, pair: TablePair) -> str:
-        """What `exchange` tells the server."""
+        """Return the SQL statement that `exchange` executes."""
 
     def hindrances(self, pair: TablePair) -> Sequence[str]:
-        """What goes on in the two tables that depends on their names, or will; sentences for people."""
+        """Return the activities in the two tables that depend, or will depend, on their names; for people."""
 
-    def contents(self, pair: TablePair) -> tuple[Holding, Holding]:
-        """What the tables at home and away have at this moment."""
+    def contents(self, pair: TablePair) -> PairContents:
+        """Return the contents of the tables at home and away, read at one moment."""
 
     def older_inserts(self, pair: TablePair, seconds: float) -> int:
-        """How many inserts of the server have been under way for longer than that."""
+        """Return how many inserts in progress on the server began more than ``seconds`` ago."""
 
 
-class Holding(NamedTuple):
-    """What a table has on one replica; equal on replicas that have the same parts."""
+class TableContents(NamedTuple):
+    """The contents of a table on one replica. Replicas with the same parts have equal contents."""
 
     rows: int
     parts: int
     digest: str
-    """Of the names, rows and hashes of the parts."""
+    """Digest of the names, rows and hashes of the parts."""
 
 
-def named(pair: TablePair, twin: str) -> Named:
-    """Which of the two tables has the name; ``twin`` is the name of a twin, with TABLE in it.
+PairContents = tuple[TableContents, TableContents]
+"""Contents of the tables at home and away."""
 
-    Raises PartMoveError where neither table is named as the twin of the other one.
+
+def locate_name(pair: TablePair, twin: str) -> TableName:
+    """Return which of the two tables has the name. ``twin``: the name of a twin, with TABLE in it.
+
+    Raises PartMoveError if neither table has the name of the other table's twin.
     """
     home, away = pair.home, pair.away
     for table, other, side in ((home, away, Side.HOT), (away, home, Side.COLD)):
         if table.database == other.database and twin.replace(TABLE, table.name) == other.name:
-            return Named(table.database, table.name, other.name, side)
+            return TableName(table.database, table.name, other.name, side)
     raise PartMoveError(
         f"{pair.server}: {home} and {away} are at {home.place} and {away.place}, and neither is named as"
-        f" {twin} says of the twin of the other one",
-        remedy="Say with twin how twins are named, or RENAME the one that is to be the twin",
+        f" {twin} for the name of the other table",
+        remedy="Set twin to the way twins are named, or RENAME the table that shall be the twin",
     )
 
 
-def tables_of(pair: TablePair, at: Side) -> TwinTables:
-    """The pair as moves of partitions take it: hot is the table that has the name, where that is ``at``."""
+def as_twin_tables(pair: TablePair, at: Side) -> TwinTables:
+    """Return the pair for moves of partitions: ``hot`` is the table of side ``at``, which has the name."""
     hot, cold = pair.at(at), pair.at(at.other)
     return TwinTables(pair.replica, pair.server, hot, cold, at)
 
 
-def refuse_databases(found: Sequence[FoundTables]) -> None:
-    """Raise PartMoveError where a database does not let its tables be exchanged."""
+def refuse_databases(found: Sequence[LocatedTables]) -> None:
+    """Raise PartMoveError if a database does not support EXCHANGE TABLES on one replica alone."""
     for each in found:
         if each.database_engine != EXCHANGEABLE:
             raise PartMoveError(
                 f"{each.server}: the database {each.home.database} is of the engine {each.database_engine}"
-                f", and tables can be exchanged replica by replica in those of {EXCHANGEABLE} only",
+                f", and only those of {EXCHANGEABLE} can exchange tables replica by replica",
                 remedy=f"Create a database of the engine {EXCHANGEABLE} and RENAME the table into it",
             )
 
 
-def refuse_pairs(shard_path: str, pairs: Sequence[TablePair], twin: str) -> Sequence[Named]:
-    """Who has the name on each replica; raises PartMoveError where names may not be exchanged."""
-    refusal = refuse_tables(shard_path, [tables_of(each, Side.HOT) for each in pairs])
+def refuse_pairs(shard_path: str, pairs: Sequence[TablePair], twin: str) -> Sequence[TableName]:
+    """Return the name on each replica. Raises PartMoveError if the names may not be exchanged."""
+    refusal = refuse_tables(shard_path, [as_twin_tables(each, Side.HOT) for each in pairs])
     if refusal is not None:
         raise PartMoveError(refusal.reason, remedy=refusal.remedy)
-    names = [named(each, twin) for each in pairs]
+    names = [locate_name(each, twin) for each in pairs]
     for pair, each in zip(pairs, names):
         if each[:3] != names[0][:3]:
             raise PartMoveError(
@@ -151,8 +155,8 @@ def refuse_pairs(shard_path: str, pairs: Sequence[TablePair], twin: str) -> Sequ
     return names
 
 
-def differing(pairs: Sequence[TablePair], found: Sequence[tuple[Holding, Holding]]) -> str:
-    """Where replicas have not the same parts, for people; empty where all have."""
+def describe_difference(pairs: Sequence[TablePair], found: Sequence[PairContents]) -> str:
+    """Return which replicas have other parts than the first, for people; "" if all have the same."""
     reasons = [
         f"{table} has {there.parts} parts with {there.rows} rows on {pair.server}, and {first.parts} with"
         f" {first.rows} on {pairs[0].server}"

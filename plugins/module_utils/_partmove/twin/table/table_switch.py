@@ -2,28 +2,32 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A whole table of one shard on its way to another ensemble, so that its name stays.
+"""Moves a whole table of one shard to the other ensemble, so that its name stays.
 
-What is so is where the name is on each replica, whether partitions are left in the table that has it not, and
-whether there are records of partitions between the two. A run that is killed at any point leaves one of these
-states, and the next run goes on from there::
+The current state is given by three facts:
 
-    no twin         a replica has none                    → it is created, on all
-    not exchanged   no replica has the name at its end    → partitions are moved away from the name, as far as
-                                                            they are old enough; then the names are exchanged
-    exchanged       some replicas have it there           → the others exchange, one after the other
+- which table has the name on each replica,
+- whether the table without the name has partitions,
+- whether there are records of partitions between the two tables.
+
+A run that is killed at any point leaves one of these states, and the next run continues from there::
+
+    no twin         a replica has none                    → create the twin on every replica
+    not exchanged   no replica has the name at its        → move partitions away from the name, as far as
+                    destination                             they are old enough; then exchange the names
+    exchanged       some replicas have it there           → exchange on the others, one after the other
       partly
-    exchanged       all have it there                     → what is left in the other table is moved to the
-                                                            one with the name
-    done            nothing is left there either          → nothing is done
+    exchanged       all replicas have it there            → move what is left in the other table to the table
+                                                            with the name
+    done            and the other table is empty          → nothing
 
 Why nothing is lost: an exchange moves no row. An insert goes to the table that has the name on its replica
-when it begins, and stays there, however late it ends and whatever the names are by then. Both tables
-replicate by their places, so no replica misses it. What came to the table without the name is moved by its
-partition after the exchange, as any partition is, and as often as the module runs.
+when the insert begins, and stays in this table, however late it ends and whatever the names are by then. Both
+tables replicate by their places, so no replica misses the insert. Rows in the table without the name are
+moved by partition after the exchange, with the same safety as any partition, in every run of the module.
 
-Why a statement never meets the other table: names are exchanged under the lease of the shard path and only
-while there is no record, which is when no partition is between the tables. Statements of moves carry names.
+Why a statement never reaches the wrong table: statements of moves contain names. Names are exchanged only
+under the lease of the shard path, and only without any record, so no partition is between the tables.
 """
 
 from __future__ import annotations
@@ -45,13 +49,14 @@ from ..move.servers import read_replicas
 from ..move.simulated_servers import SimulatedServers
 from ..move.tables import Side
 from .pair import (
-    FoundTables,
-    Holding,
-    Named,
+    LocatedTables,
+    PairContents,
     PairServers,
+    TableContents,
+    TableName,
     TablePair,
-    differing,
-    named,
+    describe_difference,
+    locate_name,
     refuse_databases,
     refuse_pairs,
 )
@@ -59,13 +64,13 @@ from .pair import (
 STAYS_FOR_NOW = frozenset(
     {GateName.OLD_ENOUGH, GateName.TWIN_AT_REST, GateName.TWIN_EVEN, GateName.CLONES_EQUAL}
 )
-"""Gates that may be closed because rows are being inserted, which ends for a table without the name."""
-_LOOKS = 20
-_LOOK_AGAIN_SECONDS = 0.5
+"""Gates that ongoing inserts may close; a table without the name gets no more inserts."""
+_READS = 20
+_READ_AGAIN_SECONDS = 0.5
 
 
 class Exchanged(NamedTuple):
-    """The exchange of one replica, done or foretold."""
+    """The exchange on one replica, executed or, in check mode, simulated."""
 
     replica: str
     server: str
@@ -73,45 +78,45 @@ class Exchanged(NamedTuple):
 
 
 class FinalCounts(NamedTuple):
-    """What a replica has once the run is over, and what it had before the names were exchanged."""
+    """The contents of the tables of a replica at the end of the run, and before the names were exchanged."""
 
     replica: str
     server: str
-    with_name: Holding
-    without_name: Holding
-    before: tuple[Holding, Holding] | None
-    """With and without the name as they were, at the same places; None where nothing was exchanged."""
+    with_name: TableContents
+    without_name: TableContents
+    before: PairContents | None
+    """The earlier contents of the tables that now are with and without the name; None without an exchange."""
     older_inserts: int
-    """Inserts under way that began before the exchange, and may still end in the table without the name."""
+    """Inserts in progress that began before the exchange, and may still end in the table without the name."""
 
 
 class Target(NamedTuple):
-    """Where the name shall be."""
+    """The desired place of the name."""
 
     twin: str
-    """The name of a twin, with the word for the name of its table in it."""
-    wanted: Side
-    """HOT for home, the default ensemble; COLD for away."""
+    """The name of a twin, with the placeholder for the name of its table."""
+    desired: Side
+    """HOT for the table at home, in the default ensemble; COLD for the table away."""
 
 
 @dataclass
 class TableSwitchReport:
-    """What was done to the table of one shard."""
+    """The outcome for the table of one shard."""
 
     shard_path: str
     name: str = ""
     exchanged: list[Exchanged] = field(default_factory=list)
     before: TwinReport | None = None
-    """What was moved away from the name, before the exchange."""
+    """Partitions moved away from the name, before the exchange."""
     after: TwinReport | None = None
-    """What was moved to it, after that."""
-    kept: list[FinalCounts] = field(default_factory=list)
+    """Partitions moved to the name, after the exchange."""
+    final_counts: list[FinalCounts] = field(default_factory=list)
     differing: str = ""
-    """Where replicas had not the same parts in the end."""
+    """Which replicas had different parts at the end; empty if none had."""
 
 
 class TableSwitch:
-    """The steps of one shard path, which a run takes for all of them side by side."""
+    """The steps for one shard path. A run takes each step for all shard paths before the next step."""
 
     def __init__(
         self,
@@ -123,52 +128,54 @@ class TableSwitch:
         *,
         check_mode: bool = False,
     ) -> None:
-        """In check mode nothing is executed, and ``context.hot`` is an overlay."""
+        """In check mode the switch executes no statement, and ``context.hot`` must be an overlay."""
         self._context = context
         self._check_mode = check_mode
         self._servers = servers
-        self._twin, self._wanted = names
+        self._twin, self._desired = names
         self._options = options
         self._path = report.shard_path
         self.report = report
         self._began = 0.0
-        self._held: dict[str, tuple[Holding, Holding]] = {}
+        self._contents_before: dict[str, PairContents] = {}
 
-    def look(self) -> bool:
-        """Whether every replica has both tables; raises PartMoveError where names could never be exchanged.
+    def find_tables(self) -> bool:
+        """Find the tables; return whether every replica has both, so that no twin must be created.
 
-        False where the replicas have the name at home, so that missing twins may be created.
+        Returns False only if every replica that has both tables has the name at home, so that the missing
+        twins may be created. Raises PartMoveError if the names can never be exchanged.
         """
-        found = self._find()
+        found = self._locate()
         refuse_databases(found)
         pairs = [each.pair for each in found if each.pair is not None]
         if len(pairs) == len(found):
-            self._name(refuse_pairs(self._path, pairs, self._twin))
+            self.report.name = str(refuse_pairs(self._path, pairs, self._twin)[0])
             return True
         for pair in pairs:
-            if named(pair, self._twin).at is Side.COLD:
+            if locate_name(pair, self._twin).at is Side.COLD:
                 lacking = [each.server for each in found if each.away is None]
                 raise PartMoveError(
-                    f"{first_few(lacking)} has no table at {pair.away.place}, which has the name on {pair.server}",
+                    f"{first_few(lacking)} has no table at {pair.away.place}, which has the name on"
+                    f" {pair.server}",
                     remedy="Create it there as on the other replicas, and run again",
                 )
         self.report.name = str(found[0].home)
         return False
 
     @property
-    def is_at_end(self) -> bool:
-        """Whether the name is where it is wanted on every replica."""
-        return all(each.at is self._wanted for each in self._names())
+    def has_desired_name(self) -> bool:
+        """Whether the name is at its desired place on every replica."""
+        return all(each.at is self._desired for each in self._names())
 
     def move_before(self) -> None:
-        """Move partitions away from the name, unless names were exchanged on some replica already."""
-        if any(each.at is self._wanted for each in self._names()):
+        """Move partitions away from the name, unless a replica already exchanged its names."""
+        if any(each.at is self._desired for each in self._names()):
             return
         self.report.before = TwinReport(self._path)
         self._move(self.report.before, Side.COLD)
 
-    def refuse_left(self) -> None:
-        """Raise PartMoveError where a partition stayed that would stay after the exchange, too."""
+    def refuse_unmoved(self) -> None:
+        """Raise PartMoveError if a partition stayed for a reason that an exchange would not end."""
         moved = self.report.before
         if moved is None:
             return
@@ -181,8 +188,8 @@ class TableSwitch:
             )
 
     def exchange(self) -> None:
-        """Give the name to the table in the wanted ensemble, on each replica that has it elsewhere."""
-        if self.is_at_end:
+        """Give the name to the table in the desired ensemble, on each replica with the name elsewhere."""
+        if self.has_desired_name:
             return
         lease = self._context.leases.acquire(self._path)
         try:
@@ -191,26 +198,26 @@ class TableSwitch:
             self._context.leases.release(lease)
 
     def move_after(self) -> None:
-        """Move what is left in the table without the name to the one that has it."""
+        """Move the partitions left in the table without the name to the table with the name."""
         self.report.after = TwinReport(self._path)
         self._move(self.report.after, Side.HOT)
 
-    def look_after(self) -> None:
-        """Take down what every replica has, once all have the same or after a while."""
-        for attempt in range(_LOOKS):
+    def record_final_counts(self) -> None:
+        """Record the contents of the tables of every replica, once all are equal or after a while."""
+        for attempt in range(_READS):
             pairs = self._pairs()
             found = [self._servers.contents(each) for each in pairs]
-            self.report.differing = differing(pairs, found)
+            self.report.differing = describe_difference(pairs, found)
             if not self.report.differing or self._check_mode:
                 break
-            if attempt + 1 < _LOOKS:
-                self._context.clock.sleep(_LOOK_AGAIN_SECONDS)
+            if attempt + 1 < _READS:
+                self._context.clock.sleep(_READ_AGAIN_SECONDS)
         elapsed = self._context.clock.now() - self._began if self._began else None
-        self.report.kept = [self._kept(pair, both, elapsed) for pair, both in zip(pairs, found)]
+        self.report.final_counts = [self._counts_of(pair, both, elapsed) for pair, both in zip(pairs, found)]
 
-    def _kept(self, pair: TablePair, both: tuple[Holding, Holding], elapsed: float | None) -> FinalCounts:
-        at = named(pair, self._twin).at
-        before = self._held.get(pair.replica.name)
+    def _counts_of(self, pair: TablePair, both: PairContents, elapsed: float | None) -> FinalCounts:
+        at = locate_name(pair, self._twin).at
+        before = self._contents_before.get(pair.replica.name)
         return FinalCounts(
             pair.replica.name,
             pair.server,
@@ -233,7 +240,7 @@ class TableSwitch:
         """Exchange the names on one replica after the other."""
         refuse_records(Records(self._context.hot, self._context.leases.root, self._path), self._path)
         pairs = self._pairs()
-        self._name(refuse_pairs(self._path, pairs, self._twin))
+        self.report.name = str(refuse_pairs(self._path, pairs, self._twin)[0])
         for pair in pairs:
             reasons = self._servers.hindrances(pair)
             if reasons and not self._check_mode:
@@ -241,11 +248,11 @@ class TableSwitch:
                     f"{pair.server}: the names are not exchanged, as {first_few(reasons)}",
                     remedy="Wait until that is done, and run again",
                 )
-        self._held = {each.replica.name: self._servers.contents(each) for each in pairs}
+        self._contents_before = {each.replica.name: self._servers.contents(each) for each in pairs}
         for each in pairs:
-            # A statement given twice would undo itself, so it is given only right after a look.
-            pair = self._pair(each)
-            if named(pair, self._twin).at is self._wanted:
+            # Executing the statement twice would exchange the names back, so the names are read right before.
+            pair = self._read_again(each)
+            if locate_name(pair, self._twin).at is self._desired:
                 continue
             if not self._check_mode:
                 self._exchange_one(lease, pair, len(pairs))
@@ -256,37 +263,38 @@ class TableSwitch:
         confirm_lease(self._context.hot, lease, self._path)
         self._began = self._began or self._context.clock.now()
         place = {"shard_path": self._path, "replica": pair.replica.name, "table": self.report.name}
-        self._context.journal.record(Event.EXCHANGING, [{**place, "place": pair.at(self._wanted).place}])
+        self._context.journal.record(Event.EXCHANGING, [{**place, "place": pair.at(self._desired).place}])
         try:
             self._servers.exchange(pair)
-            is_done = named(self._pair(pair), self._twin).at is self._wanted
+            is_done = locate_name(self._read_again(pair), self._twin).at is self._desired
         except PartMoveError as error:
-            raise self._torn(pair, replicas, error.message) from error
+            raise self._exchange_error(pair, replicas, error.message) from error
         if not is_done:
-            raise self._torn(pair, replicas, "its names are as before")
+            raise self._exchange_error(pair, replicas, "its names have not changed")
 
-    def _torn(self, pair: TablePair, replicas: int, reason: str) -> PartMoveError:
-        """What to say where one replica did not exchange, or nobody knows."""
+    def _exchange_error(self, pair: TablePair, replicas: int, reason: str) -> PartMoveError:
+        """Return the error for a replica that did not exchange, or for which this is unknown."""
         return PartMoveError(
             f"{self.report.name} was exchanged on {len(self.report.exchanged)} of {replicas} replicas of"
-            f" {self._path} by this run, and then {pair.server} did not or did not say so: {reason}",
+            f" {self._path} by this run, and then {pair.server} did not exchange it or did not confirm:"
+            f" {reason}",
             remedy="Nothing is lost, and inserts go to both tables meanwhile. Run again when the server"
-            " answers, which goes on from here, or with the other state, which goes back",
+            " answers to continue from here, or run with the other state to undo the exchange",
         )
 
-    def _find(self) -> list[FoundTables]:
+    def _locate(self) -> list[LocatedTables]:
         replicas = read_replicas(self._context.hot, self._path)
         return [self._servers.find(self._path, each) for each in replicas]
 
     def _pairs(self) -> list[TablePair]:
-        found = self._find()
+        found = self._locate()
         return [self._pair_of(each) for each in found]
 
-    def _pair(self, pair: TablePair) -> TablePair:
-        """The same, as it is by now."""
+    def _read_again(self, pair: TablePair) -> TablePair:
+        """Return the pair as it is now."""
         return self._pair_of(self._servers.find(self._path, pair.replica))
 
-    def _pair_of(self, found: FoundTables) -> TablePair:
+    def _pair_of(self, found: LocatedTables) -> TablePair:
         if found.pair is None:
             raise PartMoveError(
                 f"{found.server} has no twin of {found.home} at its place",
@@ -294,13 +302,10 @@ class TableSwitch:
             )
         return found.pair
 
-    def _names(self) -> Sequence[Named]:
-        return [named(each, self._twin) for each in self._pairs()]
-
-    def _name(self, names: Sequence[Named]) -> None:
-        self.report.name = str(names[0])
+    def _names(self) -> Sequence[TableName]:
+        return [locate_name(each, self._twin) for each in self._pairs()]
 
 
-def _with_name_first(both: tuple[Holding, Holding], at: Side) -> tuple[Holding, Holding]:
+def _with_name_first(both: PairContents, at: Side) -> PairContents:
     home, away = both
     return (home, away) if at is Side.HOT else (away, home)

@@ -143,26 +143,26 @@ def test_a_partition_that_is_nowhere_is_not_told() -> None:
 def test_with_a_record(hot: Parts, cold: Parts, noted: TwinRecord, kind: TwinKind) -> None:
     verdict = the(look(hot, cold, noted))
     assert (verdict.kind, verdict.record) == (kind, RECORD)
-    assert (verdict.doubt is not None) is (kind is TwinKind.UNKNOWN)
+    assert (verdict.manual_check is not None) is (kind is TwinKind.UNKNOWN)
 
 
 def test_of_what_is_equal_only_the_table_loses_what_is_there_twice() -> None:
-    doubt = the(look((*TWO, *OTHER), CLONES)).doubt
-    assert doubt == ({}, ((Side.HOT, f"{DAY}_1_1_0"), (Side.HOT, f"{DAY}_2_2_0")))
+    check = the(look((*TWO, *OTHER), CLONES)).manual_check
+    assert check == ({}, ((Side.HOT, f"{DAY}_1_1_0"), (Side.HOT, f"{DAY}_2_2_0")))
 
 
 def test_of_what_may_be_equal_the_rows_are_compared_first() -> None:
-    doubt = the(look(TWO, MERGED_CLONES)).doubt
-    assert doubt is not None
-    assert doubt.compare == {Side.HOT: names("1_1_0", "2_2_0"), Side.COLD: names("5_6_1")}
-    assert doubt.drop == tuple((Side.HOT, name) for name in names("1_1_0", "2_2_0"))
+    check = the(look(TWO, MERGED_CLONES)).manual_check
+    assert check is not None
+    assert check.compare == {Side.HOT: names("1_1_0", "2_2_0"), Side.COLD: names("5_6_1")}
+    assert check.drop == tuple((Side.HOT, name) for name in names("1_1_0", "2_2_0"))
 
 
 def test_while_the_source_has_all_what_came_to_the_destination_may_go() -> None:
-    doubt = the(look(TWO, MERGED_CLONES, record())).doubt
-    assert doubt is not None
-    assert doubt.compare == {Side.HOT: names("1_1_0", "2_2_0"), Side.COLD: names("5_6_1")}
-    assert doubt.drop == ((Side.COLD, f"{DAY}_5_6_1"),)
+    check = the(look(TWO, MERGED_CLONES, record())).manual_check
+    assert check is not None
+    assert check.compare == {Side.HOT: names("1_1_0", "2_2_0"), Side.COLD: names("5_6_1")}
+    assert check.drop == ((Side.COLD, f"{DAY}_5_6_1"),)
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,10 @@ def test_while_the_source_has_all_what_came_to_the_destination_may_go() -> None:
 def test_once_the_source_has_lost_something_the_destination_keeps_all(
     hot: Parts, cold: Parts, compare: bool, drop: tuple[str, ...]
 ) -> None:
-    doubt = the(look(hot, cold, record(verified=True))).doubt
-    assert doubt is not None
-    assert bool(doubt.compare) is compare
-    assert doubt.drop == tuple((Side.HOT, name) for name in names(*drop))
+    check = the(look(hot, cold, record(verified=True))).manual_check
+    assert check is not None
+    assert bool(check.compare) is compare
+    assert check.drop == tuple((Side.HOT, name) for name in names(*drop))
 
 
 def test_a_partition_that_is_not_even_is_told_so_whatever_it_is() -> None:
@@ -254,4 +254,4 @@ def test_names_that_are_exchanged_on_all_replicas_or_on_some() -> None:
 def test_merges_that_may_be_stopped_are_told() -> None:
     verdict = the(look(TWO, CLONES, record()._replace(merges_stopped=True)))
     assert verdict.kind is TwinKind.CLONED
-    assert verdict.reason == "merges of both tables may be stopped until then"
+    assert verdict.reason == "merges of both tables may be stopped until the next run"

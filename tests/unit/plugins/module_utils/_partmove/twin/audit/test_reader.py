@@ -36,7 +36,7 @@ def killed(bench: TwinBench, step: str) -> None:
 def test_a_look_has_all_partitions_and_records(bench: TwinBench) -> None:
     killed(bench, "servers attach")
     look = reader_of(bench).read(PATH)
-    assert set(look.partitions) == set(look.noted) == {DAY}
+    assert set(look.partitions) == set(look.record_znodes) == {DAY}
     assert not look.partitions[DAY].changed
     assert len(look.partitions[DAY].parts) == 2
 
@@ -70,9 +70,9 @@ def test_silent_servers_are_told(bench: TwinBench) -> None:
 def test_what_is_no_record_is_told_with_its_path(bench: TwinBench) -> None:
     path = Records(bench.hot.open(), "/partmove", PATH).path(DAY)
     bench._create(bench.hot.open(), path, b"something")
-    noted = reader_of(bench).read(PATH).noted[DAY]
-    assert (noted.path, noted.record) == (path, None)
-    assert path in noted.problem
+    znode = reader_of(bench).read(PATH).record_znodes[DAY]
+    assert (znode.path, znode.record) == (path, None)
+    assert path in znode.problem
 
 
 def test_a_table_that_hot_has_not_is_read_for_its_records() -> None:
@@ -83,4 +83,4 @@ def test_a_table_that_hot_has_not_is_read_for_its_records() -> None:
     bench._create(bench.hot.open(), path, b"something")
     look = reader_of(bench).read("/gone")
     assert look.is_gone
-    assert set(look.noted) == {DAY}
+    assert set(look.record_znodes) == {DAY}

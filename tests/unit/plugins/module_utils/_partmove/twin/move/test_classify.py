@@ -10,10 +10,10 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.classify import (
     TwinState,
+    classify_recorded,
+    classify_unrecorded,
     left_to_undo,
-    undoing,
-    with_record,
-    without_record,
+    plan_undo,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import contents
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import Parts, Side
@@ -32,7 +32,7 @@ from support.memory.twins import DAY
 )
 @pytest.mark.parametrize("to", list(Side))
 def test_without_a_record(source: Parts, destination: Parts, state: TwinState, to: Side) -> None:
-    assert without_record(between(source, destination, to), to) is state
+    assert classify_unrecorded(between(source, destination, to), to) is state
 
 
 MERGED = parts(b1_2_1="abc")
@@ -68,7 +68,9 @@ BOTH = (*HELD, *CLONES)
 def test_with_clones_that_were_seen(
     source: Parts, destination: Parts, dropping: str, state: TwinState, to: Side
 ) -> None:
-    found = with_record(record(to, clones=True, dropping=dropping), between(source, destination, to), DAY)
+    found = classify_recorded(
+        record(to, clones=True, dropping=dropping), between(source, destination, to), DAY
+    )
     assert found.state is state, found
     assert bool(found.problem) is (state is TwinState.UNKNOWN)
 
@@ -91,7 +93,7 @@ def test_with_clones_that_were_seen(
 def test_a_merge_of_clones_is_undone_only_where_the_source_has_all_of_them(
     source: Parts, destination: Parts, dropping: str, release: str, undo: str
 ) -> None:
-    found = with_record(record(clones=True, dropping=dropping), between(source, destination), DAY)
+    found = classify_recorded(record(clones=True, dropping=dropping), between(source, destination), DAY)
     assert found.state is (TwinState.MERGED if release else TwinState.UNKNOWN), found
     assert found.parts == tuple(name(each) for each in release.split())
     assert found.undo == tuple(name(each) for each in undo.split())
@@ -100,25 +102,25 @@ def test_a_merge_of_clones_is_undone_only_where_the_source_has_all_of_them(
 @pytest.mark.parametrize("to", list(Side))
 def test_an_undo_that_was_begun_is_ended_or_left_to_a_person(to: Side) -> None:
     begun = record(to)._replace(undoing=(name("5_5_0"), name("6_6_0")))
-    assert with_record(begun, between(ONE, BOTH, to), DAY).state is TwinState.UNDOING
+    assert classify_recorded(begun, between(ONE, BOTH, to), DAY).state is TwinState.UNDOING
     assert left_to_undo(begun, between(ONE, (*HELD, CLONES[1]), to), DAY) == [name("6_6_0")]
     assert left_to_undo(begun, between(ONE, HELD, to), DAY) == []
     assert left_to_undo(begun, between(ONE, (*HELD, *parts(b5_6_1="abc")), to), DAY) == [name("5_6_1")]
-    found = with_record(begun, between(ONE, (*HELD, *parts(b6_7_1="cd")), to), DAY)
+    found = classify_recorded(begun, between(ONE, (*HELD, *parts(b6_7_1="cd")), to), DAY)
     assert found.state is (TwinState.UNKNOWN if to is Side.HOT else TwinState.UNDOING)
 
 
 def test_what_was_about_to_be_undone_is_gone_on_purpose() -> None:
     verified = record(clones=True)._replace(undoing=(name("5_6_1"),))
     source = parts(b1_1_0="ab", b2_3_1="cd")
-    found = with_record(verified, between(source, HELD), DAY)
+    found = classify_recorded(verified, between(source, HELD), DAY)
     assert (found.state, found.parts) == (TwinState.MERGED, (name("1_1_0"), name("2_2_0")))
-    assert with_record(verified, between(source, parts(b4_6_2="x")), DAY).state is TwinState.UNKNOWN
+    assert classify_recorded(verified, between(source, parts(b4_6_2="x")), DAY).state is TwinState.UNKNOWN
 
 
 def test_parts_that_are_gone_for_good_are_not_dropped_again() -> None:
     """What was named before the last one was dropped, whatever merges have made of its neighbours."""
-    found = with_record(
+    found = classify_recorded(
         record(clones=True, dropping="1_1_0 2_2_0"), between((ONE[1], *parts(b1_1_2="zz")), BOTH), DAY
     )
     assert (found.state, found.parts) == (TwinState.DROPPED_PARTLY, (name("2_2_0"),))
@@ -139,7 +141,7 @@ def test_without_clones_the_source_tells_whether_an_attach_may_be_executed(
     to: Side, source: Parts, destination: Parts, state: TwinState
 ) -> None:
     """On the way to hot something new may be a clone, and only another ATTACH shows whether it is."""
-    found = with_record(record()._replace(destination=to), between(source, destination, to), DAY)
+    found = classify_recorded(record()._replace(destination=to), between(source, destination, to), DAY)
     assert found.state is state
 
 
@@ -166,7 +168,7 @@ def test_without_clones_the_source_tells_whether_an_attach_may_be_executed(
 def test_only_what_the_source_has_is_dropped_from_the_destination(
     to: Side, source: Parts, destination: Parts, drop: str | None
 ) -> None:
-    undo = undoing(record(to), between(source, destination, to), DAY)
+    undo = plan_undo(record(to), between(source, destination, to), DAY)
     assert sorted(undo.drop) == [name(each) for each in (drop or "").split()]
     assert bool(undo.problem) is (drop is None)
 
@@ -180,13 +182,13 @@ def test_clones_are_undone_of_what_came_late_and_was_merged_since(to: Side, *, i
     past = {"hot_past": (*ONE, *LATE), "cold_past": clones}
     if to is Side.HOT:
         past = {"hot_past": clones, "cold_past": (*ONE, *LATE)}
-    assert undoing(record(to), there._replace(**past), DAY).drop == ((name("5_7_1"),) if is_known else ())
+    assert plan_undo(record(to), there._replace(**past), DAY).drop == ((name("5_7_1"),) if is_known else ())
     # Of what nothing is left to be seen nobody can tell that the source has it.
     past = {key: tuple(part for part in shown if part not in LATE) for key, shown in past.items()}
-    assert undoing(record(to), there._replace(**past), DAY).problem
+    assert plan_undo(record(to), there._replace(**past), DAY).problem
 
 
 def test_of_equal_parts_an_insert_stays() -> None:
     known = record(Side.HOT)._replace(parts=contents(parts(b1_2_1="abc")))
     there = between(parts(b1_2_1="abc"), (*HELD, *parts(b5_5_0="abc", b6_6_1="abc")), Side.HOT)
-    assert undoing(known, there, DAY).drop == (name("6_6_1"),)
+    assert plan_undo(known, there, DAY).drop == (name("6_6_1"),)

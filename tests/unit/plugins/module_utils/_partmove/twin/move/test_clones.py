@@ -10,9 +10,9 @@ import pytest
 
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.clones import (
     clones_of,
-    is_changed,
+    is_source_changed,
     must_roll_back,
-    with_clones,
+    parts_holding_clones,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import contents
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
@@ -38,16 +38,20 @@ def test_each_part_gets_its_clone(to: Side) -> None:
 @pytest.mark.parametrize(
     ("source", "destination", "problem"),
     [
-        (ONE, (*HELD, CLONES[0]), "of 2 parts 1 were not cloned, and 0 others came"),
-        (ONE, (*BOTH, *parts(b7_7_0="c")), "of 2 parts 0 were not cloned, and 1 others came"),
+        (ONE, (*HELD, CLONES[0]), "of 2 parts 1 were not cloned, and 0 other parts are new"),
+        (ONE, (*BOTH, *parts(b7_7_0="c")), "of 2 parts 0 were not cloned, and 1 other parts are new"),
         (
             ONE,
             (CLONES[0], CLONES[0]._replace(name=name("7_7_0")), *HELD),
-            "of 2 parts 1 were not cloned, and 1 others",
+            "of 2 parts 1 were not cloned, and 1 other parts",
         ),
-        (ONE, (*HELD, CLONES[0], *parts(b6_6_0="d")), "of 2 parts 1 were not cloned, and 1 others came"),
-        (ONE[1:], BOTH, "part 20191201_1_1_0 of the source is not there as it was"),
-        (MERGED, BOTH, "part 20191201_1_1_0 of the source is not there as it was"),
+        (
+            ONE,
+            (*HELD, CLONES[0], *parts(b6_6_0="d")),
+            "of 2 parts 1 were not cloned, and 1 other parts are new",
+        ),
+        (ONE[1:], BOTH, "part 20191201_1_1_0 of the source is not as recorded"),
+        (MERGED, BOTH, "part 20191201_1_1_0 of the source is not as recorded"),
     ],
 )
 def test_anything_else_is_no_clone(source: Parts, destination: Parts, problem: str) -> None:
@@ -91,15 +95,15 @@ def test_what_was_merged_on_the_way_back_has_no_clone(late: Parts, past: Parts, 
 )
 def test_what_else_is_new_is_an_obstacle(to: Side, source: Parts, late: Parts) -> None:
     told = clones_of(record(to), between(source, (*BOTH, *late), to), DAY)
-    assert told == "of 2 parts 0 were not cloned, and 1 others came"
+    assert told == "of 2 parts 0 were not cloned, and 1 other parts are new"
 
 
 def test_rows_are_read_of_clones_and_of_what_they_were_merged_into() -> None:
     clones = {name("1_1_0"): name("5_5_0"), name("2_2_0"): name("6_6_0")}
     there = between(ONE, (*BOTH, *parts(b7_7_0="new")), Side.HOT)
-    assert with_clones(record(Side.HOT), there, clones, DAY) == [name("5_5_0"), name("6_6_0")]
+    assert parts_holding_clones(record(Side.HOT), there, clones, DAY) == [name("5_5_0"), name("6_6_0")]
     there = between(ONE, parts(b4_4_1="x", b5_6_1="abc", b7_7_0="new"), Side.HOT)
-    assert with_clones(record(Side.HOT), there, clones, DAY) == [name("5_6_1")]
+    assert parts_holding_clones(record(Side.HOT), there, clones, DAY) == [name("5_6_1")]
 
 
 @pytest.mark.parametrize("field", PartContent._fields)
@@ -117,9 +121,9 @@ def test_what_the_destination_had_is_no_clone() -> None:
 
 
 def test_the_source_is_changed_where_it_is_not_just_as_it_was_recorded() -> None:
-    assert not is_changed(record(), between(ONE, BOTH))
-    assert is_changed(record(), between(MERGED, HELD))
-    assert is_changed(record(), between((*ONE, *parts(b3_3_0="l")), BOTH))
+    assert not is_source_changed(record(), between(ONE, BOTH))
+    assert is_source_changed(record(), between(MERGED, HELD))
+    assert is_source_changed(record(), between((*ONE, *parts(b3_3_0="l")), BOTH))
 
 
 @pytest.mark.parametrize(

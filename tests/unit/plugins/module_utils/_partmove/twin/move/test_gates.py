@@ -55,15 +55,15 @@ def only(replica: str, change: Change) -> Change:
     [
         (cold(problem="has no session"), GateName.TWIN_READY, "db.hits_cold has no session"),
         (hot(problem="has no session"), GateName.TWIN_READY, "db.hits has no session"),
-        (only("r2", cold(active_replicas=1)), GateName.TWIN_READY, "server of r2: of db.hits_cold 1 of 2"),
-        (cold(total_replicas=3, active_replicas=3), GateName.TWIN_READY, "the hot ensemble knows 2"),
-        (hot(total_replicas=3, active_replicas=3), GateName.TWIN_READY, "the hot ensemble knows 2"),
+        (only("r2", cold(active_replicas=1)), GateName.TWIN_READY, "server of r2: db.hits_cold has 1 of 2"),
+        (cold(total_replicas=3, active_replicas=3), GateName.TWIN_READY, "the hot ensemble registers 2"),
+        (hot(total_replicas=3, active_replicas=3), GateName.TWIN_READY, "the hot ensemble registers 2"),
         (cold(replica="other"), GateName.TWIN_READY, "is replica other"),
         (cold(definition="(a UInt16)"), GateName.TWIN_ALIKE, "db.hits and db.hits_cold differ"),
         (
             only("r2", lambda tables: cold(definition="(b)")(hot(definition="(b)")(tables))),
             GateName.TWIN_ALIKE,
-            "db.hits is not as on server of r1",
+            "db.hits differs from server of r1",
         ),
         (cold(ensemble="default"), GateName.TWIN_ALIKE, "is in the default ensemble"),
         (hot(ensemble="other"), GateName.TWIN_ALIKE, "and not at /tables/01/hits of the default"),
@@ -91,7 +91,7 @@ def test_tables_that_are_no_twins_are_left_alone(
         ),
         (ActivityInProgress((), {DAY: ["a merge"]}, {"default": 100}, 9e9), GateName.TWIN_AT_REST, "a merge"),
         (ActivityInProgress((), {}, {"default": 99}, 9e9), GateName.ROOM_FOR_CLONES, "99 bytes is free"),
-        (ActivityInProgress((), {}, {}, 9e9), GateName.ROOM_FOR_CLONES, "nobody knows how much"),
+        (ActivityInProgress((), {}, {}, 9e9), GateName.ROOM_FOR_CLONES, "an unknown amount"),
         (
             ActivityInProgress((), {}, {"default": 100}, 9e9, {"default": "it is broken"}),
             GateName.LINKS_MADE,

@@ -12,8 +12,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.errors imp
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.lease.lease import Lease, LeaseKeeper
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.tree.znodes import SetData
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.record import (
-    KeptRecord,
     Records,
+    StoredRecord,
     TwinRecord,
     parse_record,
 )
@@ -49,7 +49,7 @@ def test_a_record_is_read_as_it_was_written(records: Records, lease: Lease) -> N
     assert records.read(["p", "q"]) == {"p": kept}
     verified = RECORD._replace(clones={"p_1_1_0": "p_7_7_0"}, dropping=("p_1_1_0",))
     kept = records.replace(lease, "p", kept, verified)
-    assert records.read(["p"]) == {"p": kept} == {"p": KeptRecord(verified, 1)}
+    assert records.read(["p"]) == {"p": kept} == {"p": StoredRecord(verified, 1)}
     assert verified.is_verified
     assert not RECORD.is_verified
     assert records.partition_ids() == ["p"]
@@ -71,12 +71,12 @@ def test_nothing_is_written_without_the_lease(hot: MemoryStore, records: Records
 
 def test_another_record_is_neither_replaced_nor_removed(records: Records, lease: Lease) -> None:
     kept = records.create(lease, "p", RECORD)
-    with pytest.raises(LeaseLost, match="is not as this run has read it: node exists"):
+    with pytest.raises(LeaseLost, match="has changed since this run read it: node exists"):
         records.create(lease, "p", RECORD)
     changed = records.replace(lease, "p", kept, RECORD._replace(began=1))
-    with pytest.raises(LeaseLost, match="is not as this run has read it: bad version"):
+    with pytest.raises(LeaseLost, match="has changed since this run read it: bad version"):
         records.replace(lease, "p", kept, RECORD)
-    with pytest.raises(LeaseLost, match="is not as this run has read it: bad version"):
+    with pytest.raises(LeaseLost, match="has changed since this run read it: bad version"):
         records.remove(lease, "p", kept)
     assert records.read(["p"]) == {"p": changed}
 

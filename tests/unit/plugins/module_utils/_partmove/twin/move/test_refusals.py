@@ -14,8 +14,8 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.refusals import (
     absent,
     keeps_changing,
-    not_known,
     too_large,
+    unknown_state,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.tables import (
     PartContent,
@@ -35,7 +35,7 @@ RECORD = TwinRecord(
         (keeps_changing(""), GateName.CLONES_EQUAL, "it keeps changing"),
         (too_large(RECORD), GateName.FITS_ONE_MULTI, "it has 2 parts"),
         (
-            not_known("it is odd", "/partmove/twins/a/p"),
+            unknown_state("it is odd", "/partmove/twins/a/p"),
             GateName.TWIN_KNOWN,
             "delete the znode /partmove/twins/a/p",
         ),

@@ -15,14 +15,14 @@ from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.move.
     TwinReplica,
 )
 from ansible_collections.olap.partmove.plugins.module_utils._partmove.twin.table.pair import (
-    FoundTables,
-    Holding,
+    LocatedTables,
+    TableContents,
     TablePair,
-    differing,
-    named,
+    as_twin_tables,
+    describe_difference,
+    locate_name,
     refuse_databases,
     refuse_pairs,
-    tables_of,
 )
 from support.memory.pairs import TWIN
 from support.memory.twins import PATH, table_of
@@ -41,7 +41,7 @@ def pair(replica: str = "r1", home: str = "hits", away: str = "hits_cold", datab
     ("home", "away", "at"), [("hits", "hits_cold", Side.HOT), ("hits_cold", "hits", Side.COLD)]
 )
 def test_the_name_is_that_of_the_table_whose_twin_is_named_after_it(home: str, away: str, at: Side) -> None:
-    found = named(pair(home=home, away=away), TWIN)
+    found = locate_name(pair(home=home, away=away), TWIN)
     assert (str(found), found.twin, found.at) == ("db.hits", "hits_cold", at)
 
 
@@ -50,22 +50,24 @@ def test_the_name_is_that_of_the_table_whose_twin_is_named_after_it(home: str, a
 )
 def test_names_that_do_not_belong_together_are_refused(other: TablePair) -> None:
     with pytest.raises(PartMoveError, match=r"neither is named as \{table\}_cold"):
-        named(other, TWIN)
+        locate_name(other, TWIN)
 
 
 def test_moves_take_the_table_with_the_name_for_the_hot_one() -> None:
     there = pair(home="hits_cold", away="hits")
-    tables = tables_of(there, Side.COLD)
+    tables = as_twin_tables(there, Side.COLD)
     assert (tables.hot, tables.cold, tables.home) == (there.away, there.home, Side.COLD)
-    assert refuse_tables(PATH, [tables, tables_of(pair("r2", "hits_cold", "hits"), Side.COLD)]) is None
+    assert refuse_tables(PATH, [tables, as_twin_tables(pair("r2", "hits_cold", "hits"), Side.COLD)]) is None
     # Where one replica has exchanged and the other one has not, no partition moves.
-    refusal = refuse_tables(PATH, [tables, tables_of(pair("r2"), Side.HOT)])
+    refusal = refuse_tables(PATH, [tables, as_twin_tables(pair("r2"), Side.HOT)])
     assert refusal is not None
     assert "at default:" in refusal.reason
 
 
 def test_the_table_at_home_has_to_be_at_the_shard_path() -> None:
-    refusal = refuse_tables("/other", [tables_of(pair(), Side.HOT), tables_of(pair("r2"), Side.HOT)])
+    refusal = refuse_tables(
+        "/other", [as_twin_tables(pair(), Side.HOT), as_twin_tables(pair("r2"), Side.HOT)]
+    )
     assert refusal is not None
     assert "and not at /other of the default ensemble" in refusal.reason
 
@@ -73,7 +75,9 @@ def test_the_table_at_home_has_to_be_at_the_shard_path() -> None:
 @pytest.mark.parametrize("engine", ["Ordinary", "Replicated", "Overlay"])
 def test_databases_that_exchange_in_another_way_or_not_at_all_are_refused(engine: str) -> None:
     first = pair()
-    found = [FoundTables(first.replica, first.server, first.home, None, each) for each in ("Atomic", engine)]
+    found = [
+        LocatedTables(first.replica, first.server, first.home, None, each) for each in ("Atomic", engine)
+    ]
     refuse_databases(found[:1])
     with pytest.raises(PartMoveError, match=f"of the engine {engine}"):
         refuse_databases(found)
@@ -81,8 +85,8 @@ def test_databases_that_exchange_in_another_way_or_not_at_all_are_refused(engine
 
 def test_both_tables_make_a_pair() -> None:
     whole = pair()
-    assert FoundTables(whole.replica, whole.server, whole.home, whole.away, "Atomic").pair == whole
-    assert FoundTables(whole.replica, whole.server, whole.home, None, "Atomic").pair is None
+    assert LocatedTables(whole.replica, whole.server, whole.home, whole.away, "Atomic").pair == whole
+    assert LocatedTables(whole.replica, whole.server, whole.home, None, "Atomic").pair is None
 
 
 def test_replicas_may_differ_in_where_the_name_is_and_in_nothing_else() -> None:
@@ -94,13 +98,13 @@ def test_replicas_may_differ_in_where_the_name_is_and_in_nothing_else() -> None:
         refuse_pairs(PATH, [pair(), pair("r2", "visits", "visits_cold")], TWIN)
     inactive = pair("r2")
     inactive = inactive._replace(away=inactive.away._replace(active_replicas=1))
-    with pytest.raises(PartMoveError, match="1 of 2 replicas are active"):
+    with pytest.raises(PartMoveError, match="1 of 2 replicas active"):
         refuse_pairs(PATH, [pair(), inactive], TWIN)
 
 
 def test_replicas_that_have_not_the_same_parts_are_told() -> None:
-    one, other, empty = Holding(3, 1, "a"), Holding(5, 2, "b"), Holding(0, 0, "0")
+    one, other, empty = TableContents(3, 1, "a"), TableContents(5, 2, "b"), TableContents(0, 0, "0")
     pairs = [pair(), pair("r2")]
-    assert differing(pairs, [(one, empty), (one, empty)]) == ""
-    told = differing(pairs, [(one, empty), (other, empty)])
+    assert describe_difference(pairs, [(one, empty), (one, empty)]) == ""
+    told = describe_difference(pairs, [(one, empty), (other, empty)])
     assert told == ("db.hits has 2 parts with 5 rows on server of r2, and 1 with 3 on server of r1")

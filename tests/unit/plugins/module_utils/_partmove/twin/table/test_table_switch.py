@@ -25,7 +25,7 @@ def test_it_goes_there_and_back_and_then_nothing_is_left_to_do(bench: PairBench)
     for side, place in ((Side.COLD, f"cold:{PATH}_cold"), (Side.HOT, f"default:{PATH}")):
         report = bench.move(side)
         assert [each.replica for each in report.exchanged] == list(REPLICAS)
-        assert [(each.with_name.rows, each.without_name.rows) for each in report.kept] == [(3, 0)] * 2
+        assert [(each.with_name.rows, each.without_name.rows) for each in report.final_counts] == [(3, 0)] * 2
         assert bench.is_at(side)
         assert not bench.records
         told = bench.journal.of(Event.EXCHANGING)[-2:]
@@ -93,7 +93,7 @@ def test_an_exchange_of_which_the_answer_is_lost_is_not_given_again(bench: PairB
         raise Silent("no answer")
 
     bench.pairs.on_exchange = lose
-    with pytest.raises(PartMoveError, match="did not or did not say so"):
+    with pytest.raises(PartMoveError, match="did not exchange it or did not confirm"):
         bench.move(Side.COLD)
     bench.pairs.on_exchange = lambda _replica: None
     assert [each.replica for each in bench.move(Side.COLD).exchanged] == ["r2"]
@@ -105,7 +105,7 @@ def test_an_exchange_that_changed_nothing_is_told(bench: PairBench) -> None:
         bench.pairs.at[replica] = bench.pairs.at[replica].other
 
     bench.pairs.on_exchange = undo
-    with pytest.raises(PartMoveError, match="its names are as before"):
+    with pytest.raises(PartMoveError, match="its names have not changed"):
         bench.move(Side.COLD)
 
 
@@ -122,7 +122,7 @@ def test_names_stay_while_a_partition_is_between_the_tables(bench: PairBench) ->
         bench.move(Side.COLD)
     # Its record keeps the names also where nobody has looked at the partition.
     whole = bench.whole(Side.COLD)
-    assert whole.look()
+    assert whole.find_tables()
     with pytest.raises(
         PartMoveError,
         match=f"{PATH} and its twin are not exchanged, as partition {DAY} is between the two, says /partmove",
@@ -136,7 +136,7 @@ def test_names_stay_while_a_partition_is_between_the_tables(bench: PairBench) ->
 
 def test_names_stay_while_a_partition_cannot_be_moved_at_all() -> None:
     bench = PairBench(("a",), ("a",))
-    with pytest.raises(PartMoveError, match="ATTACH clones one of them only"):
+    with pytest.raises(PartMoveError, match="ATTACH clones only one of them"):
         bench.move(Side.COLD)
     assert set(bench.pairs.at.values()) == {Side.HOT}
 
@@ -152,16 +152,16 @@ def test_names_stay_while_something_goes_on_that_knows_them(bench: PairBench) ->
 def test_twins_that_are_missing_are_told_apart_from_those_that_have_the_name(bench: PairBench) -> None:
     bench.pairs.lacking = {"r2"}
     whole = bench.whole(Side.COLD)
-    assert not whole.look()
+    assert not whole.find_tables()
     assert whole.report.name == "db.hits"
     with pytest.raises(PartMoveError, match="has no twin of db.hits at its place"):
         whole.exchange()
     bench.pairs.at["r1"] = Side.COLD
     with pytest.raises(PartMoveError, match="server of r2 has no table at cold:"):
-        bench.whole(Side.COLD).look()
+        bench.whole(Side.COLD).find_tables()
     bench.pairs.database_engine = "Ordinary"
     with pytest.raises(PartMoveError, match="of the engine Ordinary"):
-        bench.whole(Side.COLD).look()
+        bench.whole(Side.COLD).find_tables()
 
 
 def test_replicas_are_waited_for_and_then_told(bench: PairBench) -> None:
@@ -174,12 +174,12 @@ def test_replicas_are_waited_for_and_then_told(bench: PairBench) -> None:
 
 def test_what_was_there_before_and_inserts_that_go_on_are_told(bench: PairBench) -> None:
     bench.pairs.inserting = 2
-    (first, _second) = bench.move(Side.COLD).kept
+    (first, _second) = bench.move(Side.COLD).final_counts
     assert first.before is not None
     assert [each.rows for each in first.before] == [3, 0]
     assert first.older_inserts == 2
     # A run that exchanges nothing does not know since when.
-    (first, _second) = bench.move(Side.COLD).kept
+    (first, _second) = bench.move(Side.COLD).final_counts
     assert (first.before, first.older_inserts) == (None, 0)
 
 
