@@ -35,8 +35,8 @@ def ask_member(options: EnsembleOptions, host: str, seconds: float) -> MemberSta
 
 def parse_srvr(text: str) -> MemberState | None:
     """Parse an answer to ``srvr``; None for other answers, such as a refused command."""
-    found = _ANSWER.search(text)
-    return None if found is None else MemberState(int(found[1]), int(found[2], 16))
+    match = _ANSWER.search(text)
+    return None if match is None else MemberState(int(match[1]), int(match[2], 16))
 
 
 def _until_end(connection: Any) -> str:

@@ -149,8 +149,8 @@ class Reader:
                 sections.append(ReadSection(DATA, query.znodes))
             if query.children:
                 sections.append(ReadSection(CHILDREN, query.children))
-        found = self._read(sections, self._options.chroot)
-        znodes, children = iter(found[0]), iter(found[1])
+        results = self._read(sections, self._options.chroot)
+        znodes, children = iter(results[0]), iter(results[1])
         return [
             QueryAnswer(list(islice(znodes, len(query.znodes))), list(islice(children, len(query.children))))
             for query in queries
@@ -171,10 +171,10 @@ class Reader:
         """Return the znodes and the child lists of all sections, each in order."""
         # Copied before sending: later syncs of other threads may follow these reads.
         syncs = tuple(self._syncs)
-        found = self._read_now(sections, chroot)
+        results = self._read_now(sections, chroot)
         answered = [self._was_answered(each) for each in syncs]
         if all(answered):
-            return found
+            return results
         # After a reconnection, the answers may come from a server behind the sync: read again.
         return self._read_now(sections, chroot)
 

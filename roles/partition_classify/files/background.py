@@ -147,13 +147,13 @@ def follow(folder: Path, offset: str) -> dict[str, Any]:
 
 def message_lines(content: bytes) -> list[str]:
     """Return the output lines for people; consecutive equal lines once."""
-    found: list[str] = []
+    texts: list[str] = []
     for line in content.decode(errors="replace").splitlines():
         own, state = _JOB_LINE.match(line), _STATE.search(line)
         text = own["text"] if own else f"Spark reports {state[1] or state[2]}" if state else ""
-        if text and found[-1:] != [text]:
-            found.append(text)
-    return found
+        if text and texts[-1:] != [text]:
+            texts.append(text)
+    return texts
 
 
 def failure_reason(output: ProgramOutput, status: int) -> str:
@@ -171,7 +171,7 @@ def _spark_reason(lines: Sequence[str], status: int) -> str:
             return sentence
     if status in _KILLED:
         return _KILLED_TEXT
-    errors = [found[1] for line in lines if (found := _FAILURE.match(line))]
+    errors = [match[1] for line in lines if (match := _FAILURE.match(line))]
     if errors:
         return errors[-1]
     # Progress lines do not explain the failure.

@@ -64,12 +64,12 @@ def _write(target: Path, files: Mapping[str, bytes]) -> None:
 
 def _package(name: str, root: Path) -> dict[str, bytes]:
     """Return modules, styles, templates and scripts of a package: bytes by name in the zip."""
-    found = [path for path in sorted(root.rglob("*")) if path.suffix in _PACKED]
-    if not found:
+    sources = [path for path in sorted(root.rglob("*")) if path.suffix in _PACKED]
+    if not sources:
         raise FileNotFoundError(f"there are no Python modules in {root}")
     # zipimport requires __init__.py in every package.
-    packages = {f"{name}/{path.parent.relative_to(root) / '__init__.py'}": b"" for path in found}
-    return packages | {f"{name}/{path.relative_to(root)}": path.read_bytes() for path in found}
+    packages = {f"{name}/{path.parent.relative_to(root) / '__init__.py'}": b"" for path in sources}
+    return packages | {f"{name}/{path.relative_to(root)}": path.read_bytes() for path in sources}
 
 
 def main() -> None:

@@ -95,5 +95,5 @@ def _start(member: MemberFiles) -> int:
     """Return the offset of the chroot's record in the snapshot, or NOT_IN_SNAPSHOT."""
     top = member.folder.chroot.encode()
     with open_snapshot(member.snapshot) as scan:
-        found = (offset for offset, path, _data, _stored in scan.records() if path == top)
-        return next(found, NOT_IN_SNAPSHOT)
+        offsets = (offset for offset, path, _data, _stored in scan.records() if path == top)
+        return next(offsets, NOT_IN_SNAPSHOT)

@@ -80,7 +80,7 @@ def comparison_of(rows: DataFrame, known: DataFrame, other: Policy) -> PolicyCom
     ).collect()
     znodes = sum((F.col(name) for name in names if name.endswith("_znodes")), F.lit(0))
     listed = tables.orderBy(znodes.desc(), "table").limit(TABLES_LISTED).collect()
-    found = PolicyComparison(
+    comparison = PolicyComparison(
         other.digest,
         _difference(totals),
         [(row["table"], _difference(row)) for row in listed],
@@ -88,7 +88,7 @@ def comparison_of(rows: DataFrame, known: DataFrame, other: Policy) -> PolicyCom
         rule_uses(other_rows, other),
     )
     tables.unpersist()
-    return found
+    return comparison
 
 
 def comparison_section(comparison: PolicyComparison) -> dict[str, Any]:

@@ -45,13 +45,13 @@ def history_of(spark: SparkSession, parquet: str) -> list[EarlierRun]:
         _check_columns(rows, parquet)
         znodes = F.sum(F.when(F.col("has_hot"), F.col("znodes")).otherwise(0))
         planned = F.sum(F.when(F.col("action") == MOVE, F.col("znodes")).otherwise(0))
-        found = rows.groupBy("as_of").agg(znodes, planned).orderBy("as_of").collect()
+        sums = rows.groupBy("as_of").agg(znodes, planned).orderBy("as_of").collect()
     except (PySparkException, Py4JJavaError) as error:
         raise PartMoveError(
             f"{parquet}: rows of earlier runs cannot be read. {message_of(error)}",
             remedy="Give the Parquet folder of earlier runs",
         ) from error
-    return [EarlierRun(*row) for row in found]
+    return [EarlierRun(*row) for row in sums]
 
 
 def _rows(spark: SparkSession, parquet: str) -> DataFrame:
@@ -59,7 +59,7 @@ def _rows(spark: SparkSession, parquet: str) -> DataFrame:
     folder = parquet.rstrip("/")
     # Other entries of the folder are not runs.
     rows = spark.read.option("basePath", folder).parquet(f"{folder}/as_of=*")
-    moments = {int(found[1]) for file in rows.inputFiles() if (found := _RUN.search(file))}
+    moments = {int(match[1]) for file in rows.inputFiles() if (match := _RUN.search(file))}
     oldest = min(sorted(moments)[-RUNS_READ:], default=0)
     return rows.withColumn("as_of", F.col("as_of").cast("bigint")).where(F.col("as_of") >= oldest)
 

@@ -195,8 +195,8 @@ def _write(
             write_parquet(rows, arguments.parquet, arguments.as_of)
             history = _read_history(rows.sparkSession, arguments.parquet)
         if arguments.report:
-            found = {run.as_of: run.znodes_hot for run in history or ()}
-            figures = figures_of(rows, header, source.size_of_hot(), found)
+            found_by_runs = {run.as_of: run.znodes_hot for run in history or ()}
+            figures = figures_of(rows, header, source.size_of_hot(), found_by_runs)
             figures = replace(
                 figures,
                 comparison=comparison,
@@ -210,10 +210,10 @@ def _write(
 
 def _report_misfits(rules: Sequence[RuleUse], *, strict: bool) -> None:
     """Log each policy misfit; with ``strict``, raise PolicyError instead."""
-    found = misfits_of(rules)
+    misfits = misfits_of(rules)
     if strict:
-        refuse_misfits(found)
-    for sentence in found:
+        refuse_misfits(misfits)
+    for sentence in misfits:
         log_line(f"the policy does not fit the tables: {sentence}")
 
 

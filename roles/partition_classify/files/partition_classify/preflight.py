@@ -98,14 +98,14 @@ def warn_of_low_space(folders: Sequence[Path], snapshots: int) -> None:
 def check_space_for_plan(plan: Path) -> None:
     """Raise PlanError if the disk has no space for a second plan as large as the existing one."""
     try:
-        there = plan.stat().st_size
+        old_bytes = plan.stat().st_size
     except OSError:
         return
     free = free_bytes([plan.parent])
-    if free is not None and free < there:
+    if free is not None and free < old_bytes:
         raise PlanError(
-            f"{plan}: the new plan is written beside the old plan of {size(there)}, but only {size(free)} are"
-            " free there",
+            f"{plan}: the new plan is written beside the old plan of {size(old_bytes)}, but only"
+            f" {size(free)} are free there",
             remedy="Free some space, or give a path on another disk",
         )
 
@@ -130,9 +130,9 @@ def free_bytes(folders: Iterable[Path]) -> int | None:
     free: dict[int, int] = {}
     try:
         for folder in folders:
-            there = next(each for each in (folder, *folder.parents) if each.exists())
-            state = os.statvfs(there)
-            free[there.stat().st_dev] = state.f_bavail * state.f_frsize
+            existing = next(each for each in (folder, *folder.parents) if each.exists())
+            state = os.statvfs(existing)
+            free[existing.stat().st_dev] = state.f_bavail * state.f_frsize
     except (OSError, StopIteration):
         return None
     return sum(free.values())
@@ -164,8 +164,8 @@ def bytes_of(text: str) -> int | None:
     >>> bytes_of("2g"), bytes_of("512"), bytes_of("1 GB")
     (2147483648, 536870912, None)
     """
-    found = _SIZE.fullmatch(text.strip().lower())
-    if found is None:
+    match = _SIZE.fullmatch(text.strip().lower())
+    if match is None:
         return None
-    number, unit = int(found[1]), found[2]
+    number, unit = int(match[1]), match[2]
     return number * (_UNITS[unit] if unit else _MIB)

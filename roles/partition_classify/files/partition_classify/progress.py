@@ -66,9 +66,9 @@ class StageProgress:
 
 def stage_lines(tracker: StatusTracker) -> list[str]:
     """Return a line for each running stage."""
-    found = [tracker.getStageInfo(stage) for stage in sorted(tracker.getActiveStageIds())]
+    stages = [tracker.getStageInfo(stage) for stage in sorted(tracker.getActiveStageIds())]
     return [
         f"stage {info.stageId}: {info.numCompletedTasks} of {info.numTasks} tasks done"
-        for info in found
+        for info in stages
         if info
     ]

@@ -53,8 +53,8 @@ class PlanFindings(NamedTuple):
     @property
     def planned(self) -> int:
         """Number of partitions with a row in the plan."""
-        left = (LEAVE, UNREAD)
-        return sum(each.partitions for group, each in self.totals.items() if group[1] not in left)
+        unplanned = (LEAVE, UNREAD)
+        return sum(each.partitions for group, each in self.totals.items() if group[1] not in unplanned)
 
     def unread_section(self) -> dict[str, Any]:
         """Return the summary's section about unreadable items: their number, and the first."""

@@ -56,10 +56,10 @@ def check_executors(spark: SparkSession, names: Sequence[str] = packages.WORKER_
     """Raise PartMoveError if a registered executor lacks one of the packages."""
     context = spark.sparkContext
     tasks = min(context.defaultParallelism, _MOST_TASKS)
-    found = (
+    results = (
         context.parallelize(range(tasks), tasks).mapPartitions(partial(_missing_on_executor, names)).collect()
     )
-    for python, lacks in sorted(found):
+    for python, lacks in sorted(results):
         _refuse(python, lacks)
 
 

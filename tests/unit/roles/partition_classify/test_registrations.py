@@ -121,7 +121,7 @@ def test_what_is_wrong_is_one_sentence_and_no_file(tmp_path: Path) -> None:
     given = tmp_path / "settings.json"
     for text, problem in (
         (json.dumps(settings(tmp_path)), "data/version-2 cannot be read: No such file or directory"),
-        ("[]", "it is another JSON value"),
+        ("[]", "it is a JSON value of another type"),
     ):
         given.write_text(text)
         done = run(given)

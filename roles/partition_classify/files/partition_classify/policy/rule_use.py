@@ -57,43 +57,43 @@ def uses_of(counted: Iterable[tuple[Any, ...]], policy: Policy) -> list[RuleUse]
 
     Tuples of one rule are added up.
     """
-    found: dict[int, _RuleCounts] = {}
+    counts: dict[int, _RuleCounts] = {}
     for rule, partitions, reads, pinned in counted:
-        before = found.get(rule, _NO_PARTITIONS)
-        found[rule] = _RuleCounts(
+        before = counts.get(rule, _NO_PARTITIONS)
+        counts[rule] = _RuleCounts(
             before.partitions + partitions, before.reads_known + reads, before.pins | set(pinned)
         )
     # Pins of the defaults apply to all tables: one matching partition is enough.
-    used_anywhere = {pin for each in found.values() for pin in each.pins}
+    used_anywhere = {pin for each in counts.values() for pin in each.pins}
     of_defaults = _pins(policy.defaults)
     uses = []
     for number, rule in enumerate(policy.rules):
-        decided = found.get(number, _NO_PARTITIONS)
+        decided = counts.get(number, _NO_PARTITIONS)
         unused = _pins(rule.settings) - of_defaults - decided.pins
         uses.append(_use(f"rules[{number}]", rule.table, rule.settings, decided, unused))
-    decided = found.get(DEFAULTS, _NO_PARTITIONS)
+    decided = counts.get(DEFAULTS, _NO_PARTITIONS)
     return [*uses, _use("defaults", None, policy.defaults, decided, of_defaults - used_anywhere)]
 
 
 def misfits_of(uses: Sequence[RuleUse]) -> list[str]:
     """Return a sentence for each rule without effect, with unknown reads only, or with unused pins."""
-    found = []
+    misfits = []
     for use in uses:
         where = use.rule if use.table is None else f"{use.rule}, {use.table},"
         if not use.partitions and use.table is not None:
-            found.append(f"{where} decides nothing: no shard path with parts matches this rule first")
+            misfits.append(f"{where} decides nothing: no shard path with parts matches this rule first")
         elif use.unused_pins:
-            found.append(f"{where} pins unknown partitions of its tables: {', '.join(use.unused_pins)}")
+            misfits.append(f"{where} pins unknown partitions of its tables: {', '.join(use.unused_pins)}")
         if use.partitions and use.reads_known == 0:
-            found.append(f"{where} has max_reads, but the reads of all its partitions are unknown")
-    return found
+            misfits.append(f"{where} has max_reads, but the reads of all its partitions are unknown")
+    return misfits
 
 
-def refuse_misfits(found: Sequence[str]) -> None:
+def refuse_misfits(misfits: Sequence[str]) -> None:
     """Raise PolicyError if there are any misfits."""
-    if found:
+    if misfits:
         raise PolicyError(
-            f"The policy does not fit the tables: {'; '.join(found)}",
+            f"The policy does not fit the tables: {'; '.join(misfits)}",
             remedy="Correct the policy, or run without --strict (role: partition_classify_strict)",
         )
 

@@ -22,14 +22,14 @@ class _Loader(yaml.SafeLoader):
     """Rejects duplicate keys of a mapping; plain YAML silently keeps the last value."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
+        keys = set()
         for key_node, _value in node.value:
             key = (key_node.tag, key_node.value if isinstance(key_node.value, str) else None)
-            if key in seen:
+            if key in keys:
                 raise yaml.constructor.ConstructorError(
                     problem=f"duplicate key {key_node.value}", problem_mark=key_node.start_mark
                 )
-            seen.add(key)
+            keys.add(key)
         return super().construct_mapping(node, deep)
 
 

@@ -68,9 +68,9 @@ def known_partitions(
 
     windows: lengths of the read-counting windows of the policies, in milliseconds.
     """
-    found = inventory.transform(parts).transform(replicas).transform(partitions)
+    summed = inventory.transform(parts).transform(replicas).transform(partitions)
     return (
-        found.transform(with_table)
+        summed.transform(with_table)
         .transform(with_signal, signal, windows)
         .transform(with_rank)
         .transform(with_age, as_of)

@@ -52,8 +52,8 @@ def ages_of(rows: DataFrame, as_of: int) -> Ages:
     )
     months: dict[int, list[int]] = {}
     for day, *numbers in by_day.collect():
-        known = months.setdefault(_month(day), [0] * len(numbers))
-        months[_month(day)] = [one + other for one, other in zip(known, numbers, strict=True)]
+        sums = months.setdefault(_month(day), [0] * len(numbers))
+        months[_month(day)] = [one + other for one, other in zip(sums, numbers, strict=True)]
     hot, znodes = {}, {}
     for month, (partitions, stay, merge, now, left_alone, cold) in months.items():
         hot[month] = MonthFigures(month_text(month), partitions, stay, merge, now)
@@ -80,19 +80,19 @@ def months_of(ages: Ages) -> tuple[tuple[MonthFigures, ...], MonthFigures | None
 
 def parts_of(rows: DataFrame) -> tuple[PartsFigures, ...]:
     """Return the partitions in hot, classified by the highest number of parts on a replica."""
-    group = F.lit(0)
+    part_class = F.lit(0)
     for number, fewest in enumerate(PARTS[1:], start=1):
-        group = F.when(F.col("parts_per_replica") >= fewest, number).otherwise(group)
+        part_class = F.when(F.col("parts_per_replica") >= fewest, number).otherwise(part_class)
     # Later conditions wrap, and so precede, earlier ones.
     counted = (
         rows.where("has_hot")
-        .groupBy(group.alias("number"))
+        .groupBy(part_class.alias("number"))
         .agg(F.count("*"), F.sum("znodes"), F.count_if(F.col("action") == MOVE))
     )
-    found = {number: numbers for number, *numbers in counted.collect()}
+    by_class = {number: numbers for number, *numbers in counted.collect()}
     ends = [fewest - 1 for fewest in PARTS[1:]]
     return tuple(
-        PartsFigures(fewest, most, *found.get(number, (0, 0, 0)))
+        PartsFigures(fewest, most, *by_class.get(number, (0, 0, 0)))
         for number, (fewest, most) in enumerate(zip(PARTS, [*ends, None], strict=True))
     )
 

@@ -125,10 +125,10 @@ def _y(number: float, top: int) -> float:
 
 def _years(whens: Sequence[str], steps: int) -> tuple[Tick, ...]:
     """Return labels at the first month of a year, thinned out to the maximum number."""
-    found = [
+    ticks = [
         Tick(round(100 * number / max(steps, 1), 2), when[:4])
         for number, when in enumerate(whens)
         if when.endswith("-01")
     ]
-    fitting = [tick for tick in found if tick.place <= _LAST_YEAR]
+    fitting = [tick for tick in ticks if tick.place <= _LAST_YEAR]
     return tuple(fitting[:: -(-len(fitting) // _MOST_YEARS) or 1])

@@ -65,8 +65,8 @@ def figures_of(
     listed = _listed(tables, F.col("today_znodes"), TABLES_LISTED, znodes)
     ages = ages_of(rows, header.as_of)
     months, earlier = months_of(ages)
-    found_by_month = {month_of(moment): found for moment, found in sorted((found_by_runs or {}).items())}
-    found = ReportFigures(
+    found_by_month = {month_of(moment): count for moment, count in sorted((found_by_runs or {}).items())}
+    figures = ReportFigures(
         as_of=format_time(header.as_of),
         source=header.source,
         policy_digest=header.policy_digest,
@@ -86,7 +86,7 @@ def figures_of(
         forecast=forecast_of(ages.znodes, ages.this_month, hot, found_by_month),
     )
     tables.unpersist()
-    return found
+    return figures
 
 
 def _by_table(rows: DataFrame) -> DataFrame:

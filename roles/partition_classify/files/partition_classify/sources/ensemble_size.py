@@ -53,11 +53,11 @@ def size_of_files(folders: Iterable[DataFolder], *, older_snapshot: bool = False
     """
     znodes, size = 0, 0
     for folder in folders:
-        _member, found = choose_member(
+        _member, snapshot_size = choose_member(
             folder, _no_path, _count_records, on_skipped=lambda _error: None, older_snapshot=older_snapshot
         )
-        znodes += found.znodes
-        size += found.snapshot_bytes or 0
+        znodes += snapshot_size.znodes
+        size += snapshot_size.snapshot_bytes or 0
     return EnsembleSize(znodes, size)
 
 
@@ -84,5 +84,5 @@ def _four_letter_answer(host: str, word: bytes) -> str:
 
 
 def _number(pattern: str, answer: str) -> int | None:
-    found = re.search(pattern, answer, re.MULTILINE | re.ASCII)
-    return int(found[1]) if found else None
+    match = re.search(pattern, answer, re.MULTILINE | re.ASCII)
+    return int(match[1]) if match else None

@@ -135,12 +135,14 @@ class InventoryReader(DataSourceReader):
         """
         with ExitStack() as stack:
             hot, cold = self._connect(stack, self.znodes_per_second)
-            found = _readable_tables(hot, cold, self.root)
+            tables = _readable_tables(hot, cold, self.root)
             if cold is not None:
-                check_different_history(hot, cold, next(iter(found.parts)))
-        paths = sorted(found.parts)
+                check_different_history(hot, cold, next(iter(tables.parts)))
+        paths = sorted(tables.parts)
         slices = [
-            (path, *each) for path in paths for each in worker_shares(found.parts[path], self.parts_per_slice)
+            (path, *each)
+            for path in paths
+            for each in worker_shares(tables.parts[path], self.parts_per_slice)
         ]
         parts = sum(size for _path, _rows, size in slices)
         shares = distribute([size + _PATH_COST for _path, _rows, size in slices], self.sessions)
@@ -149,7 +151,7 @@ class InventoryReader(DataSourceReader):
             f" {tasks_text(len(shares))}"
         )
         rate = self.znodes_per_second / len(shares)
-        unread = [tuple(sorted(found.unread)), *((),) * (len(shares) - 1)]
+        unread = [tuple(sorted(tables.unread)), *((),) * (len(shares) - 1)]
         return [
             LiveWorkerShare(tuple(slices[index][:2] for index in share), rate, its_unread)
             for share, its_unread in zip(shares, unread, strict=True)
@@ -223,10 +225,10 @@ def _readable_tables(hot: ZooKeeperStore, cold: ZooKeeperStore | None, root: str
     readers[0].read([path for each in layouts for path in (each.metadata, each.block_numbers)])
     tables = frozenset(paths)
     unread = {_table_of(path, tables): error for path, error in denied.items()}
-    found = {
+    parts_by_path = {
         path: _sum_by_replica(in_each) for path, in_each in zip(paths, zip(*counts, strict=True), strict=True)
     }
-    readable = {path: parts for path, parts in found.items() if path not in unread}
+    readable = {path: parts for path, parts in parts_by_path.items() if path not in unread}
     if not readable and unread:
         raise unread[min(unread)]
     if not readable:

@@ -194,8 +194,8 @@ def _open_trees(slices: Sequence[TableSlice], stack: ExitStack) -> Mapping[Membe
         chroot = member.folder.chroot
         paths = frozenset(f"{chroot}{each.table.shard_path}".encode() for each in slices)
         group = partial(group_of, shard_paths=paths)
-        there = sorted(each for each in its_ranges if each[0] != NOT_IN_SNAPSHOT)
-        trees[member] = stack.enter_context(TreeReader(member, there, group))
+        present = sorted(each for each in its_ranges if each[0] != NOT_IN_SNAPSHOT)
+        trees[member] = stack.enter_context(TreeReader(member, present, group))
     return trees
 
 

@@ -128,14 +128,14 @@ def _named(folder: Path, kind: str, pattern: re.Pattern[str]) -> list[ZxidFile]:
         paths = [path for path in folder.iterdir() if path.name.startswith(f"{kind}.")]
     except OSError as error:
         raise unreadable(folder, error) from error
-    found = []
+    files = []
     for path in paths:
         match = pattern.fullmatch(path.name)
         if match is not None:
-            found.append(ZxidFile(int(match[1], 16), path))
+            files.append(ZxidFile(int(match[1], 16), path))
         elif path.suffix != _UNFINISHED:
             raise EnsembleError(
                 f"{path} does not have a file name of a ZooKeeper {kind}",
                 remedy="Move the file to another folder",
             )
-    return found
+    return files

@@ -105,10 +105,10 @@ def _read_snapshot(
         replay.apply(path, txn)
         until = txn.zxid
     with open_snapshot(snapshot.path) as scan:
-        found = scan_records(scan, replay)
+        result = scan_records(scan, replay)
     if scan.newest_zxid > until:
         raise _log_too_short(snapshot.path, scan.end_of_records, scan.newest_zxid, until)
-    return MemberFiles(folder, snapshot.path, snapshot.zxid, logs, until), found
+    return MemberFiles(folder, snapshot.path, snapshot.zxid, logs, until), result
 
 
 class TreeReader:

@@ -53,23 +53,23 @@ def survey(
     - when a hot folder has no table.
     """
     choose = partial(choose_member, on_skipped=on_skipped, older_snapshot=older_snapshot)
-    found: dict[str, tuple[MemberFiles, FoundTable]] = {}
+    in_hot: dict[str, tuple[MemberFiles, FoundTable]] = {}
     for folder in hot:
         scan_hot = partial(find_tables, folder=folder, root=root)
         member, tables = choose(folder, marks_a_shard, scan_hot)
         for table in tables:
-            if table.shard_path in found:
-                raise _duplicate_path(table.shard_path, found[table.shard_path], (member, table))
-            found[table.shard_path] = (member, table)
+            if table.shard_path in in_hot:
+                raise _duplicate_path(table.shard_path, in_hot[table.shard_path], (member, table))
+            in_hot[table.shard_path] = (member, table)
         if not tables:
             raise _no_tables(member, root)
     definitions = {
         f"{member.folder.chroot}{path}/metadata".encode(): table.origin
-        for path, (member, table) in found.items()
+        for path, (member, table) in in_hot.items()
     }
     in_cold: dict[str, TableFiles] = {}
     for folder in cold:
-        scan_cold = partial(find_in_cold, folder=folder, shard_paths=found, definitions=definitions)
+        scan_cold = partial(find_in_cold, folder=folder, shard_paths=in_hot, definitions=definitions)
         member, records_by_path = choose(folder, marks_a_shard, scan_cold)
         for path, records in records_by_path.items():
             if path in in_cold:
@@ -77,7 +77,7 @@ def survey(
             in_cold[path] = TableFiles(member, records)
     return [
         SurveyedTable(path, TableFiles(member, table.records), in_cold.get(path))
-        for path, (member, table) in found.items()
+        for path, (member, table) in in_hot.items()
     ]
 
 

@@ -54,10 +54,10 @@ class TableRecords:
     @property
     def range(self) -> tuple[int, int]:
         """Start of the first and end of the last record; equal when the snapshot has no record."""
-        there = [
+        starts = [
             each for each in (self.metadata, self.block_numbers, self.replicas) if each != NOT_IN_SNAPSHOT
         ]
-        return min(there, default=self.end), self.end
+        return min(starts, default=self.end), self.end
 
     @property
     def parts(self) -> PartRange:
@@ -110,11 +110,11 @@ def find_tables(scan: SnapshotScan, log: LogReplay, folder: DataFolder, root: st
         everything below a shard path. Memory grows with the number of shard paths.
     """
     splits = SplitPoints()
-    found = {each.path: each for each in _candidates(scan, splits) if _may_be_table(each, log.changes)}
-    for path in {path.rpartition(b"/")[0] for path in log.changes} - found.keys():
-        found[path] = _Candidate(path)
+    candidates = {each.path: each for each in _candidates(scan, splits) if _may_be_table(each, log.changes)}
+    for path in {path.rpartition(b"/")[0] for path in log.changes} - candidates.keys():
+        candidates[path] = _Candidate(path)
     tables = {}
-    for candidate in found.values():
+    for candidate in candidates.values():
         origin = _origin(candidate, log.changes)
         shard_path = _shard_path_of(_text(candidate.path), folder.chroot, root)
         if origin is not None and shard_path and is_shard_path(_children(candidate, log.changes)):

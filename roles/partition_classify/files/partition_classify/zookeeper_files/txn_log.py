@@ -192,19 +192,19 @@ def _check_unfinished(path: Path, offset: int, size: int) -> None:
 
 def _without_zeros_at_end(path: Path, offset: int) -> bytes:
     """Return the bytes from ``offset`` without trailing zeros. Never holds all of the zeros in memory."""
-    found, zeros = bytearray(), 0
+    content, zeros = bytearray(), 0
     try:
         with path.open("rb") as file:
             file.seek(offset)
             while chunk := file.read(_CHUNK_BYTES):
                 written = chunk.rstrip(b"\0")
                 if written:
-                    found += bytes(zeros) + written
+                    content += bytes(zeros) + written
                     zeros = 0
                 zeros += len(chunk) - len(written)
     except OSError as error:
         raise unreadable(path, error) from error
-    return bytes(found)
+    return bytes(content)
 
 
 def _possible_starts(rest: bytes) -> Iterator[int]:
