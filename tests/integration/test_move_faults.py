@@ -235,7 +235,7 @@ def test_one_ensemble_given_as_two(
         with pytest.raises(SameEnsemble, match=f"both were given the address {address}"):
             check_distinct_addresses(one, same)
         check_distinct_addresses(one, other)
-        with pytest.raises(SameEnsemble, match="is there in cold as"):
+        with pytest.raises(SameEnsemble, match="exists in cold as"):
             check_nonce_invisible(one, other, "token")
         with pytest.raises(SameEnsemble, match="was created by the same transaction in both"):
             check_different_history(one, other, "/table")

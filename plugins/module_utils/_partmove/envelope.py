@@ -64,7 +64,7 @@ def json_object(data: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if not isinstance(value, dict):
-        raise ValueError("it is another JSON value")
+        raise ValueError("it is a JSON value of another type")
     return value
 
 

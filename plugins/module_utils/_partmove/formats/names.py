@@ -186,18 +186,18 @@ def uncovered_names(then: Iterable[str], now: Iterable[str], partition_id: str, 
     ['all_2_2_0']
     """
     names = set(now)
-    gone = set(then) - names
-    if not gone:
+    missing = set(then) - names
+    if not missing:
         return []
     active = parse_names(names, partition_id, where)
     return sorted(
-        part.text for part in parse_names(gone, partition_id, where) if not is_covered(part, active)
+        part.text for part in parse_names(missing, partition_id, where) if not is_covered(part, active)
     )
 
 
 def parse_names(names: Iterable[str], partition_id: str, where: str) -> list[PartName]:
     """Parse names of parts of one partition, and find out the format version. Raises FormatError."""
-    # Only in data format version 1 does the name of a part begin with the id of its partition.
+    # Only in data format version 1 is the partition id followed by an underscore.
     return [
         parse_part_name(name, 1 if name.startswith(f"{partition_id}_") else 0, f"{where}, system.parts")
         for name in names

@@ -66,10 +66,10 @@ class ZnodeText:
     def refused(self, expected: str) -> FormatError:
         """Return an error about the most recently read line. ``expected``: a description of valid text."""
         number = self._text.count("\n", 0, self._last) + 1
-        found = self._text[self._last :].partition("\n")[0]
-        end = "" if found or self._last < len(self._text) else " (the text ends here)"
+        actual = self._text[self._last :].partition("\n")[0]
+        end = "" if actual or self._last < len(self._text) else " (the text ends here)"
         return FormatError(
-            f"{self.where}, line {number}: expected {expected}, found {shown(found)}{end}", remedy=READ_ZNODE
+            f"{self.where}, line {number}: expected {expected}, found {shown(actual)}{end}", remedy=READ_ZNODE
         )
 
     def line(self, expected: str, *, may_end_text: bool = False) -> str:
@@ -103,10 +103,10 @@ class ZnodeText:
 
     def optional_line(self, text: str) -> bool:
         """Read the next line only if it equals the text, and return whether it does."""
-        found = self._text.startswith(text + "\n", self._position)
-        if found:
+        is_next = self._text.startswith(text + "\n", self._position)
+        if is_next:
             self.exactly(text)
-        return found
+        return is_next
 
     def number(self, text: str) -> int:
         """Parse ``text`` of the most recently read line as a decimal number of at most 64 bits."""

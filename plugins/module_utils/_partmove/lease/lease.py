@@ -166,7 +166,7 @@ class LeaseKeeper:
                 break
             self._clock.sleep(_POLL_SECONDS)
         znode = self._hot.read([lock_path])[0]
-        held_by = "nobody any more" if znode is None else znode.data.decode(errors="replace")
+        held_by = "it was released just now" if znode is None else znode.data.decode(errors="replace")
         raise LeaseHeld(
             f"{shard_path} is locked by another run: {held_by}",
             remedy="Wait until that run has ended; the lock of a killed run disappears with its session",

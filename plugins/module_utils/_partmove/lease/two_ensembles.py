@@ -35,7 +35,7 @@ def check_nonce_invisible(hot: ZnodeStore, cold: ZnodeStore, token: str, *, root
     try:
         cold.sync("/")
         if _is_there(cold, f"{hot.chroot}{path}"):
-            raise _same(f"a znode created in hot is there in cold as {hot.chroot}{path}")
+            raise _same(f"a znode created in hot exists in cold as {hot.chroot}{path}")
     finally:
         hot.commit([(Delete(path, 0),)])
 
@@ -50,7 +50,7 @@ def _create_nonce(hot: ZnodeStore, path: str) -> None:
         if isinstance(outcome, Rejected):
             raise_if_unwritable(hot, path, outcome)
     raise EnsembleError(
-        f"{path} could not be created in the {hot.name} ensemble, so hot and cold cannot be told apart",
+        f"{path} could not be created in the {hot.name} ensemble, so hot and cold cannot be distinguished",
         remedy="Check whether another client deletes it, or the connection keeps breaking, and run again",
     )
 

@@ -283,8 +283,8 @@ def _no_root(reader: ZnodeReader, root: str) -> EnsembleError:
 def check_tables(hot: ZnodeReader, shard_paths: Sequence[str], *, required: Collection[str] = ()) -> None:
     """Check that hot has the tables of a run.
 
-    Raises NoSuchTable if hot lacks a ``required`` shard path, or all of the shard paths: then the root or the
-    chroot is wrong, and a run that defers every partition would look like one with nothing to do.
+    Raises NoSuchTable if hot lacks a ``required`` shard path, or all shard paths. In the second case the root
+    or chroot is wrong, and a run would only defer every partition.
     """
     missing: list[str] = []
     for paths in _chunks(shard_paths):

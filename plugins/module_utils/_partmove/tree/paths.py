@@ -33,7 +33,7 @@ def raise_if_unwritable(store: ZnodeStore, path: str, rejected: Rejected) -> Non
     if rejected.reason is Reason.NO_AUTH:
         raise AccessDenied(
             f"Writing {path} is denied to this identity by the {store.name} ensemble",
-            remedy="Give the identity create, write and delete permission there, or use another one",
+            remedy="Give the identity create, write and delete permission there, or use another identity",
         )
     if rejected.reason is Reason.READ_ONLY:
         raise EnsembleError(

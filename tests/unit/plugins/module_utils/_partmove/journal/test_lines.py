@@ -46,7 +46,7 @@ def test_lines_are_read_as_they_were_written() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b"[]", "here is no JSON object: it is another JSON value"),
+        (b"[]", "here is no JSON object: it is a JSON value of another type"),
         (b"\xff", "here is no JSON object: 'utf-8' codec"),
         (line_of(version=2), "here: its version is 2, this collection reads version 1"),
         (line_of(version=True), "here: its version is True"),

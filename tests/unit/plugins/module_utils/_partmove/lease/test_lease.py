@@ -273,7 +273,7 @@ def test_an_unwritable_cold_ensemble_is_detected_before_any_write_to_hot(pair: P
 
     assert str(caught.value) == (
         "Writing /partmove is denied to this identity by the cold ensemble."
-        " Give the identity create, write and delete permission there, or use another one."
+        " Give the identity create, write and delete permission there, or use another identity."
     )
     assert pair.hot.tree().keys() == {"/"}
 

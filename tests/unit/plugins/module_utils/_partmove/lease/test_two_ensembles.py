@@ -72,7 +72,7 @@ def test_a_nonce_visible_in_cold_is_detected() -> None:
     hot = MemoryEnsemble("hot").open()
 
     sentence = (
-        "Hot and cold are one ensemble: a znode created in hot is there in cold as /partmove/nonces/n1."
+        "Hot and cold are one ensemble: a znode created in hot exists in cold as /partmove/nonces/n1."
     )
     with pytest.raises(SameEnsemble, match=re.escape(sentence)):
         check_nonce_invisible(hot, hot.ensemble.open(), "n1")
@@ -93,7 +93,7 @@ def test_a_chroot_does_not_hide_the_nonce() -> None:
     ensemble = MemoryEnsemble("hot")
     MemoryClient(ensemble.open()).create("/app")
 
-    with pytest.raises(SameEnsemble, match="there in cold as /app/partmove/nonces/n1"):
+    with pytest.raises(SameEnsemble, match="exists in cold as /app/partmove/nonces/n1"):
         check_nonce_invisible(Chrooted(ensemble), ensemble.open(), "n1")
     with pytest.raises(SameEnsemble, match="there in cold as /partmove/nonces/n1"):
         check_nonce_invisible(ensemble.open(), Chrooted(ensemble), "n1")
@@ -127,7 +127,7 @@ def test_a_nonce_that_was_not_created_proves_nothing(answer: Outcome) -> None:
     hot, cold = Answering(MemoryEnsemble("hot"), *[answer] * 9), MemoryEnsemble("cold").open()
 
     sentence = (
-        "/partmove/nonces/n1 could not be created in the hot ensemble, so hot and cold cannot be told apart"
+        "/partmove/nonces/n1 could not be created in the hot ensemble, so hot and cold cannot be distinguished"
     )
     with pytest.raises(EnsembleError, match=sentence):
         check_nonce_invisible(hot, cold, "n1")

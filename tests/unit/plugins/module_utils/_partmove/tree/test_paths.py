@@ -48,7 +48,7 @@ def test_parent(path: str, parent: str) -> None:
             Reason.NO_AUTH,
             AccessDenied,
             "Writing /a is denied to this identity by the hot ensemble",
-            "Give the identity create, write and delete permission there, or use another one",
+            "Give the identity create, write and delete permission there, or use another identity",
         ),
         (
             Reason.READ_ONLY,
